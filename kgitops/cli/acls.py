@@ -169,7 +169,7 @@ def acls(
     for name in listed_principal or ():
         if not is_principal(name):
             raise UsageError(f"{name!r} is not a principal; write Type:name, as in User:alice")
-    words = AclOptions(
+    acl_options = AclOptions(
         allow_principals=allow_principal or (),
         deny_principals=deny_principal or (),
         allow_hosts=allow_host or (),
@@ -189,21 +189,21 @@ def acls(
         virtual_cluster_pattern=PatternType(scope_pattern or PatternType.LITERAL),
     )
     if list_:
-        listed = listed_bindings(words, listed_principal or (), read_cluster(options).acls)
+        listed = listed_bindings(acl_options, listed_principal or (), read_cluster(options).acls)
         print_result(acls_to_json(listed) if format_ is AclFormat.JSON else render_acls(listed))
         return 0
     if add:
-        creation = ImperativeChange(objects=tuple(map(as_desired, bindings_to_add(words))))
+        creation = ImperativeChange(objects=tuple(map(as_desired, bindings_to_add(acl_options))))
 
         def make_change(state: "ClusterState") -> ImperativeChange:
-            check_scope(words, state)
+            check_scope(acl_options, state)
             return creation
 
         return run_change(options, make_change, "These ACLs are there already.")
     return run_change(
         options,
         lambda state: ImperativeChange(
-            removed=tuple(map(as_desired, matching_bindings(words, state.acls)))
+            removed=tuple(map(as_desired, matching_bindings(acl_options, state.acls)))
         ),
         "No such ACL is there.",
     )

@@ -102,7 +102,7 @@ def drift(
     """Show what others changed since the last apply.
 
     Compares the cluster with what this project last applied; reads no manifests and asks no
-    policies, for nobody asks for a change here.
+    policies, as no change is asked for.
 
     Example: kgitops drift examples/quickstart --detailed-exitcode
     """

@@ -46,8 +46,8 @@ def repair(
 ) -> int:
     """Mend the records of the registry that can't be read.
 
-    What stood under the key before counts again where the log still has it; else it is given up,
-    and what it owned is kept and owned by nobody. It is shown first, and done under the lock.
+    The version before it counts again where the log still has it; else the record is given up, and
+    what it owned is kept without an owner. All is shown first, and done under the lock.
 
     Example: kgitops registry repair payments -c prod --dry-run
     """

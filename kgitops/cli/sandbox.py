@@ -18,7 +18,7 @@ sandbox = typer.Typer(
 
 
 class Brokers(StrEnum):
-    """How many there can be."""
+    """The possible numbers of brokers."""
 
     ONE = "1"
     THREE = "3"
@@ -68,18 +68,22 @@ def status(name: Name = "sandbox") -> int:
     from kgitops.cli.console.streams import print_result
     from kgitops.sandbox.service import find_service, service_home
 
-    found = find_service(service_home(name))
-    if found is None:
-        print_result(f"{_none(name)} Start one with: kgitops sandbox start{_option(name)}")
-    elif found.running == found.broker_ids:
-        print_result(f"It runs.\n{_how_to_reach(found, name)}")
+    running_sandbox = find_service(service_home(name))
+    if running_sandbox is None:
+        print_result(
+            f"{_not_there(name)} Start one with: kgitops sandbox start{_name_option(name)}"
+        )
+    elif running_sandbox.running == running_sandbox.broker_ids:
+        print_result(f"It runs.\n{_how_to_reach(running_sandbox, name)}")
         return int(ExitCode.SUCCESS)
     else:
-        dead = sorted(set(found.broker_ids) - set(found.running))
-        which = "No broker runs" if not found.running else f"Broker {dead[0]} does not run"
+        dead = sorted(set(running_sandbox.broker_ids) - set(running_sandbox.running))
+        which = (
+            "No broker runs" if not running_sandbox.running else f"Broker {dead[0]} does not run"
+        )
         print_result(
-            f"{which}; its log is {found.log(dead[0])}, and the data is still there.\n"
-            f"Start again with: kgitops sandbox start{_option(name)}"
+            f"{which}; its log is {running_sandbox.log(dead[0])}, and the data is still there.\n"
+            f"Start again with: kgitops sandbox start{_name_option(name)}"
         )
     return int(ExitCode.ERROR)
 
@@ -107,7 +111,7 @@ def stop(
             return int(ExitCode.ERROR)
     stopped = stop_service(home, keep=keep)
     if stopped is None:
-        print_result(_none(name))
+        print_result(_not_there(name))
     elif keep:
         print_result(f"Stopped. Its data is in {stopped.home}; start it again with it.")
     else:
@@ -115,16 +119,16 @@ def stop(
     return int(ExitCode.SUCCESS)
 
 
-def _none(name: str) -> str:
+def _not_there(name: str) -> str:
     return "There is no sandbox." if name == "sandbox" else f"There is no sandbox {name}."
 
 
-def _option(name: str) -> str:
+def _name_option(name: str) -> str:
     return "" if name == "sandbox" else f" --name {name}"
 
 
 def _how_to_reach(started: "Sandbox", name: str) -> str:
-    """What goes into the project file, secrets as environment variables."""
+    """The lines for the project file, with secrets as environment variables."""
     from kgitops.sandbox.broker.layout import ADMIN
 
     lines = [

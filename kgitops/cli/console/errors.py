@@ -1,4 +1,4 @@
-"""What is said where a command did not do its work: sentences, a verdict in JSON, an exit code."""
+"""The output of a command that failed: sentences, a verdict in JSON, an exit code."""
 
 import sys
 import traceback
@@ -12,14 +12,14 @@ from kgitops.model.verdict import ExitCode, Reason, Verdict, decide, verdict_to_
 
 
 def refuse(error: KgitopsError, *, as_json: bool) -> int:
-    """Say what is wrong, findings one a line with their places; the exit code."""
+    """Print what is wrong, findings one a line with their places; the exit code."""
     if isinstance(error, FindingsError):
         return _refuse_findings(error, as_json=as_json)
     return tell_refusal(decide(error.reasons, changes=False), as_json=as_json)
 
 
 def annotate(error: KgitopsError) -> None:
-    """The same for GitHub, which shows each beside the line that it is about."""
+    """Print the error as annotations, which GitHub shows next to the lines they are about."""
     from kgitops.report.ci.github import render_github_refusal
 
     with suppress(KgitopsError):  # the exit code says it too
@@ -27,7 +27,7 @@ def annotate(error: KgitopsError) -> None:
 
 
 def tell_refusal(verdict: Verdict, *, as_json: bool) -> int:
-    """Say every reason on stderr and, where JSON was asked for, the verdict on stdout."""
+    """Print every reason to stderr and, where JSON was asked for, the verdict to stdout."""
     lines = [line for reason in verdict.reasons for line in reason.sentence.split("\n")]
     print_notice("\n".join(f"kgitops: {line}" for line in lines))
     if as_json:
@@ -36,7 +36,7 @@ def tell_refusal(verdict: Verdict, *, as_json: bool) -> int:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """The last line of JSON on stdout when there is no plan, or no run, that could hold it."""
+    """Print a verdict as the last line of JSON, for lack of a plan or a run to hold it."""
     kind = "stopped" if verdict.stops else "nothing_to_do"
     line = {"type": kind, "verdict": verdict_to_json(verdict)}
     with suppress(KgitopsError):  # the exit code says it too
@@ -44,7 +44,7 @@ def print_verdict(verdict: Verdict) -> None:
 
 
 def unexpected(error: Exception, words: Sequence[str], *, as_json: bool) -> int:
-    """The last resort says one sentence too; ``--debug`` adds the traceback."""
+    """Print one sentence about an unexpected error; ``--debug`` adds the traceback."""
     if "--debug" in words:
         with suppress(OSError):
             traceback.print_exception(error, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Files that a command writes: whole or not at all, and only their owner may read them."""
+"""Files that a command writes: whole or not at all, and readable by their owner only."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from kgitops.model.errors import KgitopsError, UsageError
 
 
 def check_place(path: Path | None) -> None:
-    """Refuse what ``-o`` names before any work is done for it.
+    """Refuse an impossible ``-o`` before any work is done for it.
 
     Raises:
         UsageError: no file can be written there.

@@ -1,4 +1,4 @@
-"""Signals stop a run: at once before anything is sent, then after what is on its way."""
+"""Signals that stop a run: at once before anything is sent, later after the request sent."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ _STOPPING = b"kgitops: finishing the request on its way, then stopping; again to
 class InterruptedRunError(BaseException):
     """A signal came while no request was on its way.
 
-    Not an ``Exception``, as ``KeyboardInterrupt`` is none: nothing may take it for a failure.
+    Like ``KeyboardInterrupt`` it is not an ``Exception``, so that nothing takes it for a failure.
     """
 
     def __init__(self, number: int) -> None:
@@ -24,8 +24,8 @@ class InterruptedRunError(BaseException):
 
 
 def stop_on_signals() -> None:
-    """From now on signals raise :class:`InterruptedRunError`, unless they were ignored so far."""
-    for number in _heeded():
+    """Let signals raise :class:`InterruptedRunError`, except those that are ignored."""
+    for number in _handled_signals():
         signal.signal(number, _stop)
 
 
@@ -45,7 +45,7 @@ class Interrupts:
         return self.signal
 
     def receive(self, number: int, frame: FrameType | None) -> None:
-        """Note the first; let a second one end the process, the journal stands either way."""
+        """Note the first signal; a second one ends the process. The journal is complete anyway."""
         del frame
         if self.signal is not None:
             signal.signal(number, signal.SIG_DFL)
@@ -59,9 +59,9 @@ class Interrupts:
 
 @contextmanager
 def graceful() -> Iterator[Interrupts]:
-    """Within this block signals are noted instead of raised."""
+    """Note signals instead of raising them, within a ``with`` block."""
     interrupts = Interrupts()
-    before = {number: signal.signal(number, interrupts.receive) for number in _heeded()}
+    before = {number: signal.signal(number, interrupts.receive) for number in _handled_signals()}
     try:
         yield interrupts
     finally:
@@ -69,6 +69,6 @@ def graceful() -> Iterator[Interrupts]:
             signal.signal(number, handler)
 
 
-def _heeded() -> list[signal.Signals]:
-    """A shell has jobs in the background ignore SIGINT, and nohup has all ignore SIGHUP."""
+def _handled_signals() -> list[signal.Signals]:
+    """The signals that are not ignored: a shell's background jobs ignore SIGINT, nohup SIGHUP."""
     return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

@@ -86,7 +86,7 @@ def _problem_and_advice(
     option = getattr(error, "option_name", None)
     if option in _GLOBAL_OPTIONS:
         written = f"kgitops {_GLOBAL_OPTIONS[option]}{command.removeprefix('kgitops')}"
-        return f"{option} stands before the command", f"write {written}"
+        return f"{option} goes before the command", f"write {written}"
     if option in _OPTION_HINTS:
         return text, _OPTION_HINTS[option]
     if (unknown := _NO_COMMAND.match(text)) and unknown["word"] in _COMMAND_HINTS:

@@ -41,7 +41,7 @@ def snapshot(
 ) -> int:
     """Read many clusters at once.
 
-    One that can't be read is told, and its partition says so to whoever plans with it.
+    One that can't be read is reported, and its partition says so when it is planned with.
 
     Example: kgitops fleet snapshot payments logistics --out states
     """

@@ -37,7 +37,7 @@ def plan(
         list[Path] | None,
         typer.Option(
             metavar="PATH…",
-            help="Policy and Waiver documents that judge beside the projects' own.",
+            help="Policy and Waiver documents in addition to the projects' own.",
             show_default=False,
         ),
     ] = None,

@@ -57,7 +57,7 @@ def summary(
 ) -> int:
     """Show what the runs of a fleet came to.
 
-    Of a folder of runs the newest is shown, beside the ones before it.
+    Of a folder of runs the newest is shown, together with the ones before it.
 
     Example: kgitops fleet summary fleet-plan
     """

@@ -1,1 +1,1 @@
-"""What several commands do alike: choose a target, plan, ask, execute."""
+"""The steps that commands share: choose a target, plan, ask, execute."""

@@ -1,4 +1,4 @@
-"""What a long command tells while it works: on a terminal's stderr, or one JSON event a line."""
+"""Progress of a long command: a line or bar on a terminal's stderr, or one JSON event a line."""
 
 import sys
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def stages(*, no_color: bool) -> Iterator[OnStage]:
-    """What is going on now, as a line on a terminal that is gone in the end."""
+    """Show the current stage as a line on a terminal, removed in the end."""
     if not sys.stderr.isatty():
         yield ignore_stage
         return
@@ -40,10 +40,10 @@ def stages(*, no_color: bool) -> Iterator[OnStage]:
 
 
 class EventPrinter:
-    """Receives an apply's events; a context manager, so that the bar is always taken down.
+    """Prints an apply's events; a context manager, so that the bar is always removed.
 
     ``begun`` says that something may have changed by now, ``finished`` that the last event came.
-    It never raises: that nobody reads any more is no reason to stop half-way.
+    It never raises: a reader that has gone away is not a reason to stop half-way.
     """
 
     def __init__(self, format_: EventFormat, *, no_color: bool) -> None:
@@ -51,7 +51,7 @@ class EventPrinter:
         self._bar = None if self._json or not sys.stderr.isatty() else new_bar(no_color=no_color)
         self._task = self._bar.add_task("applying", total=None) if self._bar else None
         self._last = ""
-        self._gone = False
+        self._closed = False
         self.begun = False
         self.finished = False
 
@@ -82,7 +82,7 @@ class EventPrinter:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """No bar within this block, so that a question can be read and answered."""
+        """Hide the bar within a ``with`` block, so that a question can be read and answered."""
         with suppress(OSError):
             if self._bar:
                 self._bar.stop()
@@ -103,17 +103,17 @@ class EventPrinter:
                 pass
 
     def _print_json(self, event: Event) -> None:
-        if self._gone:
+        if self._closed:
             return
         try:
             print_result(json_line(event_to_json(event)))
         except KgitopsError as error:
-            self._gone = True
+            self._closed = True
             print_notice(f"kgitops: {error}; the apply goes on")
 
     def _print_line(self, text: str) -> None:
         if text == self._last:
-            return  # a wait says the same at every look
+            return  # a wait repeats its sentence
         self._last = text
         if self._bar:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -128,7 +128,7 @@ class EventPrinter:
 
 
 def new_bar(*, no_color: bool) -> "Progress":
-    """A bar on stderr that is gone in the end."""
+    """A bar on stderr that is removed in the end."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(

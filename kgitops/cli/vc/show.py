@@ -248,7 +248,7 @@ def explain(
         raise UsageError("say whose quota: give --user, --client-id, or both")
     principal = as_principal(user) if user else "User:ANONYMOUS"
     if not is_principal(principal) or principal == "User:*":
-        raise UsageError(f"--user {user!r} is no user; name one, as in jane or User:jane")
+        raise UsageError(f"--user {user!r} is not a user; name one, as in jane or User:jane")
     state = read_cluster(options)
     if virtual_cluster is not None:
         where: str | None = find_virtual_cluster(virtual_cluster, state).name

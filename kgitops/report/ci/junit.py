@@ -86,12 +86,12 @@ _TESTS = JUnit(name=_TESTS_NAME)
 def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """A suite for the plan itself, then one for each policy; every suite has a case."""
     today = today_of(sealed)
-    found = violation_groups(plan)
+    violations = violation_groups(plan)
     passed = _passed(plan)
     loaded = (policy.name for policy in plan.policies_loaded)
     suites = {_OWN: list(_own_cases(plan))}
-    for name in dict.fromkeys([*loaded, *passed, *(group.policy for group in found)]):
-        policy_groups = [group for group in found if group.policy == name]
+    for name in dict.fromkeys([*loaded, *passed, *(group.policy for group in violations)]):
+        policy_groups = [group for group in violations if group.policy == name]
         cases = _cases(name, policy_groups, passed.get(name, 0), today)
         suites.setdefault(_PLAN.safe(name), []).extend(cases)
     return _PLAN.text(suites.items())
@@ -99,12 +99,12 @@ def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
 
 def _passed(plan: Plan) -> dict[str, int]:
     """The number of changes that each policy accepts."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for change in plan.changes:
         for result in change.policies:
             if result.outcome is Outcome.PASSED:
-                found[result.policy] = found.get(result.policy, 0) + 1
-    return found
+                counts[result.policy] = counts.get(result.policy, 0) + 1
+    return counts
 
 
 def _cases(
@@ -167,10 +167,10 @@ def _own_cases(plan: Plan) -> Iterator[TestCase]:
 
 
 def _drifted(plan: Plan) -> Iterator[TestCase]:
-    found: dict[str, list[Drift]] = {}
+    by_address: dict[str, list[Drift]] = {}
     for drift in plan.drift:
-        found.setdefault(drift.address, []).append(drift)
-    for address, drifts in found.items():
+        by_address.setdefault(drift.address, []).append(drift)
+    for address, drifts in by_address.items():
         more = f" (and {len(drifts) - 1:,} more)" if len(drifts) > 1 else ""
         case = _PLAN.case(address, f"{_OWN}.drift")
         case.result = [_PLAN.skipped(f"{drift_sentence(drifts[0], full=False)}{more}")]

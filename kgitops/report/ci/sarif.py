@@ -41,10 +41,10 @@ class _Placed:
 
 def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """The log of one run; its category is the plan's target, so that none hides another."""
-    found = results(plan)
+    sarif_results = results(plan)
     return _log(
-        found,
-        _rules(plan, found),
+        sarif_results,
+        _rules(plan, sarif_results),
         category=_segment(plan.target.name),
         today=today_of(sealed),
         properties={
@@ -58,23 +58,23 @@ def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
 
 def render_sarif_findings(findings: Sequence[Finding], *, left: Mapping[str, str]) -> str:
     """The log of findings about manifests; ``left`` says why a cluster was not looked at."""
-    found = results_of(findings)
-    used = {result.rule for result in found}
+    sarif_results = results_of(findings)
+    used = {result.rule for result in sarif_results}
     rules = own_rules(own for own in Own if str(own) in used)
     names = {"clustersLeft": [shown(f"{name}: {why}") for name, why in left.items()]}
-    return _log(found, rules, category="validate", today=None, properties=names)
+    return _log(sarif_results, rules, category="validate", today=None, properties=names)
 
 
 def _log(
-    found: Sequence[Result],
+    sarif_results: Sequence[Result],
     rules: dict[str, Json],
     *,
     category: str,
     today: date | None,
     properties: dict[str, Json],
 ) -> str:
-    placed = list(filter(None, map(_placed, found)))
-    unplaced = [result for result in found if not _placed(result)]
+    placed = list(filter(None, map(_placed, sarif_results)))
+    unplaced = [result for result in sarif_results if not _placed(result)]
     index = {key: number for number, key in enumerate(rules)}
     run = {
         "tool": {
@@ -108,8 +108,8 @@ def _log(
     return f"{json.dumps({'$schema': schema, 'version': '2.1.0', 'runs': [run]}, indent=2)}\n"
 
 
-def _rules(plan: Plan, found: Sequence[Result]) -> dict[str, Json]:
-    used = {result.rule for result in found}
+def _rules(plan: Plan, sarif_results: Sequence[Result]) -> dict[str, Json]:
+    used = {result.rule for result in sarif_results}
     risks = {risk.code: risk for change in plan.changes for risk in change.risks}
     return {
         **own_rules(own for own in Own if str(own) in used),
@@ -170,14 +170,16 @@ def _left_out(count: int) -> Iterator[dict[str, Json]]:
         yield {"level": "warning", "message": {"text": sentence}}
 
 
-def _notifications(found: Sequence[Result], index: dict[str, int]) -> Iterator[dict[str, Json]]:
-    for result in found[:MOST_NOTIFICATIONS]:
+def _notifications(
+    sarif_results: Sequence[Result], index: dict[str, int]
+) -> Iterator[dict[str, Json]]:
+    for result in sarif_results[:MOST_NOTIFICATIONS]:
         yield {
             "level": str(result.severity),
             "message": {"text": shown(result.message)},
             "associatedRule": {"index": index[result.rule]},
         }
-    hidden = len(found) - MOST_NOTIFICATIONS
+    hidden = len(sarif_results) - MOST_NOTIFICATIONS
     if hidden > 0:
         sentence = f"and {hidden:,} more that have no place in a file"
         yield {"level": "note", "message": {"text": sentence}}

@@ -49,13 +49,13 @@ def results(plan: Plan) -> tuple[Result, ...]:
 
 def results_of(findings: Iterable[Finding]) -> tuple[Result, ...]:
     """Errors, then warnings."""
-    found = [
+    sarif_results = [
         _of_finding(finding, Own.FINDING, _FINDING)
         if finding.severity is Severity.ERROR
         else _of_finding(finding, Own.WARNING, _WARNING)
         for finding in findings
     ]
-    return tuple(sorted(found, key=lambda result: result.rank))
+    return tuple(sorted(sarif_results, key=lambda result: result.rank))
 
 
 def policy_key(name: str) -> str:

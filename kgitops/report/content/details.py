@@ -136,8 +136,8 @@ def field_detail(field: FieldChange, *, full: bool) -> Detail:
 def _fields(change: Change, *, full: bool) -> Iterable[Detail]:
     """Each field, with its risk where that is another than the one of the change's own line."""
     for field in change.fields:
-        found = field_detail(field, full=full)
-        yield replace(found, risk=None) if field.risk == change.risk else found
+        detail = field_detail(field, full=full)
+        yield replace(detail, risk=None) if field.risk == change.risk else detail
 
 
 def field_label(path: str) -> str:

@@ -97,10 +97,12 @@ def lowering_counts(plan: Plan) -> str:
 
 
 def _groups(lines: Sequence[LoweringLine]) -> Iterator[LoweringGroup]:
-    found: dict[tuple[str, Grade | None, str, str], list[LoweringLine]] = defaultdict(list)
+    members_of: dict[tuple[str, Grade | None, str, str], list[LoweringLine]] = defaultdict(list)
     for line in lines:
-        found[line.code, line.grade, line.reason, line.remedy].append(line)
-    ordered = sorted(found.items(), key=lambda item: (WORST_FIRST.index(item[0][1]), item[0][0]))
+        members_of[line.code, line.grade, line.reason, line.remedy].append(line)
+    ordered = sorted(
+        members_of.items(), key=lambda item: (WORST_FIRST.index(item[0][1]), item[0][0])
+    )
     for (code, grade, reason, remedy), members in ordered:
         yield LoweringGroup(
             code=code,

@@ -56,10 +56,10 @@ class ViolationGroup:
 
     def by_message(self) -> Iterator[tuple[str, tuple[ViolationRow, ...]]]:
         """The rows with the same message together, in the order of their first."""
-        found: dict[str, list[ViolationRow]] = {}
+        by_text: dict[str, list[ViolationRow]] = {}
         for row in self.rows:
-            found.setdefault(row.message, []).append(row)
-        yield from ((message, tuple(rows)) for message, rows in found.items())
+            by_text.setdefault(row.message, []).append(row)
+        yield from ((message, tuple(rows)) for message, rows in by_text.items())
 
 
 def policy_status(result: PolicyResult) -> PolicyStatus:
@@ -75,8 +75,8 @@ def policy_status(result: PolicyResult) -> PolicyStatus:
 
 def status_totals(plan: Plan) -> dict[PolicyStatus, int]:
     """The number of results of each status; together all results of the plan."""
-    found = Counter(policy_status(result) for change in plan.changes for result in change.policies)
-    return {each: found[each] for each in PolicyStatus}
+    totals = Counter(policy_status(result) for change in plan.changes for result in change.policies)
+    return {status: totals[status] for status in PolicyStatus}
 
 
 def violation_rows(plan: Plan) -> Iterator[ViolationRow]:
@@ -91,25 +91,25 @@ def violation_groups(plan: Plan) -> tuple[ViolationGroup, ...]:
     """The violations by status, hard before soft, then in the order of the policies."""
     order = {policy.name: index for index, policy in enumerate(plan.policies_loaded)}
     loaded = loaded_by_name(plan)
-    found: dict[tuple[PolicyStatus, Level, str], list[ViolationRow]] = {}
+    grouped: dict[tuple[PolicyStatus, Level, str], list[ViolationRow]] = {}
     for row in violation_rows(plan):
         key = policy_status(row.result), row.result.level, row.result.policy
-        found.setdefault(key, []).append(row)
-    standings, levels = tuple(PolicyStatus), tuple(Level)
+        grouped.setdefault(key, []).append(row)
+    statuses, levels = tuple(PolicyStatus), tuple(Level)
 
     def rank(key: tuple[PolicyStatus, Level, str]) -> tuple[int, int, int]:
-        each, level, policy = key
-        return standings.index(each), -levels.index(level), order.get(policy, len(order))
+        status, level, policy = key
+        return statuses.index(status), -levels.index(level), order.get(policy, len(order))
 
     return tuple(
         ViolationGroup(
-            status=each,
+            status=status,
             policy=policy,
             level=level,
             remediation=_on_one_line(loaded[policy].remediation) if policy in loaded else "",
-            rows=tuple(found[each, level, policy]),
+            rows=tuple(grouped[status, level, policy]),
         )
-        for each, level, policy in sorted(found, key=rank)
+        for status, level, policy in sorted(grouped, key=rank)
     )
 
 
@@ -130,16 +130,16 @@ def today_of(sealed: SealedPlan | None) -> date | None:
 
 def tally(plan: Plan, today: date | None) -> str:
     """``57 passed, 2 denied, 1 waived (expires 2026-02-01, 71 days left, owner @data)``."""
-    found = status_totals(plan)
-    if not any(found.values()):
+    totals = status_totals(plan)
+    if not any(totals.values()):
         loaded = counted(len(plan.policies_loaded), "policy")
         return f"{loaded} loaded, none applies to a change"
     others = [
-        f"{count:,} {each}{_more(plan, each, count, today)}"
-        for each, count in found.items()
-        if count and each is not PolicyStatus.PASSED
+        f"{count:,} {status}{_more(plan, status, count, today)}"
+        for status, count in totals.items()
+        if count and status is not PolicyStatus.PASSED
     ]
-    return ", ".join((f"{found[PolicyStatus.PASSED]:,} passed", *others))
+    return ", ".join((f"{totals[PolicyStatus.PASSED]:,} passed", *others))
 
 
 def waiver_sentence(use: WaiverUse, today: date | None) -> str:
@@ -151,12 +151,12 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _more(plan: Plan, each: PolicyStatus, count: int, today: date | None) -> str:
-    if each is PolicyStatus.WAIVED:
+def _more(plan: Plan, status: PolicyStatus, count: int, today: date | None) -> str:
+    if status is PolicyStatus.WAIVED:
         return f" ({_soonest(plan, today)})"
     changes = sum(change.denied for change in plan.changes)
     # A change may be denied twice, and the plan's own sentence counts changes.
-    twice = each is PolicyStatus.DENIED and count != changes
+    twice = status is PolicyStatus.DENIED and count != changes
     return f" in {counted(changes, 'change')}" if twice else ""
 
 
@@ -170,10 +170,10 @@ def _soonest(plan: Plan, today: date | None) -> str:
 
 
 def _expiry(use: WaiverUse, today: date | None) -> str:
-    left = days_left(use, today)
-    if left is None:
+    days = days_left(use, today)
+    if days is None:
         return use.expires
-    return f"{use.expires}, {counted(left, 'day')} left" if left else f"{use.expires}, the last day"
+    return f"{use.expires}, {counted(days, 'day')} left" if days else f"{use.expires}, the last day"
 
 
 def days_left(use: WaiverUse, today: date | None) -> int | None:
@@ -214,9 +214,9 @@ def with_advice(text: str, group: ViolationGroup, row: ViolationRow, today: date
     return "; ".join(filter(None, (text, what)))
 
 
-def status_counts(found: Iterable[ViolationGroup]) -> str:
+def status_counts(groups: Iterable[ViolationGroup]) -> str:
     """``2 denied, 1 waived`` for a heading."""
     total: Counter[PolicyStatus] = Counter()
-    for group in found:
+    for group in groups:
         total[group.status] += len(group.rows)
-    return ", ".join(f"{total[each]:,} {each}" for each in PolicyStatus if total[each])
+    return ", ".join(f"{total[status]:,} {status}" for status in PolicyStatus if total[status])

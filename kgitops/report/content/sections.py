@@ -101,8 +101,8 @@ def _order(change: Change) -> tuple[bool, int, str]:
 
 def kind_word(changes: Iterable[Change]) -> str:
     """The kind's word for one of ``changes``, which are of one kind."""
-    words = {object_name(change.address).kind for change in changes}
-    return words.pop() if len(words) == 1 else "member"
+    kinds = {object_name(change.address).kind for change in changes}
+    return kinds.pop() if len(kinds) == 1 else "member"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,21 +131,21 @@ def blocks(section: Section, grouping: Grouping) -> tuple[Block, ...]:
     if grouping is Grouping.ALONE:
         return tuple(Block(changes=(change,)) for change in section.changes)
     many = grouping is Grouping.FOLDED and len(section.changes) > FOLD_ABOVE
-    found: list[Block] = []
+    result: list[Block] = []
     rest: list[Change] = []
     for alike in _alike(section.changes):
         foldable = many and not any(map(never_folded, alike))
         shared = shared_details(alike[0])
         if len(alike) < _ALIKE or not (shared or foldable):
             single = [change for change in alike if not many or never_folded(change)]
-            found += [Block(changes=(change,)) for change in single]
+            result += [Block(changes=(change,)) for change in single]
             rest += [change for change in alike if many and not never_folded(change)]
         elif alike[0].actions == (Action.CREATE,) and foldable:
             rest += alike
         else:
             patterns = name_patterns(alike) if foldable else ()
-            found.append(Block(changes=tuple(alike), shared=shared, patterns=patterns))
-    return (*found, *_folded(rest, section))
+            result.append(Block(changes=tuple(alike), shared=shared, patterns=patterns))
+    return (*result, *_folded(rest, section))
 
 
 def name_patterns(changes: Sequence[Change]) -> tuple[str, ...]:
@@ -179,14 +179,14 @@ def _folded(rest: Sequence[Change], section: Section) -> list[Block]:
     """Too many to list: creations by kind, anything else after the first few."""
     creates = section.title == str(Action.CREATE).upper()
     shown = () if creates else tuple(rest[:FOLD_ABOVE])
-    found = [Block(changes=(change,)) for change in shown]
+    result = [Block(changes=(change,)) for change in shown]
     kinds: dict[object, list[Change]] = {}
     for change in rest[len(shown) :]:
         kinds.setdefault((change.kind, symbol(change)), []).append(change)
-    found += [
+    result += [
         Block(changes=tuple(group), patterns=name_patterns(group)) for group in kinds.values()
     ]
-    return found
+    return result
 
 
 def _by_prefix(names: Sequence[str]) -> list[tuple[str, list[str]]]:

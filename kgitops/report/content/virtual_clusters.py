@@ -229,5 +229,5 @@ def _lost(changes: Iterable[Change]) -> Iterator[Change]:
 
 def _few(names: list[str]) -> str:
     shown = names[:_NAMES_SHOWN]
-    left = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {counted(left, 'other')}" if left else "")
+    hidden = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {counted(hidden, 'other')}" if hidden else "")

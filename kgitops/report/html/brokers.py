@@ -55,13 +55,13 @@ def byte_chart(plan: Plan) -> BrokerChart | None:
     """Bytes per broker as far as the plan knows them; None where it knows none."""
     before: Counter[int] = Counter()
     after: Counter[int] = Counter()
-    known = 0
+    measured = 0
     existing = [item for item in _topics(plan) if item[1]]
     for change, old, new in existing:
         held = _whole_number(change.impact.get("bytes"))
         if held is None:
             continue
-        known += 1
+        measured += 1
         share = held // len(old)
         # New partitions begin empty, so only those that were there hold bytes.
         for counter, replicas in ((before, old), (after, new[: len(old)])):
@@ -71,7 +71,7 @@ def byte_chart(plan: Plan) -> BrokerChart | None:
     if not any(before.values()):
         return None
     caption = (
-        f"Bytes of {known:,} of the {counted(len(existing), 'topic')} that exist and that this "
+        f"Bytes of {measured:,} of the {counted(len(existing), 'topic')} that exist and that this "
         "plan touches: only what may be hurt is measured. An estimate: a topic's bytes are taken "
         "to lie evenly on its partitions, and a shorter retention is not counted."
     )
@@ -101,11 +101,14 @@ def _count(assignments: Iterable[Replicas]) -> Counter[int]:
 
 
 def _chart(
-    before: Counter[int], after: Counter[int], caption: str, words: Callable[[int], str]
+    before: Counter[int], after: Counter[int], caption: str, format_number: Callable[[int], str]
 ) -> BrokerChart:
     brokers = sorted(before.keys() | after.keys())
     most = max((*before.values(), *after.values()), default=0) or 1
-    rows = {broker: _bar(broker, before[broker], after[broker], most, words) for broker in brokers}
+    rows = {
+        broker: _bar(broker, before[broker], after[broker], most, format_number)
+        for broker in brokers
+    }
     by_change = sorted(brokers, key=lambda broker: (-abs(after[broker] - before[broker]), broker))
     shown = sorted(by_change[:_MOST_BARS])
     if len(brokers) > len(shown):
@@ -118,14 +121,16 @@ def _chart(
     )
 
 
-def _bar(broker: int, before: int, after: int, most: int, words: Callable[[int], str]) -> Bar:
+def _bar(
+    broker: int, before: int, after: int, most: int, format_number: Callable[[int], str]
+) -> Bar:
     change = after - before
     sign = "+" if change > 0 else "-" if change < 0 else "±"
     return Bar(
         broker=broker,
-        before=words(before),
-        after=words(after),
-        change=f"{sign}{words(abs(change))}",
+        before=format_number(before),
+        after=format_number(after),
+        change=f"{sign}{format_number(abs(change))}",
         before_percent=f"{100 * before / most:.2f}",
         after_percent=f"{100 * after / most:.2f}",
     )

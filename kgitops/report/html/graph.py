@@ -108,22 +108,22 @@ def dependency_graph(plan: Plan) -> Graph | None:
 
 def _depths(waits: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """The number of requests before each on the longest path; those of a cycle come last."""
-    left = {name: len(before) for name, before in waits.items()}
+    waiting = {name: len(before) for name, before in waits.items()}
     after: dict[str, list[str]] = defaultdict(list)
     for name, before in waits.items():
         for other in before:
             after[other].append(name)
-    ready = deque(name for name, count in left.items() if not count)
+    ready = deque(name for name, count in waiting.items() if not count)
     depth = dict.fromkeys(ready, 0)
     while ready:
         done = ready.popleft()
         for name in after[done]:
-            left[name] -= 1
+            waiting[name] -= 1
             depth[name] = max(depth.get(name, 0), depth[done] + 1)
-            if not left[name]:
+            if not waiting[name]:
                 ready.append(name)
     last = max(depth.values(), default=0) + 1
-    return {name: last if left[name] else depth[name] for name in waits}
+    return {name: last if waiting[name] else depth[name] for name in waits}
 
 
 def _edges(waits: Mapping[str, Sequence[str]], keys: Mapping[str, Key]) -> Counter[tuple[Key, Key]]:

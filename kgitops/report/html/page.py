@@ -108,7 +108,7 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
     anchors = {id(change): f"c{number}" for number, change in enumerate(plan.changes, start=1)}
     status, tone = _status(plan)
     levels = Counter(change.level for change in plan.changes)
-    found = tuple(violations(plan, anchors, today))
+    violation_lists = tuple(violations(plan, anchors, today))
     graph = dependency_graph(plan)
     tenants = virtual_cluster_summaries(plan)
     return Page(
@@ -128,8 +128,8 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         bar=segments([(str(level), levels[level]) for level in RISK_LEVELS if levels[level]]),
         stops=limited(reason_lines(reasons_besides_denials(plan))),
         losses=limited([loss_sentence(loss) for loss in other_losses(plan)]),
-        denials=tuple(group for group in found if group.status is PolicyStatus.DENIED),
-        lifted=tuple(group for group in found if group.status is not PolicyStatus.DENIED),
+        denials=tuple(group for group in violation_lists if group.status is PolicyStatus.DENIED),
+        lifted=tuple(group for group in violation_lists if group.status is not PolicyStatus.DENIED),
         warnings=limited(plan.warnings),
         total=len(plan.changes),
         brief=_brief(plan.changes),
@@ -215,9 +215,9 @@ def _facets(plan: Plan) -> Iterator[Facet]:
     yield _facet("kind", "Kind", [(str(item), str(item), kinds[item]) for item in Kind])
     yield _facet("level", "Risk", [(str(item), _words(item), levels[item]) for item in RISK_LEVELS])
     if plan.policies_loaded or any(change.policies for change in changes):
-        found = Counter(each for change in changes for each in statuses_of(change))
+        statuses = Counter(status for change in changes for status in statuses_of(change))
         names = (*map(str, PolicyStatus), NOT_JUDGED)
-        yield _facet("policy", "Policy", [(name, name, found[name]) for name in names])
+        yield _facet("policy", "Policy", [(name, name, statuses[name]) for name in names])
 
 
 def _facet(name: str, legend: str, counts: Sequence[tuple[str, str, int]]) -> Facet:

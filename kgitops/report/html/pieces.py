@@ -92,21 +92,21 @@ def segments(parts: Sequence[tuple[str, int]]) -> tuple[Segment, ...]:
     """Parts of a bar by their counts; what is very small is made wide enough to be seen."""
     least, gap = 2.0, 0.5
     room = 100 - gap * (len(parts) - 1) - least * len(parts)
-    total, x, found = sum(count for _, count in parts), 0.0, []
+    total, x, drawn = sum(count for _, count in parts), 0.0, []
     for tone, count in parts:
         width = least + room * count / total
-        found.append(Segment(tone=tone, x=f"{x:.2f}", width=f"{width:.2f}"))
+        drawn.append(Segment(tone=tone, x=f"{x:.2f}", width=f"{width:.2f}"))
         x += width + gap
-    return tuple(found)
+    return tuple(drawn)
 
 
 def policy_bar(tally: Tally) -> PolicyBar:
     """The results of one policy."""
-    found = [(str(each), count) for each, count in tally.counts if count]
+    results = [(str(status), count) for status, count in tally.counts if count]
     return PolicyBar(
         tally=tally,
-        words=", ".join(f"{count:,} {each}" for each, count in found) or "nothing to judge",
-        segments=segments(found),
+        words=", ".join(f"{count:,} {status}" for status, count in results) or "nothing to judge",
+        segments=segments(results),
     )
 
 
@@ -153,10 +153,10 @@ class ViolationList:
 
 def statuses_of(change: Change) -> tuple[str, ...]:
     """The statuses of a change's results, worst first; passed only without any other."""
-    found = {policy_status(result) for result in change.policies}
-    if len(found) > 1:
-        found.discard(PolicyStatus.PASSED)
-    return tuple(str(each) for each in PolicyStatus if each in found) or (NOT_JUDGED,)
+    statuses = {policy_status(result) for result in change.policies}
+    if len(statuses) > 1:
+        statuses.discard(PolicyStatus.PASSED)
+    return tuple(str(status) for status in PolicyStatus if status in statuses) or (NOT_JUDGED,)
 
 
 def tallies(plan: Plan) -> tuple[Tally, ...]:
@@ -167,14 +167,14 @@ def tallies(plan: Plan) -> tuple[Tally, ...]:
     for change in plan.changes:
         for result in change.policies:
             counts.setdefault(result.policy, Counter())[policy_status(result)] += 1
-    found = [
+    results = [
         Tally(
             policy=policy,
-            counts=tuple((each, counts[policy.name][each]) for each in PolicyStatus),
+            counts=tuple((status, counts[policy.name][status]) for status in PolicyStatus),
         )
         for policy in plan.policies_loaded
     ]
-    return tuple(sorted(found, key=lambda tally: [-count for _, count in tally.counts[:-1]]))
+    return tuple(sorted(results, key=lambda tally: [-count for _, count in tally.counts[:-1]]))
 
 
 def violations(

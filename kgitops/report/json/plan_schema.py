@@ -195,7 +195,7 @@ def _policy_result() -> Json:
         "outcome": _enum(Outcome),
         "message": _TEXT,
     }
-    said = {
+    violation_keys = {
         "request": _MAYBE,
         "field": _MAYBE,
         "source": _maybe({"$ref": "#/$defs/source"}),
@@ -204,9 +204,9 @@ def _policy_result() -> Json:
     }
     # A row of a policy that passed says no more.
     return {
-        **_object(row, optional=said),
+        **_object(row, optional=violation_keys),
         "if": {"properties": {"outcome": {"const": str(Outcome.PASSED)}}},
-        "else": {"required": list(said)},
+        "else": {"required": list(violation_keys)},
     }
 
 

@@ -40,7 +40,7 @@ def findings_json(
     return {
         "kind": "kgitops.validation",
         "valid": not errors,
-        "clusters": {name: dict(found) for name, found in counts.items()},
+        "clusters": {name: dict(objects) for name, objects in counts.items()},
         "left": dict(left),
         "findings": [finding_to_json(finding) for finding in findings],
         "verdict": verdict_to_json(decide(reasons, changes=False)),

@@ -89,7 +89,7 @@ def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
     """Everything a comment shows, the most important first."""
     judged = violation_groups(plan)
     denying_groups = tuple(group for group in judged if group.status is PolicyStatus.DENIED)
-    found = [
+    parts = [
         _fixed("Stops", [f"! {line}" for line in reason_lines(reasons_besides_denials(plan))]),
         _policy(plan, denying_groups, sealed, tallied=True),
         *(_of_section(section) for section in sections(plan) if _rank(section) is Rank.OPEN),
@@ -109,12 +109,12 @@ def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
         _lowering(plan),
         *(_of_section(section) for section in sections(plan) if _rank(section) is not Rank.OPEN),
     ]
-    return tuple(piece for piece in found if piece.variants[0])
+    return tuple(piece for piece in parts if piece.variants[0])
 
 
-def _summary(found: VirtualClusterSummary) -> str:
-    mark = "-" if found.lost else "!" if found.cut_over else "#"
-    return f"{mark} {found.name}: {summary_line(found)}"
+def _summary(summary: VirtualClusterSummary) -> str:
+    mark = "-" if summary.lost else "!" if summary.cut_over else "#"
+    return f"{mark} {summary.name}: {summary_line(summary)}"
 
 
 def _lowering(plan: Plan) -> Piece:
@@ -138,11 +138,11 @@ def _rank(section: Section) -> Rank:
 
 
 def _policy(
-    plan: Plan, found: tuple[ViolationGroup, ...], sealed: SealedPlan | None, *, tallied: bool
+    plan: Plan, groups: tuple[ViolationGroup, ...], sealed: SealedPlan | None, *, tallied: bool
 ) -> Piece:
-    variants = policy_variants(plan, found, sealed, tallied=tallied)
+    variants = policy_variants(plan, groups, sealed, tallied=tallied)
     return Piece(
-        title=f"Policy ({status_counts(found)})",
+        title=f"Policy ({status_counts(groups)})",
         variants=tuple(tuple(map(_line, variants[depth])) for depth in Depth),
         rank=Rank.OPEN,
     )
@@ -182,8 +182,8 @@ def _full(section: Section) -> Iterator[str]:
             yield _line(f"{text}{_denied(change)}")
 
 
-def _indented(found: Iterable[Detail]) -> Iterator[str]:
-    return (_line(f"      {_detail(detail)}") for detail in found)
+def _indented(lines: Iterable[Detail]) -> Iterator[str]:
+    return (_line(f"      {_detail(detail)}") for detail in lines)
 
 
 def _row(change: Change) -> str:
@@ -225,8 +225,8 @@ def _detail(detail: Detail) -> str:
     return f"{detail.symbol} {detail.label}: {detail.value}{note}"
 
 
-def _code(risk: Risk, words: str) -> str:
-    return f"{risk.code} {risk.name}{f': {words}' if words else ''}"
+def _code(risk: Risk, text: str) -> str:
+    return f"{risk.code} {risk.name}{f': {text}' if text else ''}"
 
 
 def _names(changes: Sequence[Change]) -> Iterator[str]:

@@ -157,7 +157,7 @@ class _Frame:
 def _pages(shown: Sequence[_Shown], room: int) -> Iterator[list[_Shown]]:
     """The pieces on as few pages as it takes, in order; no page takes more than ``room``."""
     page: list[_Shown] = []
-    left = room
+    remaining = room
     for item in shown:
         part: list[str] = []
         around = taken = _size(replace(item, part=()).markdown()) + 1
@@ -166,16 +166,16 @@ def _pages(shown: Sequence[_Shown], room: int) -> Iterator[list[_Shown]]:
             # The fence is as long as the longest run of backticks in it demands, twice.
             longest = max(longest, longest_run(line))
             more = _size(line) + 1
-            if taken + more + 2 * longest > left and (part or page):
+            if taken + more + 2 * longest > remaining and (part or page):
                 if part:
                     page.append(replace(item, part=tuple(part)))
                 yield page
-                page, part, left, taken = [], [], room, around
+                page, part, remaining, taken = [], [], room, around
                 longest = longest_run(line)
             part.append(line)
             taken += more
         page.append(replace(item, part=tuple(part)))
-        left -= taken + 2 * longest
+        remaining -= taken + 2 * longest
     yield page
 
 

@@ -32,21 +32,21 @@ class Depth(IntEnum):
 
 
 def policy_variants(
-    plan: Plan, found: tuple[ViolationGroup, ...], sealed: SealedPlan | None, *, tallied: bool
+    plan: Plan, groups: tuple[ViolationGroup, ...], sealed: SealedPlan | None, *, tallied: bool
 ) -> dict[Depth, tuple[str, ...]]:
-    """The lines of ``found``, some of the plan's groups, at each depth; none where it is empty.
+    """The lines of ``groups``, some of the plan's groups, at each depth; none where it is empty.
 
     Where ``tallied`` the last line is the tally of all policies of the plan.
     """
     today = today_of(sealed)
-    if not found:
+    if not groups:
         return dict.fromkeys(Depth, ())
     ending = (f"# {tally(plan, today)}",) if tallied else ()
-    return {depth: (*_lines(found, today, depth), *ending) for depth in Depth}
+    return {depth: (*_lines(groups, today, depth), *ending) for depth in Depth}
 
 
-def _lines(found: tuple[ViolationGroup, ...], today: date | None, depth: Depth) -> Iterator[str]:
-    for group in found:
+def _lines(groups: tuple[ViolationGroup, ...], today: date | None, depth: Depth) -> Iterator[str]:
+    for group in groups:
         mark = "!" if group.status is PolicyStatus.DENIED else "#"
         yield f"{mark} {group_heading(group)}"
         few = depth is Depth.FULL and len(group.rows) <= FOLD_ABOVE

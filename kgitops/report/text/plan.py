@@ -144,12 +144,12 @@ class _Page:
                 yield ["  ", (Style.RED, "!"), f" {loss_sentence(loss)}"]
 
     def section(self, section: Section) -> Iterator[Line]:
-        found = blocks(section, Grouping.ALONE if self.full else Grouping.FOLDED)
-        named = [change for block in found if not block.patterns for change in block.changes]
+        shown = blocks(section, Grouping.ALONE if self.full else Grouping.FOLDED)
+        named = [change for block in shown if not block.patterns for change in block.changes]
         columns = {
             kind: self.columns([change for change in named if change.kind is kind]) for kind in Kind
         }
-        for block in found:
+        for block in shown:
             yield from self.block(block, columns[block.changes[0].kind])
 
     def block(self, block: Block, columns: _Columns) -> Iterator[Line]:
@@ -178,8 +178,8 @@ class _Page:
         text = f"{', '.join(map(terminal_text, names))}   all: --full"
         return wrap(text, self.width - 6, break_long_words=False, break_on_hyphens=False)
 
-    def details(self, found: Iterable[Detail]) -> Iterator[Line]:
-        rows = list(found)
+    def details(self, lines: Iterable[Detail]) -> Iterator[Line]:
+        rows = list(lines)
         label = min(max((len(row.label) for row in rows), default=0), self.width // 3)
         values = [len(row.value) for row in rows if row.label]
         value = min(max(values, default=0), self.width // 2)
@@ -296,8 +296,8 @@ def _totals(block: Block) -> str:
 
 def _legend(plan: Plan) -> str:
     used = {action for change in plan.changes for action in change.actions}
-    words = [f"{SYMBOLS[action]} {action}" for action in SYMBOLS if action in used]
+    symbols = [f"{SYMBOLS[action]} {action}" for action in SYMBOLS if action in used]
     risky = any(
         risk.level is not RiskLevel.SAFE for change in plan.changes for risk in change.risks
     )
-    return "  ".join([*words, *(["! risk"] if risky else [])])
+    return "  ".join([*symbols, *(["! risk"] if risky else [])])

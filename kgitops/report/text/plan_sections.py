@@ -47,16 +47,16 @@ def policy_lines(
     Where many objects are denied with the same words they are counted by prefix: each is marked
     in its own row of the plan.
     """
-    found = violation_groups(plan)
+    groups = violation_groups(plan)
     today = today_of(sealed)
-    if not found:
+    if not groups:
         if plan.policies_loaded:
             label = (Style.BOLD, f"{'POLICY':<{_LABEL_WIDTH}}")
             yield [label, f" {tally(plan, today)}"]
         return
     yield []
-    yield [(_STYLES.get(found[0].status, Style.BOLD), f"POLICY ({status_counts(found)})")]
-    for group in found:
+    yield [(_STYLES.get(groups[0].status, Style.BOLD), f"POLICY ({status_counts(groups)})")]
+    for group in groups:
         yield ["  ", (_STYLES.get(group.status, Style.PLAIN), group_heading(group))]
         yield from _violations(group, today, full=full, width=width)
         if group.status is not PolicyStatus.WAIVED and (do := remedy(group)):
@@ -117,19 +117,19 @@ def _wrapped(names: Sequence[str], width: int) -> list[str]:
 
 def virtual_cluster_lines(plan: Plan, *, full: bool, width: int) -> Iterator[Line]:
     """One line for each virtual cluster that changes; nothing where none does."""
-    found = virtual_cluster_summaries(plan)
-    if not found:
+    summaries = virtual_cluster_summaries(plan)
+    if not summaries:
         return
     yield []
-    yield [(Style.BOLD, f"VIRTUAL CLUSTERS ({count_named(found):,})")]
-    shown = found if full else found[:FOLD_ABOVE]
+    yield [(Style.BOLD, f"VIRTUAL CLUSTERS ({count_named(summaries):,})")]
+    shown = summaries if full else summaries[:FOLD_ABOVE]
     name_width = min(max(len(each.name) for each in shown), width // 3)
     for each in shown:
         style = Style.RED if each.lost else Style.YELLOW if each.cut_over else Style.BOLD
         name = f"{terminal_text(each.name):<{name_width}}"
         yield ["  ", (style, name), f"  {summary_line(each)}"]
-    if len(shown) < len(found):
-        yield [f"  and {len(found) - len(shown):,} more   all: --full"]
+    if len(shown) < len(summaries):
+        yield [f"  and {len(summaries) - len(shown):,} more   all: --full"]
 
 
 def lowering_lines(plan: Plan, *, full: bool) -> Iterator[Line]:

@@ -60,9 +60,9 @@ def render_policy(item: PolicyDescription, *, colour: bool) -> str:
     policy = item.policy
     about = f"{policy.level} on {item.cluster}  {item.form}  {policy.source or ''}"
     lines: list[Line] = [[(Style.BOLD, policy.name), f"  {about}".rstrip()]]
-    words = item.docstring or policy.description
-    if words:
-        lines += ["", *([line] for line in words.splitlines())]
+    description = item.docstring or policy.description
+    if description:
+        lines += ["", *([line] for line in description.splitlines())]
     if policy.remediation:
         lines += ["", [(Style.BOLD, "What to do: "), policy.remediation]]
     for title, body in (
@@ -120,9 +120,9 @@ def _form(item: PolicyDescription) -> Iterator[tuple[str, Sequence[str]]]:
     )
 
 
-def _shown(given: str | None, default: str | None) -> str:
-    if given is not None:
-        return given
+def _shown(value: str | None, default: str | None) -> str:
+    if value is not None:
+        return value
     return "not set" if default is None else f"{default} by default"
 
 
@@ -142,8 +142,8 @@ def _expression(label: str, expression: str, source: object) -> Iterator[str]:
 
 def _waivers(item: PolicyDescription) -> Iterator[str]:
     for waiver in item.waivers:
-        left = item.days_left(waiver)
-        days = "ends today" if left == 0 else f"{counted(left, 'day')} left"
+        days_left = item.days_left(waiver)
+        days = "ends today" if days_left == 0 else f"{counted(days_left, 'day')} left"
         yield f"{waiver.name}: {waiver.address}, {days}; {waiver.owner}, {waiver.ticket}"
 
 

@@ -111,27 +111,27 @@ class _Tenant:
     links: dict[tuple[str, str], Sign] = field(default_factory=dict)
 
 
-def graph_of_clusters(known: Mapping[str, VirtualCluster]) -> VirtualClusterGraph:
+def graph_of_clusters(virtual_clusters: Mapping[str, VirtualCluster]) -> VirtualClusterGraph:
     """All virtual clusters of a cluster, by name; only the first few are drawn."""
-    found: dict[str, _Tenant] = {}
-    for name in sorted(known):
-        virtual_cluster = known[name]
+    tenants: dict[str, _Tenant] = {}
+    for name in sorted(virtual_clusters):
+        virtual_cluster = virtual_clusters[name]
         members = (
             f"{word} {member}"
             for entity_type, word in _WORDS.items()
             for member in sorted(virtual_cluster.members(entity_type))
         )
         links = virtual_cluster.links
-        found[name] = _Tenant(
+        tenants[name] = _Tenant(
             members=dict.fromkeys(members, Sign.SAME),
             links={(link, links[link].topic): Sign.SAME for link in sorted(links)},
         )
-    return _graph(found)
+    return _graph(tenants)
 
 
 def graph_of_plan(plan: Plan) -> VirtualClusterGraph | None:
     """The additions and removals of a plan; None where it touches no virtual cluster."""
-    found: dict[str, _Tenant] = defaultdict(_Tenant)
+    tenants: dict[str, _Tenant] = defaultdict(_Tenant)
     requests = [planned.request for planned in plan.requests]
     made = {
         request.local: f"{request.topic} of {request.local.virtual_cluster}"
@@ -140,22 +140,22 @@ def graph_of_plan(plan: Plan) -> VirtualClusterGraph | None:
     }
     for change in plan.changes:
         for planned in change.requests:
-            _take(planned.request, change, found, made)
-    return _graph(dict(sorted(found.items()))) if found else None
+            _take(planned.request, change, tenants, made)
+    return _graph(dict(sorted(tenants.items()))) if tenants else None
 
 
 def _take(
-    request: Request, change: Change, found: dict[str, _Tenant], made: Mapping[LocalName, str]
+    request: Request, change: Change, tenants: dict[str, _Tenant], made: Mapping[LocalName, str]
 ) -> None:
     match request:
         case CreateVirtualClusterRequest(virtual_cluster=name):
-            found[name].sign = Sign.ADDED
+            tenants[name].sign = Sign.ADDED
         case DeleteVirtualClusterRequest(virtual_cluster=name):
-            found[name].sign = Sign.REMOVED
+            tenants[name].sign = Sign.REMOVED
         case CreateTopicRequest(local=local) if local is not None:
-            found[local.virtual_cluster].links[local.name, made[local]] = Sign.ADDED
+            tenants[local.virtual_cluster].links[local.name, made[local]] = Sign.ADDED
         case AlterVirtualClusterRequest(entity_type=entity_type, entity_name=name) if name:
-            tenant = found[request.virtual_cluster]
+            tenant = tenants[request.virtual_cluster]
             sign = Sign.REMOVED if request.change is ChangeType.REMOVE else Sign.ADDED
             if entity_type is EntityType.TOPIC:
                 if request.replaces is not None:
@@ -165,7 +165,7 @@ def _take(
                 member = f"{_WORDS[entity_type]} {name}"
                 tenant.members[member] = sign
                 if request.moved_from is not None:
-                    found[request.moved_from].members[member] = Sign.REMOVED
+                    tenants[request.moved_from].members[member] = Sign.REMOVED
         case _:
             pass
 
@@ -179,13 +179,13 @@ def _leads_to(
     return made.get(request.target, f"{new} of {request.target.virtual_cluster}")
 
 
-def _graph(found: Mapping[str, _Tenant]) -> VirtualClusterGraph:
+def _graph(tenants_by_name: Mapping[str, _Tenant]) -> VirtualClusterGraph:
     seen_by: dict[str, set[str]] = defaultdict(set)
-    for name, tenant in found.items():
+    for name, tenant in tenants_by_name.items():
         for (_, topic), sign in tenant.links.items():
             if sign is not Sign.REMOVED:
                 seen_by[topic].add(name)
-    shown = list(found.items())[:MOST_TENANTS]
+    shown = list(tenants_by_name.items())[:MOST_TENANTS]
     drawn = {name: list(tenant.links.items())[:MOST_LINKS] for name, tenant in shown}
     topics = _ordered(drawn.values())
     place = {topic: index for index, topic in enumerate(topics)}
@@ -207,7 +207,7 @@ def _graph(found: Mapping[str, _Tenant]) -> VirtualClusterGraph:
             for name, tenant in shown
         ),
         topics=tuple(PhysicalTopic(name=name, tenants=len(seen_by[name])) for name in topics),
-        left_out=len(found) - len(shown),
+        left_out=len(tenants_by_name) - len(shown),
     )
 
 
