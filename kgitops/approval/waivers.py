@@ -27,7 +27,7 @@ def waiver_problem(
     if waiver.policy not in levels:
         near = get_close_matches(waiver.policy, levels, n=1)
         advice = f"did you mean {near[0]}?" if near else "correct it, or remove the waiver"
-        return "policy", f"{said} names {waiver.policy}, which is no policy here", advice
+        return "policy", f"{said} names {waiver.policy}, which is not a policy here", advice
     level = levels[waiver.policy]
     if level is Level.HARD:
         return (
@@ -61,7 +61,7 @@ def expiry_notice(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
     return (
         "expires",
         f"the waiver {waiver.name} ends {when}, with {waiver.expires} (UTC)",
-        f"mend {waiver.address} until then, or renew the waiver",
+        f"fix {waiver.address} by then, or renew the waiver",
     )
 
 
@@ -86,7 +86,7 @@ def use_of_waivers(
             advice = "remove it"
         elif known is not None and waiver.address not in known:
             near = get_close_matches(waiver.address, sorted(known), n=1)
-            problem = f"names {waiver.address}, which nothing here has for an address"
+            problem = f"names {waiver.address}, which is not the address of anything here"
             advice = f"did you mean {near[0]}?" if near else "correct it, or remove the waiver"
         else:  # nothing changes there, so nothing is known
             continue

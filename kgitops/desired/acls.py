@@ -83,7 +83,7 @@ def _principals(
         findings.error(
             document,
             ("spec", "principal"),
-            "spec.principal and spec.principals stand side by side",
+            "spec.principal and spec.principals are both given",
             "write one of them",
             key=True,
         )
@@ -119,7 +119,7 @@ def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> No
             document, path, problem, 'write patternType literal, which reads "*" as all'
         )
     elif name != _ANY and name.endswith(_ANY):
-        problem = f"the '*' at the end of {shown(name)} is no wildcard to Kafka"
+        problem = f"the '*' at the end of {shown(name)} is not a wildcard to Kafka"
         findings.warning(
             document, path, problem, "write the prefix alone, with patternType prefixed"
         )
@@ -169,7 +169,7 @@ def check_operations(spec: AclSpec, document: Document, findings: Findings) -> N
             findings.error(
                 document,
                 ("spec", "operations", index),
-                f"{operation} is no operation on {what}",
+                f"{operation} is not an operation on {what}",
                 f"write one of {names}",
             )
 
@@ -184,7 +184,7 @@ def check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:
             findings.error(
                 document,
                 ("spec", "virtualClusterPatternType"),
-                f"{CLUSTER_NAME} is no prefix: it is the physical cluster alone",
+                f"{CLUSTER_NAME} is not a prefix: it is the physical cluster alone",
                 "remove virtualClusterPatternType, or write the prefix as virtualCluster",
                 key=True,
             )
@@ -193,7 +193,7 @@ def check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:
         findings.error(
             document,
             path,
-            "the resource cluster lies in no virtual cluster, its name says which one is meant",
+            "the resource cluster is not in a virtual cluster; its name says which one is meant",
             f"remove virtualCluster and write resource: {{type: cluster, name: {scope}{pattern}}}",
             key=True,
         )
@@ -222,7 +222,7 @@ def _check_pattern(
     problem = virtual_cluster_name_problem(name if literal else f"{name[:248]}x")
     if problem and name == _EVERY:
         findings.error(
-            document, path, '"*" is no prefix', "remove the pattern type: it means every one"
+            document, path, '"*" is not a prefix', "remove the pattern type: it means every one"
         )
     elif problem:
         findings.error(document, path, problem, ADVICE)

@@ -69,8 +69,8 @@ def build_desired(
         here.findings.warning(
             document,
             ("metadata",),
-            "this document is for other clusters, and for want of a variable nobody can tell here "
-            "what it names, so this run removes nothing",
+            "this document is for other clusters and uses a variable that is not set here, so it "
+            "is unknown what it declares, and this run removes nothing",
             "give its placeholders a default",
         )
     found = without_env_values((*manifests.findings, *here.findings.found), manifests.env_values)

@@ -71,7 +71,7 @@ class ConfigReader:
             self.findings.error(
                 document,
                 path,
-                f"{key} is set and removed by whoever moves replicas, so it can't be declared",
+                f"{key} is set and removed while replicas are moved, so it can't be declared",
                 "remove it, as kgitops throttles its own moves (spec.safety.replicationThrottle)",
                 key=True,
             )

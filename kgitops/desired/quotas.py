@@ -132,7 +132,7 @@ def _value(
         names = ", ".join(sorted(known))
         whom = "an ip" if known == IP_KEYS else "a user or client id"
         advice = f"did you mean {near}?" if near else f"write one of {names}"
-        findings.error(document, path, f"{shown(key)} is no quota of {whom}", advice, key=True)
+        findings.error(document, path, f"{shown(key)} is not a quota of {whom}", advice, key=True)
         return None
     if problem := value_problem(key, value):
         findings.error(document, path, f"{key} {problem}, not {shown(value)}", "correct the value")

@@ -123,7 +123,7 @@ def _check_tombstones(
             findings.error(
                 document,
                 ("spec", "target"),
-                f"{tombstone.address} has a Tombstone, and {inner}, which lies in it, is declared "
+                f"{tombstone.address} has a Tombstone, and {inner}, which is in it, is declared "
                 f"at {declared[inner].source}",
                 "remove that document too, and all others of the virtual cluster",
             )

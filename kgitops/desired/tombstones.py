@@ -52,7 +52,7 @@ def _address(
 ) -> str | None:
     if target.address is not None:
         if (target.kind, target.name, target.virtual_cluster) != (None, None, None):
-            problem = "the target has an address beside its kind, name or virtualCluster"
+            problem = "the target has an address in addition to its kind, name or virtualCluster"
             findings.error(document, _TARGET, problem, "write the address alone, or kind and name")
             return None
         return _checked(target.address, document, (*_TARGET, "address"), findings)
@@ -77,7 +77,7 @@ def _named(
     if kind == "VirtualCluster":
         if target.virtual_cluster is None:
             return virtual_cluster_address(name)
-        problem = "a virtual cluster lies in no other"
+        problem = "a virtual cluster can't be in another one"
         findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
     elif kind in _MEMBERS:
         if scope is not None:

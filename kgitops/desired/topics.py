@@ -75,7 +75,7 @@ def _check_name(name: str, scope: str | None, document: Document, findings: Find
             document,
             ("metadata", "name"),
             f"the topic name has {len(name)} characters, {MAX_LOCAL_NAME} are allowed in a virtual "
-            "cluster: a UUID and a dot stand before it on the cluster",
+            "cluster: on the cluster a UUID and a dot precede it",
             "shorten it",
         )
 
@@ -97,7 +97,7 @@ def _check_sharing(
         path = ("spec", "shareWith", index)
         check_name(name, document, path, findings)
         if name == scope:
-            problem = f"the topic lies in {name} itself"
+            problem = f"the topic is in {name} itself"
             findings.error(document, path, problem, "name other virtual clusters, or remove it")
 
 
@@ -110,7 +110,7 @@ def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None
                 findings.error(
                     document,
                     ("spec", name),
-                    f"spec.{name} can't stand beside spec.assignments, which decides it",
+                    f"spec.{name} can't be combined with spec.assignments, which decides it",
                     "remove one of them",
                     key=True,
                 )
@@ -126,7 +126,7 @@ def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None
         findings.error(
             document,
             ("spec", there),
-            f"spec.{there} needs spec.{missing} beside it",
+            f"spec.{there} needs spec.{missing} as well",
             f"add spec.{missing}",
             key=True,
         )

@@ -122,7 +122,7 @@ def _with_line(planned: PlannedRequest, lines: Mapping[str, tuple[str, ...]]) ->
 def _finding(change: Change, result: RequestResult) -> Finding:
     problem, _, advice = (result.message or result.code.name).partition("; ")
     unauthorized = result.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    refused = "is denied" if unauthorized else "can't be had on a Kafka without virtual clusters"
+    refused = "is denied" if unauthorized else "is not possible on a Kafka without virtual clusters"
     return Finding(
         source=change.source,
         problem=f"{change.address} {refused}: {problem}",

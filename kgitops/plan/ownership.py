@@ -186,9 +186,9 @@ def adoption_reason(ownership: Ownership, address: str) -> str:
         case OwnershipStatus.TAKEABLE:
             return f"it is taken over from the project {ownership.label(address)!r}"
         case OwnershipStatus.MINE:
-            return "it was deleted and made anew outside of kgitops"
+            return "it was deleted and re-created outside of kgitops"
         case _:
-            return "it exists and nobody manages it"
+            return "it exists and no project manages it"
 
 
 def record_change_reason(before: Owner | None, after: Owner) -> str:

@@ -86,7 +86,7 @@ def test_only_a_soft_policy_can_be_waived(level: Level, says: str) -> None:
 
 def test_a_policy_that_is_not_there_is_named_with_the_nearest() -> None:
     found = waiver_problem(a_waiver("min-isr"), {"min-insync": Level.SOFT}, TODAY)
-    said = "the waiver w names min-isr, which is no policy here"
+    said = "the waiver w names min-isr, which is not a policy here"
     assert found == ("policy", said, "did you mean min-insync?")
     found = waiver_problem(a_waiver("xyz"), {"min-insync": Level.SOFT}, TODAY)
     assert found is not None
@@ -242,8 +242,8 @@ def test_nor_where_the_policy_has_no_say_in_what_changes() -> None:
 def test_an_address_that_nothing_has_is_said_where_everything_is_loaded(whole: bool) -> None:
     plan = planned(a_waiver(address="topic/ordres"), whole=whole)
     said = (
-        "warning: the waiver w names topic/ordres, which nothing here has for an address; did you "
-        "mean topic/orders?"
+        "warning: the waiver w names topic/ordres, which is not the address of anything here; did "
+        "you mean topic/orders?"
     )
     assert warned(plan) == ([said] if whole else [])
 

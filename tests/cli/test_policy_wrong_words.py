@@ -270,7 +270,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
                 }
             ],
         },
-        "'consumer_byterate' is no quota of this entity; did you mean consumer_byte_rate?",
+        "'consumer_byterate' is not a quota of this entity; did you mean consumer_byte_rate?",
     ),
     "an acl of nobody": (
         {

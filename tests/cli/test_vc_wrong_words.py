@@ -117,7 +117,7 @@ MISTAKES = {
     "acls --add --allow-principal User:a --topic t --virtual-cluster '*'"
     " --virtual-cluster-pattern-type prefixed": (64, "is not a prefix of a name; write"),
     "acls --add --allow-principal User:a --topic t --virtual-cluster kafka-cluster"
-    " --virtual-cluster-pattern-type prefixed": (64, "kafka-cluster is no prefix"),
+    " --virtual-cluster-pattern-type prefixed": (64, "kafka-cluster is not a prefix"),
     "acls --add --allow-principal User:a --cluster-resource --operation Alter"
     " --virtual-cluster a:b": (64, "contains ':'; correct --virtual-cluster"),
     "acls --add --allow-principal User:a --cluster-resource --operation IdempotentWrite"

@@ -33,7 +33,7 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "no size": (topic(spec="{}"), "4:7", "the topic has no size; write spec.partitions and"),
     "partitions alone": (topic(spec="{partitions: 1}"), "4:8", "add spec.replicationFactor"),
     "a replication factor alone": (topic(spec="{replicationFactor: 1}"), "4:8", "add spec.part"),
-    "both ways": (sized("assignments: {0: [1]}"), "4:8", "can't stand beside spec.assignments"),
+    "both ways": (sized("assignments: {0: [1]}"), "4:8", "can't be combined with spec.assignments"),
     # Assignments (A4-45).
     "a gap": (topic(spec="{assignments: {0: [1], 2: [1]}}"), "4:21", "none with the id 1"),
     "none for partition 0": (topic(spec="{assignments: {1: [1]}}"), "4:21", "with the id 0"),
@@ -90,11 +90,11 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "an operation that the type lacks": (
         acl(ACL.replace("Read", "IdempotentWrite")),
         "7:16",
-        "IdempotentWrite is no operation on a topic; write one of All, Alter",
+        "IdempotentWrite is not an operation on a topic; write one of All, Alter",
     ),
     "a principal without type": (acl(ACL.replace("User:a", "alice")), "5:14", "Type:name"),
     "no principal": (acl(ACL.removeprefix("principal: User:a\n")), "5:3", "names no principal"),
-    "two kinds of principal": (acl(ACL + "\nprincipals: [User:b]"), "5:3", "side by side"),
+    "two kinds of principal": (acl(ACL + "\nprincipals: [User:b]"), "5:3", "are both given"),
     "a cluster's name": (
         acl(ACL.replace("topic, name: t", "cluster, name: a:b").replace("Read", "Alter")),
         "8:35",
@@ -173,12 +173,12 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "a user's quota for an ip": (
         quota("{ip: 10.0.0.1}", "{request_percentage: 1}"),
         "6:12",
-        "no quota of an ip; write one of connection_creation_rate",
+        "not a quota of an ip; write one of connection_creation_rate",
     ),
     "an ip's quota for a user": (
         quota("{user: a}", "{connection_creation_rate: 1}"),
         "6:12",
-        "no quota of a user or client id",
+        "not a quota of a user or client id",
     ),
     "a quota of 0": (quota("{user: a}", "{request_percentage: 0}"), "6:32", "above 0, not 0"),
     "a quota below 0": (quota("{user: a}", "{producer_byte_rate: -1}"), "6:32", "above 0, not -1"),
@@ -222,7 +222,7 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "address and name": (
         tombstone("{kind: Topic, name: a, address: topic/a}"),
         "5:11",
-        "an address beside its kind, name or",
+        "an address in addition to its kind, name or",
     ),
     "a topic id of a quota": (
         tombstone("{address: quota/user=a, topicId: x}"),
@@ -274,7 +274,7 @@ WARNINGS: dict[str, tuple[str, str, str]] = {
         "8:33",
         "not every resource",
     ),
-    "a star at the end": (acl(ACL.replace("name: t", 'name: "t*"')), "8:33", "is no wildcard"),
+    "a star at the end": (acl(ACL.replace("name: t", 'name: "t*"')), "8:33", "is not a wildcard"),
     "a name that no topic has": (acl(ACL.replace("name: t", "name: a b")), "8:33", "nothing"),
     "nearly the cluster's name": (
         acl(ACL.replace("topic, name: t", "cluster, name: Kafka_Cluster").replace("Read", "Alter")),

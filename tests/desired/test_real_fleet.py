@@ -32,7 +32,7 @@ if FLEET.is_dir():
         assert reasons == {
             **{f"Kafka 4 has no topic config {key} any more": n for key, n in REFUSED.items()},
             **{
-                f"{key} is set and removed by whoever moves replicas, so it can't be declared": 2
+                f"{key} is set and removed while replicas are moved, so it can't be declared": 2
                 for key in THROTTLES
             },
         }

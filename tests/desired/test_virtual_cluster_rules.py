@@ -86,7 +86,7 @@ def test_no_name_for_a_virtual_cluster(here: Path, name: str, problem: str) -> N
 def test_a_long_name_is_a_warning(here: Path) -> None:
     """VC-007."""
     (finding,) = said(here, virtual_cluster("a" * 101))
-    assert finding.startswith("a.yaml:3:18: warning: the name has 101 characters, and stands ")
+    assert finding.startswith("a.yaml:3:18: warning: the name has 101 characters, and precedes ")
 
 
 @pytest.mark.parametrize("scope", ["kafka-cluster", "a:b"])
@@ -120,8 +120,8 @@ def test_a_topic_of_a_virtual_cluster_leaves_room_for_a_uuid(
     """VC-058: outside there is room for 249."""
     found = said(here, local_topic("t" * length), topic("t" * length))
     assert [one for one in found if "warning" not in one] == [
-        "a.yaml:3:18: the topic name has 213 characters, 212 are allowed in a virtual cluster: a "
-        "UUID and a dot stand before it on the cluster; shorten it"
+        "a.yaml:3:18: the topic name has 213 characters, 212 are allowed in a virtual cluster: on "
+        "the cluster a UUID and a dot precede it; shorten it"
     ] * count
 
 
@@ -201,10 +201,10 @@ def test_topics_of_connect_and_streams_are_ordinary(here: Path, name: str) -> No
     [
         ("{}", "4:16", "the target names no topic"),
         ("{virtualCluster: a}", "4:16", "the target names no topic"),
-        ("{topic: t}", "4:17", "the target 't' is said to lie in no virtual cluster"),
-        ("{topic: t, virtualCluster: kafka-cluster}", "4:17", "lie in no virtual cluster"),
-        ("{topic: t, physicalTopic: t}", "4:16", "a physicalTopic beside a topic"),
-        ("{virtualCluster: a, physicalTopic: t}", "4:16", "a physicalTopic beside a topic"),
+        ("{topic: t}", "4:17", "the target 't' is not in a virtual cluster"),
+        ("{topic: t, virtualCluster: kafka-cluster}", "4:17", "not in a virtual cluster"),
+        ("{topic: t, physicalTopic: t}", "4:16", "both a physicalTopic and a topic"),
+        ("{virtualCluster: a, physicalTopic: t}", "4:16", "both a physicalTopic and a topic"),
         ("{physicalTopic: a b}", "4:32", "the topic name 'a b' contains ' '"),
         ("{virtualCluster: a, topic: a b}", "4:43", "the topic name 'a b' contains ' '"),
     ],
@@ -272,7 +272,7 @@ def test_only_a_topic_of_a_virtual_cluster_is_shared(here: Path) -> None:
 def test_a_topic_is_not_shared_with_its_own_virtual_cluster(here: Path) -> None:
     """VC-040."""
     (finding,) = said(here, local_topic("t", "a", ", shareWith: [b, a]"))
-    assert finding.startswith("a.yaml:4:60: the topic lies in a itself")
+    assert finding.startswith("a.yaml:4:60: the topic is in a itself")
 
 
 def test_a_link_that_hides_a_global_topic_is_a_warning(here: Path) -> None:
@@ -455,11 +455,11 @@ def test_a_binding_names_one_member_and_what_it_may_do(
 def test_offsets_are_copied_from_an_adopted_group(here: Path, written: str) -> None:
     """VC-114."""
     (finding,) = said(here, group("g", spec=f"{{copyOffsets: {written}}}"))
-    assert finding.startswith("a.yaml:4:8: copyOffsets needs adopt beside it")
+    assert finding.startswith("a.yaml:4:8: copyOffsets needs adopt, which")
     (finding,) = said(
         here, virtual_cluster(members=f"{{groups: [{{name: g, copyOffsets: {written}}}]}}")
     )
-    assert finding.startswith("a.yaml:4:37: copyOffsets needs adopt beside it")
+    assert finding.startswith("a.yaml:4:37: copyOffsets needs adopt, which")
 
 
 @pytest.mark.parametrize(("scope", "source"), [("", "kafka-cluster"), ("virtualCluster: b\n", "b")])
@@ -538,7 +538,7 @@ def test_other_operations_have_no_meaning_in_a_virtual_cluster(here: Path, opera
         "resource: {type: cluster, name: emea}"
     )
     expected = (
-        [] if operation == "Delete" else [f"{operation} is no operation on a virtual cluster"]
+        [] if operation == "Delete" else [f"{operation} is not an operation on a virtual cluster"]
     )
     found = said(here, text, virtual_cluster())
     assert [one.split(": ")[1].split(";")[0] for one in found] == expected
@@ -551,7 +551,7 @@ def test_the_physical_cluster_has_no_delete(here: Path) -> None:
         "resource: {type: cluster, name: kafka-cluster}"
     )
     (finding,) = said(here, text)
-    assert finding.startswith("a.yaml:7:16: Delete is no operation on a cluster")
+    assert finding.startswith("a.yaml:7:16: Delete is not an operation on a cluster")
 
 
 @pytest.mark.parametrize("resource", ["topic", "group", "transactionalId", "user"])
@@ -566,7 +566,7 @@ def test_rights_on_virtual_clusters_are_rights_on_cluster_resources(
     )
     (finding,) = said(here, text)
     assert finding.startswith("a.yaml:7:16: ")
-    assert f"is no operation on a {resource}" in finding
+    assert f"is not an operation on a {resource}" in finding
 
 
 @pytest.mark.parametrize("name", ["kafka-cluster", "emea"])
@@ -587,7 +587,7 @@ def test_the_cluster_resource_lies_in_no_virtual_cluster(here: Path, name: str) 
         f"operations: [AlterVirtualCluster]\nresource: {{type: cluster, name: {name}}}"
     )
     assert said(here, text) == [
-        "a.yaml:5:3: the resource cluster lies in no virtual cluster, its name says which one is "
+        "a.yaml:5:3: the resource cluster is not in a virtual cluster; its name says which one is "
         "meant; remove virtualCluster and write resource: {type: cluster, name: emea.sales}"
     ]
 
@@ -596,7 +596,7 @@ def test_the_cluster_resource_lies_in_no_virtual_cluster(here: Path, name: str) 
 def test_the_physical_cluster_is_no_prefix(here: Path, scope: str) -> None:
     """VC-108."""
     (finding,) = said(here, acl(f"{scope}virtualClusterPatternType: prefixed\n{ACCESS}"))
-    assert finding.startswith(f"a.yaml:{6 if scope else 5}:3: kafka-cluster is no prefix")
+    assert finding.startswith(f"a.yaml:{6 if scope else 5}:3: kafka-cluster is not a prefix")
 
 
 def test_the_resource_kafka_cluster_is_no_prefix(here: Path) -> None:
@@ -833,14 +833,14 @@ def test_a_quota_of_nobody_who_belongs_there_is_a_warning(here: Path) -> None:
         (
             "{kind: VirtualCluster, name: a, virtualCluster: b}",
             "5:43",
-            "a virtual cluster lies in no other",
+            "a virtual cluster can't be in another one",
         ),
         (
             "{kind: VirtualClusterBinding, name: a, virtualCluster: b}",
             "5:18",
             "'VirtualClusterBinding' can't be named by kind and name",
         ),
-        ("{address: vc/a/topic/t, virtualCluster: a}", "5:11", "an address beside its kind"),
+        ("{address: vc/a/topic/t, virtualCluster: a}", "5:11", "an address in addition to its kind"),
         ("{address: vc/a/link/t, topicId: x}", "5:34", "only a topic has a topicId"),
         ("{address: 'vc/prefixed:a/topic/t'}", "5:21", "contains ':'"),
         ("{address: 'vc/*'}", "5:21", "contains '*'"),
@@ -884,7 +884,7 @@ def test_a_virtual_cluster_is_not_buried_before_what_lies_in_it(
     """24.8, VC-245: no document of it may remain."""
     (finding,) = said(here, text, tombstone("{kind: VirtualCluster, name: emea}"))
     assert finding == (
-        f"b.yaml:5:11: vc/emea has a Tombstone, and {address}, which lies in it, is declared at "
+        f"b.yaml:5:11: vc/emea has a Tombstone, and {address}, which is in it, is declared at "
         "a.yaml:1:1; remove that document too, and all others of the virtual cluster"
     )
 
@@ -917,7 +917,7 @@ def test_every_is_no_prefix(here: Path) -> None:
     """VC-144."""
     scoped = f'virtualCluster: "*"\nvirtualClusterPatternType: prefixed\n{ACCESS}'
     (finding,) = [each for each in said(here, acl(scoped)) if "warning" not in each]
-    assert finding.endswith('"*" is no prefix; remove the pattern type: it means every one')
+    assert finding.endswith('"*" is not a prefix; remove the pattern type: it means every one')
 
 
 def test_a_group_does_not_take_itself_over(here: Path) -> None:

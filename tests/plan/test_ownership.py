@@ -70,7 +70,7 @@ def test_what_exists_and_nobody_manages_is_adopted_without_a_request(item: Desir
     change = only_change(plan_of(a_desired(item), a_cluster(on_cluster(item))))
     assert change.actions == (Action.ADOPT,)
     assert change.requests == ()
-    assert change.because == "it exists and nobody manages it"
+    assert change.because == "it exists and no project manages it"
     assert change.owner_after is not None
     assert change.owner_after.adopted
     assert change.preconditions[0].exists
@@ -126,13 +126,13 @@ def test_what_was_deleted_outside_is_made_again_and_counts_as_drift(item: Desire
     assert not change.owner_after.adopted
 
 
-def test_a_topic_made_anew_outside_is_adopted() -> None:
+def test_a_topic_that_was_recreated_outside_is_adopted() -> None:
     """It is another topic: what was applied to the old one says nothing about it."""
     topic = a_topic(configs={"retention.ms": "5"})
     current = with_changes(applied(topic), a_topic_state(topic_id="made-anew"))
     change = only_change(plan_of(a_desired(topic), current))
     assert change.actions == (Action.ADOPT, Action.UPDATE)
-    assert "anew" in change.because
+    assert "re-created" in change.because
     assert change.owner_after is not None
     assert change.owner_after.topic_id == "made-anew"
 

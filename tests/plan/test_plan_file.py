@@ -190,7 +190,7 @@ RESEALED = {
     "a wrong type": (_set("changes", 0, "address", value=7), "changes[0].address is not text"),
     "half a policy": (_set("policies_loaded", value=[{"name": "x"}]), "policies_loaded[0]"),
     "a big number": (_set("changes", 0, "impact", "partitions", value=2**60), "write it as text"),
-    "no moment": (_set("envelope", "expires", value="tomorrow"), "a form that is no moment"),
+    "no moment": (_set("envelope", "expires", value="tomorrow"), "a form that is not a time"),
 }
 
 

@@ -69,8 +69,8 @@ VALUES = (
 )
 
 STRICTER = {
-    "is no operation on": "Kafka keeps rights that no request ever asks for",
-    "can only be named literally": "kafka-cluster is no prefix, though Kafka keeps it as one",
+    "is not an operation on": "Kafka keeps rights that no request ever asks for",
+    "can only be named literally": "kafka-cluster is not a prefix, though Kafka keeps it as one",
     "is not a principal": "no type, or nothing behind it: nobody is ever called that",
     "can't be declared: kgitops keeps its registry": "the registry",
     "is not an IP address": "a host name, or an address in a spelling that is read in two ways",

@@ -45,7 +45,7 @@ def _target(target: LinkTarget, document: Document, findings: Findings) -> Local
     scope, topic, physical = target.virtual_cluster, target.topic, target.physical_topic
     if physical is not None:
         if scope is not None or topic is not None:
-            problem = "the target names a physicalTopic beside a topic of a virtual cluster"
+            problem = "the target names both a physicalTopic and a topic of a virtual cluster"
             advice = "write physicalTopic alone, or virtualCluster and topic"
             findings.error(document, _TARGET, problem, advice)
             return None
@@ -57,7 +57,7 @@ def _target(target: LinkTarget, document: Document, findings: Findings) -> Local
         findings.error(document, _TARGET, problem, advice)
         return None
     if scope is None or scope_of(scope) is None:
-        problem = f"the target {shown(topic)} is said to lie in no virtual cluster"
+        problem = f"the target {shown(topic)} is not in a virtual cluster"
         advice = f"write physicalTopic: {topic} alone, or name its virtual cluster"
         findings.error(document, (*_TARGET, "topic"), problem, advice, key=True)
         return None

@@ -151,7 +151,7 @@ def make_group(
         findings.error(
             declared.fields,
             ("copyOffsets",),
-            "copyOffsets needs adopt beside it, which says whose offsets",
+            "copyOffsets needs adopt, which says whose offsets",
             "add adopt, or remove copyOffsets",
             key=True,
         )

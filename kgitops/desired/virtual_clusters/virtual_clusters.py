@@ -37,7 +37,7 @@ def build_virtual_cluster(
         findings.warning(
             document,
             path,
-            f"the name has {len(name)} characters, and stands before each of its group ids and "
+            f"the name has {len(name)} characters, and precedes each of its group ids and "
             "transactional ids",
             f"choose one of up to {_LONG_NAME}: it can't be changed later",
         )

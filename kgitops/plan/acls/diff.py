@@ -227,7 +227,7 @@ def _remove(
     deleted = (binding or missing) if removal.kind is RemovalKind.DELETE else None
     gone = "" if binding else ALREADY_GONE
     if missing and deleted:
-        gone = "; not all that stands for it is as it should be, and what is left goes as well"
+        gone = "; it exists only in part on the cluster, and the rest is removed as well"
     risk = risks.ACL_FORGET
     if deleted:
         denies = deleted.permission_type is PermissionType.DENY

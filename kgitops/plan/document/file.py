@@ -110,7 +110,7 @@ def read_plan(content: str, file: str) -> SealedPlan:
     try:
         created, expires = (clock.from_text(sealed_parts[key]) for key in ("created", "expires"))
     except ValueError:
-        _refuse(file, "says when it was made or expires in a form that is no moment")
+        _refuse(file, "says when it was made or expires in a form that is not a time")
     return SealedPlan(
         plan=plan,
         plan_digest=digest,
@@ -130,8 +130,8 @@ def check_usable(sealed: SealedPlan, *, now: datetime) -> None:
     """
     if sealed.created > now + _CLOCKS_DIFFER:
         raise UntrustedPlanError(
-            f"the plan says that it was made at {clock.to_text(sealed.created)}, which is yet to "
-            f"come here; set the clocks of both machines, and {_NEXT}"
+            f"the plan says that it was made at {clock.to_text(sealed.created)}, which is in the "
+            f"future here; set the clocks of both machines, and {_NEXT}"
         )
     if now >= sealed.expires:
         raise UntrustedPlanError(
@@ -172,7 +172,7 @@ def _parse(content: str, file: str) -> dict[str, Json]:
     except (ValueError, RecursionError):
         _refuse(file, "is not JSON, or is cut off")
     if not isinstance(document, dict):
-        _refuse(file, "is JSON but no plan")
+        _refuse(file, "is JSON but not a plan")
     return document
 
 

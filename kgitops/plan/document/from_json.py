@@ -286,7 +286,7 @@ def reason_from_json(value: Json, path: str) -> Reason:
     try:
         code = ExitCode(integer(given["exit"], f"{path}.exit"))
     except ValueError:
-        raise ShapeError(f"{path}.exit is no exit code") from None
+        raise ShapeError(f"{path}.exit is not an exit code") from None
     return Reason(exit=code, sentence=text(given["sentence"], f"{path}.sentence"))
 
 

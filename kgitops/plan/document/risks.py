@@ -144,14 +144,14 @@ QUOTA_FORGET = _risk("KG305", "quota-forget", RiskLevel.SAFE, "the quota stays, 
 REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", RiskLevel.SAFE, "a broker copies replicas no faster than this, until they have moved",
     "nothing to weigh, as long as producers write less than that: else the copies never catch up")
 VIRTUAL_CLUSTER_CREATE = _risk("KG500", "virtual-cluster-create", RiskLevel.SAFE, "a new virtual cluster, empty at first",
-    "choose the name with care: it stands before the groups' ids, so it never changes")
+    "choose the name with care: it is a prefix of the groups' ids, so it never changes")
 VIRTUAL_CLUSTER_DELETE = _risk("KG501", "virtual-cluster-delete", RiskLevel.DISRUPTIVE, "its names are gone; what its groups committed stays behind under their physical ids",
     "keep its document until no client is left that uses its names")
 VIRTUAL_CLUSTER_ADOPT = _risk("KG502", "virtual-cluster-adopt", RiskLevel.SAFE, "the project takes the virtual cluster over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
 VIRTUAL_CLUSTER_FORGET = _risk("KG503", "virtual-cluster-forget", RiskLevel.SAFE, "the virtual cluster stays, no longer managed",
     "declare it in the project that should own it")
-LOWERING_OPTIONS = _risk("KG504", "lowering-options", RiskLevel.DISRUPTIVE, "ACLs and quotas that stand for the virtual cluster on Kafka are worked out anew",
+LOWERING_OPTIONS = _risk("KG504", "lowering-options", RiskLevel.DISRUPTIVE, "ACLs and quotas that stand for the virtual cluster on Kafka are computed again",
     "look at the physical lines of the plan")
 LINK_ADD = _risk("KG510", "link-add", RiskLevel.SAFE, "a topic gets a name in a virtual cluster; no data moves",
     "nothing to weigh: who may read or write by that name is for ACLs to say")

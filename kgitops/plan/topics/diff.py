@@ -167,7 +167,7 @@ def _remove(context: PlanContext, removal: Removal) -> None:
         deletes, because = False, f"{because}{ALREADY_GONE}"
     elif state.topic_id is None or state.topic_id != removal.owner.topic_id:
         # Somebody re-created the topic: the new one is unmanaged, so it stays.
-        deletes, because = False, f"{because}; the topic of that name is another one now"
+        deletes, because = False, f"{because}; the topic of that name is a different one now"
     remove(
         context,
         removal,

@@ -30,7 +30,7 @@ def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
         _forget(context, removal, None, None, ALREADY_GONE)
     elif state.topic_id != removal.owner.topic_id:
         # Somebody relinked the name: the other topic is unmanaged, so it stays, and its link too.
-        _forget(context, removal, None, state, "; the topic of that name is another one now")
+        _forget(context, removal, None, state, "; the topic of that name is a different one now")
     elif local in local_topics.replaced:
         _hand_over(context, removal, local, state)
     elif removal.kind is RemovalKind.DELETE:

@@ -85,7 +85,7 @@ def refuse_records(context: PlanContext, topic: DesiredTopic, state: TopicState 
     context.draft.refuse(
         f"{topic.located.at('spec', 'deleteRecordsBefore')}: deleteRecordsBefore of "
         f"{topic.address} was applied to the topic id {applied_to}, {now}; remove it, or write it "
-        "anew after the new topic was applied"
+        "again after the new topic was applied"
     )
 
 

@@ -203,7 +203,7 @@ def _already(broker: Broker, theirs: Mapping[str, str], keys: Iterable[str]) -> 
     return [
         _warning(
             f"{name} has {key}={theirs[key]} already; the move keeps to it",
-            "nothing to do if someone wants it so; if it is a leftover, remove it first",
+            "nothing to do if this is intended; if it is a leftover, remove it first",
         )
         for key in sorted(keys)
         if key in theirs

@@ -111,7 +111,7 @@ def _warn_of_lost_offsets(context: PlanContext, removal: Removal, found: Virtual
             f"without the offsets of {counted(len(groups), 'group')}: "
             f"{', '.join(groups[:_SHOWN])}{more}",
             advice="keep the name; or declare the groups in the new one, each with adopt and the "
-            "name that stands here",
+            "name that is shown here",
             severity=Severity.WARNING,
         )
     )

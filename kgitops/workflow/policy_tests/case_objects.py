@@ -137,7 +137,7 @@ def quotas_of(entity: ClientQuotaEntity, quotas: Mapping[str, Value]) -> dict[st
         if key not in known:
             near = suggestion(key, known)
             advice = f"did you mean {near}?" if near else f"write one of {listed(known)}"
-            raise StepError(("quotas", key), f"{key!r} is no quota of this entity", advice)
+            raise StepError(("quotas", key), f"{key!r} is not a quota of this entity", advice)
     return dict(quotas)
 
 
