@@ -840,7 +840,11 @@ def test_a_quota_of_nobody_who_belongs_there_is_a_warning(here: Path) -> None:
             "5:18",
             "'VirtualClusterBinding' can't be named by kind and name",
         ),
-        ("{address: vc/a/topic/t, virtualCluster: a}", "5:11", "an address in addition to its kind"),
+        (
+            "{address: vc/a/topic/t, virtualCluster: a}",
+            "5:11",
+            "an address in addition to its kind",
+        ),
         ("{address: vc/a/link/t, topicId: x}", "5:34", "only a topic has a topicId"),
         ("{address: 'vc/prefixed:a/topic/t'}", "5:21", "contains ':'"),
         ("{address: 'vc/*'}", "5:21", "contains '*'"),
