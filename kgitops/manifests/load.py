@@ -42,7 +42,7 @@ class ManifestSet:
 
     ``other_clusters`` are documents that are for other clusters only. If a placeholder of such a
     document has no value on this cluster, only a topic's address is taken (``other_addresses``);
-    ``unknown`` are those whose object can't be told here.
+    ``unknown`` are those whose object is not known here.
     ``env_values`` maps each value from the environment to its variable's name: no finding may show
     the value.
     """

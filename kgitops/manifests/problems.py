@@ -175,8 +175,8 @@ def _path(details: ErrorDetails, content: Content) -> tuple[Path, bool]:
     for index, step in enumerate(location):
         if step == "[key]" and index == last:
             return tuple(steps), True
-        found, inner = _step(content, step)
-        if found:
+        is_in_document, inner = _step(content, step)
+        if is_in_document:
             steps.append(step)
             content = inner
         elif index == last and details["type"] == "missing":

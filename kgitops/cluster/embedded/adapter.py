@@ -1,4 +1,4 @@
-"""The embedded cluster behind the port: logical requests in, controllers' decisions out."""
+"""The embedded cluster as the port sees it: takes logical requests, answers with decisions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -59,7 +59,8 @@ class EmbeddedCluster:
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
-        # A real connection has one principal. Here each request has: who moved may cancel moves.
+        # A real connection has one principal; here each request has one. Moves are cancelled as the
+        # principal of the last request.
         self._last_principal = BROKER_PRINCIPAL
 
     @property
@@ -97,21 +98,21 @@ class EmbeddedCluster:
         self,
         topics: frozenset[str],
         *,
-        offsets_only: bool = False,  # noqa: ARG002 (all of it is at hand)
+        offsets_only: bool = False,  # noqa: ARG002 (all of it is cheap to read)
     ) -> Usage:
-        """What these topics hold now."""
+        """Offsets and sizes of these topics now."""
         with self.controller.consistent_image() as image:
             return build_usage(image, topics)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
-        """What these groups have committed."""
+        """Committed offsets of those of these groups that have any."""
         with self.controller.consistent_image() as image:
-            found = image.groups.groups
-            wanted = sorted(group for group in groups if group in found)
-            return {group: found[group].committed for group in wanted if found[group].committed}
+            existing = image.groups.groups
+            names = sorted(name for name in groups if name in existing)
+            return {name: existing[name].committed for name in names if existing[name].committed}
 
     def read_authors(self) -> Authors:
-        """Who last wrote each field: the metadata log knows."""
+        """The last author of each field, from the metadata log."""
         return self.controller.authors()
 
     def execute(
@@ -122,14 +123,14 @@ class EmbeddedCluster:
         principal: str,
         until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
-        """Decide the batch and append what was decided; one result each, in order."""
+        """Decide the batch and append its records; one result each, in order."""
         self._last_principal = principal
 
         def decide(draft: Draft) -> list[RequestResult]:
-            held = not validate_only
+            may_wait = not validate_only
             results = [attempt(decide_request, draft, request) for request in requests]
             return [
-                TIMED_OUT if held and result.ok and is_held(draft, request) else result
+                TIMED_OUT if may_wait and result.ok and is_held(draft, request) else result
                 for request, result in zip(requests, results, strict=True)
             ]
 
@@ -143,7 +144,7 @@ class EmbeddedCluster:
     def cancel_moves(
         self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
     ) -> None:
-        """Cancel reassignments; what has arrived meanwhile stays."""
+        """Cancel reassignments; partitions that have arrived meanwhile stay where they are."""
 
         def decide(draft: Draft) -> Mapping[tuple[str, int], RequestResult]:
             cancelling = {(topic, item): None for topic in moves for item in moves[topic]}
@@ -169,14 +170,14 @@ class EmbeddedCluster:
         self.controller.decide(lambda draft: group_control.commit(draft, group, committed))
 
     def fence(self, *brokers: int) -> None:
-        """Simulate that exactly these brokers are dead, for tests."""
+        """Simulate for tests that exactly these brokers are dead."""
         self.controller.decide(lambda draft: fence_brokers(draft, frozenset(brokers)))
         if not self.faults.hold_reassignments:
-            # Who is back fetches what waited for it.
+            # A broker that is back fetches the replicas that waited for it.
             self.controller.decide(reassignment_control.finish_reassignments)
 
     def release(self) -> None:
-        """Lift all simulated faults, and let what they held up be finished."""
+        """End all simulated faults, and finish the operations that they held up."""
         self.controller.faults = Faults()
         self.controller.decide(reassignment_control.finish_reassignments)
         self.controller.decide(topic_deletion_control.finish_deletions)

@@ -1,4 +1,4 @@
-"""Who may do what: Kafka's StandardAuthorizer over the cluster's ACL bindings, and KIP-1134's."""
+"""Authorizes operations: Kafka's StandardAuthorizer over the ACL bindings, and KIP-1134's rules."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -32,10 +32,10 @@ _Index = dict[tuple[ResourceType, PatternType, str], list[AclBinding]]
 class Authorizer:
     """Answers for one principal on one host, from the bindings at one moment.
 
-    ``binding`` is the virtual cluster that the caller is in. Names are physical ones, but where a
-    method says that they are local. Bindings of virtual clusters act for who is in one, and only
-    on local names (VC-145); those of the physical cluster act for everyone, on physical names
-    (VC-103); those on the resource CLUSTER act wherever the principal is (VC-146).
+    ``binding`` is the virtual cluster that the caller is in. Names are physical unless a method
+    says that they are local. ACL bindings of virtual clusters apply to callers in them, and only
+    to local names (VC-145); those of the physical cluster apply to all callers, on physical names
+    (VC-103); those on the resource CLUSTER apply wherever the principal is (VC-146).
     """
 
     def __init__(
@@ -57,15 +57,15 @@ class Authorizer:
         self._clusters: list[tuple[AclBinding, VirtualClusterScope]] | None = None
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
-        """Whether the operation on a topic is allowed."""
+        """Tell if the operation on a topic is allowed."""
         return self.allows(operation, ResourceType.TOPIC, name)
 
     def allows_cluster(self, operation: Operation) -> bool:
-        """Whether the operation on the physical cluster is allowed."""
+        """Tell if the operation on the physical cluster is allowed."""
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Whether there is an Allow for it, also an implied one, and no Deny."""
+        """Tell if there is an Allow for it, also an implied one, and no Deny."""
         if self._allows_everything:
             return True
         physical, _ = self._indexed()
@@ -74,28 +74,29 @@ class Authorizer:
     def allows_local(
         self, operation: Operation, resource_type: ResourceType, name: str, physical: str | None
     ) -> bool:
-        """The same for a local name of the caller's virtual cluster (VC-148).
+        """Tell the same for a local name of the caller's virtual cluster (VC-148).
 
-        ``physical`` is what it stands for. None, as there is no such link: of the bindings of the
-        physical cluster, those on every name decide.
+        ``physical`` is the name's physical one. None if there is no such link: then only those
+        bindings of the physical cluster count that are on every name.
         """
         if self._allows_everything:
             return True
-        everywhere, here = self._indexed()
-        found = [
-            *_matching(here, resource_type, name),
-            *_matching(everywhere, resource_type, WILDCARD if physical is None else physical),
+        physical_index, local_index = self._indexed()
+        physical_name = WILDCARD if physical is None else physical
+        bindings = [
+            *_matching(local_index, resource_type, name),
+            *_matching(physical_index, resource_type, physical_name),
         ]
-        return _decide(operation, found)
+        return _decide(operation, bindings)
 
     def allows_somewhere(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether the operation is allowed on some resource of the type, and not denied on all.
+        """Tell if the operation is allowed on some resource of the type, and not denied on all.
 
-        As Kafka's authorizeByResourceType, but that a Deny on a prefix is not weighed.
+        As Kafka's authorizeByResourceType, except that a Deny on a prefix does not count.
         """
         if self._allows_everything:
             return True
-        found = [
+        candidates = [
             (key, binding)
             for index in self._indexed()
             for key, bindings in index.items()
@@ -106,27 +107,27 @@ class Authorizer:
         everything = resource_type, PatternType.LITERAL, WILDCARD
         denied = any(
             key == everything and binding.permission_type is PermissionType.DENY
-            for key, binding in found
+            for key, binding in candidates
         )
         return not denied and any(
-            binding.permission_type is PermissionType.ALLOW for _, binding in found
+            binding.permission_type is PermissionType.ALLOW for _, binding in candidates
         )
 
     def allows_virtual_cluster(self, operation: Operation, name: str) -> bool:
-        """Whether the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
+        """Tell if the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
         return self.allows_scope(operation, VirtualClusterScope(name))
 
     def allows_request(self, api_key: ApiKey, scope: VirtualClusterScope) -> bool:
-        """Whether a right on everything in ``scope`` allows the request there (spec §8.2)."""
+        """Tell if a right on everything in ``scope`` allows the request there (spec §8.2)."""
         return any(
             self.allows_scope(operation, scope) for operation in sufficient_operations(api_key)
         )
 
     def allows_scope(self, operation: Operation, scope: VirtualClusterScope) -> bool:
-        """Whether the operation is allowed on everything in ``scope``, and denied nowhere there.
+        """Tell if the operation is allowed on everything in ``scope``, and denied nowhere there.
 
-        Of the physical cluster only its own bindings decide (VC-108). Of virtual clusters so do
-        theirs, and those of the physical cluster too: it is all of them (VC-101).
+        On the physical cluster only its own bindings count (VC-108). On virtual clusters theirs
+        count, and those of the physical cluster too: it contains all of them (VC-101).
         """
         if self._allows_everything:
             return True
@@ -143,7 +144,7 @@ class Authorizer:
         return allowed
 
     def allowing_everything(self) -> "Authorizer":
-        """One that says yes to everything, for what was authorized by its local names before."""
+        """An authorizer that allows everything, for requests authorized by local names before."""
         return Authorizer(Options(), (), self.principal, self._hosts[0], self.binding)
 
     @property
@@ -161,29 +162,29 @@ class Authorizer:
         return self._clusters
 
     def _indexed(self) -> tuple[_Index, _Index]:
-        """The bindings of the physical cluster and on clusters, and those of the caller's own."""
+        """One index of bindings of the physical cluster and on clusters, and one of local ones."""
         if self._indexes is None:
-            everywhere: _Index = defaultdict(list)
-            here: _Index = defaultdict(list)
+            physical: _Index = defaultdict(list)
+            local: _Index = defaultdict(list)
             for binding in self._bindings:
                 if binding.principal in self._principals and binding.host in self._hosts:
                     key = binding.resource_type, binding.pattern_type, binding.resource_name
                     on_cluster = binding.resource_type is ResourceType.CLUSTER
                     if on_cluster or VirtualClusterScope.of(binding) == PHYSICAL:
-                        everywhere[key].append(binding)
-                    elif self._acts_here(binding):
-                        here[key].append(binding)
-            self._indexes = everywhere, here
+                        physical[key].append(binding)
+                    elif self._applies_locally(binding):
+                        local[key].append(binding)
+            self._indexes = physical, local
         return self._indexes
 
-    def _acts_here(self, binding: AclBinding) -> bool:
+    def _applies_locally(self, binding: AclBinding) -> bool:
         if self.binding is None:
             return False
         if not VirtualClusterScope.of(binding).covers(
             VirtualClusterScope(self.binding.virtual_cluster.name)
         ):
             return False
-        # Anyone can claim a client id: it takes an ACL of one's own to gain by that (VC-085).
+        # Any caller can claim a client id: only an ACL of its own gives it rights there (VC-085).
         claimed = self.binding.reason is BoundBy.CLIENT_ID
         allow = binding.permission_type is PermissionType.ALLOW
         return not (claimed and allow and binding.principal == EVERYONE)
@@ -205,7 +206,7 @@ def _decide(operation: Operation, bindings: Iterable[AclBinding]) -> bool:
 def _matching(index: _Index, resource_type: ResourceType, name: str) -> Iterator[AclBinding]:
     yield from index.get((resource_type, PatternType.LITERAL, name), ())
     if resource_type is ResourceType.CLUSTER:
-        # Patterns are for virtual clusters: none of them ever means the physical one (VC-108).
+        # Patterns are for virtual clusters: none ever matches the physical one (VC-108).
         return
     if name != WILDCARD:
         yield from index.get((resource_type, PatternType.LITERAL, WILDCARD), ())

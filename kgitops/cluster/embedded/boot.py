@@ -1,4 +1,7 @@
-"""Boots an embedded cluster: creates its store when there is none, and registers its brokers."""
+"""Boots an embedded cluster: its store, its brokers, and their policies (P201-86).
+
+The store is created if there is none.
+"""
 
 import logging
 import re
@@ -26,7 +29,7 @@ from kgitops.policy.evaluate.bundle import Bundle, PythonPolicy
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 
 OpenEvaluator = Callable[[Bundle], PolicyEvaluator]
-"""How a bundle gets its judge; tests may give another one than the product's."""
+"""Opens the evaluator of a bundle; tests may give another one than the product's."""
 
 _NUMBERS = frozenset({"num.partitions", "default.replication.factor"})
 _log = logging.getLogger(__name__)
@@ -42,16 +45,16 @@ def boot(
     policy_folder: Path | None = None,
     opening: OpenEvaluator | None = None,
 ) -> EmbeddedCluster:
-    """The cluster whose store is ``path``; None for one that lives in memory.
+    """Open the cluster whose store is ``path``; None for one in memory.
 
     Its brokers judge by ``policies`` and by those that their configs name, whose modules are
-    found in ``policy_folder``. ``opening`` replaces what the product judges with.
+    found in ``policy_folder``. ``opening`` replaces the product's evaluator.
 
     Raises:
         KgitopsError: brokers can't have the configs, or they name policies that don't go together.
         FindingsError: a policy can't be loaded.
         DeniedError: policies let no broker start.
-        UsageError: the brokers can't be meant.
+        UsageError: the declaration of brokers is not valid.
         UnreachableError: the store can't be read or created.
         LockedError: another process holds it.
         SafetyError: a newer kgitops wrote it, or it has virtual clusters and they are turned off.
@@ -83,7 +86,7 @@ def boot(
 
 
 def _register(controller: Controller, declared: int | Sequence[Broker] | None, name: str) -> None:
-    # Usually there is nothing to write: a store that is read-only, or busy, can still be read.
+    # Usually there is nothing to write, and a store that is read-only or busy can still be read.
     def is_pending(draft: Draft) -> bool:
         register_brokers(draft, declared, name)
         return bool(draft.records)
@@ -96,14 +99,15 @@ def check_static_configs(options: Options) -> None:
     """Refuse configs that no broker starts with.
 
     Raises:
-        KgitopsError: as said.
+        KgitopsError: there are such configs.
     """
     for configs in (options.static_configs, *options.broker_configs.values()):
         result = attempt(check_broker_configs, configs)
         wrong = result.message or ""
         for key in _NUMBERS & configs.keys():
             if not re.fullmatch("[1-9][0-9]{0,8}", configs[key].strip()):
-                wrong = f"Invalid value {configs[key]} for configuration {key}: no number above 0"
+                value = configs[key]
+                wrong = f"Invalid value {value} for configuration {key}: it must be above 0"
         if wrong:
             raise KgitopsError(
                 f"the embedded cluster's brokers can't start with these configs: {wrong}; correct "
@@ -112,16 +116,16 @@ def check_static_configs(options: Options) -> None:
 
 
 def check_feature_level(controller: Controller, name: str) -> None:
-    """Refuse to turn virtual clusters off where there are any, or ACLs or quotas of any (VC-351).
+    """Refuse to turn virtual clusters off if there are any, or ACLs or quotas of any (VC-351).
 
     Raises:
-        SafetyError: as said.
+        SafetyError: they are turned off, and there are some.
     """
     if controller.options.virtual_clusters:
         return
     image = controller.image()
-    left = (
-        *(f"the virtual cluster {found}" for found in sorted(image.virtual_clusters.by_name)),
+    remaining = (
+        *(f"the virtual cluster {name}" for name in sorted(image.virtual_clusters.by_name)),
         *(acl_address(acl) for acl in sorted(image.acls.bindings) if _in_virtual_clusters(acl)),
         *(
             quota_address(entity)
@@ -129,10 +133,10 @@ def check_feature_level(controller: Controller, name: str) -> None:
             if VIRTUAL_CLUSTER in dict(entity)
         ),
     )
-    if left:
-        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    if remaining:
+        more = f" and {len(remaining) - 1} more" if len(remaining) > 1 else ""
         raise SafetyError(
-            f"the store {name} has {left[0]}{more}, so virtual.clusters can't be at level 0; "
+            f"the store {name} has {remaining[0]}{more}, so virtual.clusters can't be at level 0; "
             "delete what belongs to virtual clusters first, or leave virtual.clusters=0 out"
         )
 
@@ -147,7 +151,7 @@ def start_policies(
 ) -> None:
     """Give the brokers their policies: those that their configs name, then the ``given`` ones.
 
-    They are loaded now where brokers have configs to be judged by, else when they are needed.
+    They are loaded now if brokers have configs to be judged, otherwise when they are needed.
 
     Raises:
         FindingsError: a policy can't be loaded.
@@ -178,9 +182,10 @@ def _by_key(error: FindingsError, keyed: Mapping[str, PythonPolicy]) -> Findings
     """The findings, with the key that names the policy: brokers' configs have no line to show."""
     findings = error.findings
     for key, policy in keyed.items():
-        said, named = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
+        plain, keyed_name = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
         findings = tuple(
-            replace(found, problem=found.problem.replace(said, named, 1)) for found in findings
+            replace(finding, problem=finding.problem.replace(plain, keyed_name, 1))
+            for finding in findings
         )
     return FindingsError(findings)
 
@@ -194,12 +199,12 @@ def _start_brokers(controller: Controller, policies: BrokerPolicies) -> None:
         return {broker: str(result) for broker, result in refusals.items() if not result.ok}
 
     denied = controller.decide(judge, validate_only=True)
-    for broker, words in denied.items():
-        _log.error("broker %d does not start: %s", broker, words)
+    for broker, reason in denied.items():
+        _log.error("broker %d does not start: %s", broker, reason)
     if denied and len(denied) == len(controller.image().brokers.brokers):
-        told = "; ".join(f"broker {broker}: {words}" for broker, words in denied.items())
+        reasons = "; ".join(f"broker {broker}: {reason}" for broker, reason in denied.items())
         raise DeniedError(
             f"no broker of the embedded cluster starts, because policies deny their configs "
-            f"({told}); correct the brokers' configs or the policies"
+            f"({reasons}); correct the brokers' configs or the policies"
         )
     controller.unstarted_brokers = frozenset(denied)

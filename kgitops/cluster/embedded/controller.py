@@ -1,4 +1,4 @@
-"""The controller: the one place where a decision becomes records, and records the next image."""
+"""The controller: the one place where decisions become records, and records the next image."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ LOCALHOST = "127.0.0.1"
 
 
 class Controller:
-    """An open store, the image it adds up to, and the way to change both."""
+    """Holds an open store and its current image, and appends decisions to both."""
 
     def __init__(self, store: Store, options: Options, clock_and_ids: ClockAndIds) -> None:
         self.options = options
@@ -37,7 +37,7 @@ class Controller:
         self.unstarted_brokers: frozenset[int] = frozenset()
         self._seen: tuple[Image, Image] | None = None
         self._store = store
-        # A connection serves one thread at a time; apply has several.
+        # SQLite's connection serves one thread at a time; apply has several.
         self._turn = threading.RLock()
         self.registry = EmbeddedRegistryLog(
             store, self._turn, clock_ms=clock_and_ids.now_ms, new_id=clock_and_ids.new_id
@@ -50,16 +50,16 @@ class Controller:
             self._position = store.load()
 
     def image(self) -> Image:
-        """The cluster now, with what other processes appended."""
+        """The cluster now, including records that other processes appended."""
         with self.consistent_image() as image:
             return image
 
     @contextmanager
     def consistent_image(self) -> Iterator[Image]:
-        """The cluster at one moment, in which the registry can be read too."""
+        """The cluster at one moment, at which the registry can be read too."""
         with self._turn, self._store.reading():
             self._position = self._store.catch_up(self._position)
-            yield self._here(self._position.image)
+            yield self._with_unstarted(self._position.image)
 
     def show(self, image: Image) -> ClusterState:
         """The cluster as policies see it."""
@@ -73,7 +73,7 @@ class Controller:
         )
 
     def authors(self) -> Authors:
-        """Who last wrote each field, as far back as the log goes."""
+        """The last author of each field, as far back as the log goes."""
         with self._turn, self._store.reading():
             return field_authors(
                 (
@@ -93,30 +93,31 @@ class Controller:
         validate_only: bool = False,
         until_ms: int | None = None,
     ) -> T:
-        """Let ``decide`` answer a request, and make true what it wrote unless only validating.
+        """Let ``decide`` answer a request, and append the records it wrote unless only validating.
 
-        In which virtual cluster the caller is, is looked up anew for each request (VC-091).
-        ``until_ms`` is the end of the lock's lease, for who holds it.
+        The caller's virtual cluster is looked up again for each request (VC-091). ``until_ms`` is
+        the end of the lock's lease, for the holder of the lock.
 
         Raises:
-            ExcessivelyLargeBatchError: it wrote too much; nothing became true.
+            ExcessivelyLargeBatchError: it wrote too many records; none was appended.
             LockedError: another process is writing for too long, or the lock was lost.
             UnreachableError: the store can't be read or written.
         """
         with self._turn:
-            became: Image | None = None
+            after: Image | None = None
             try:
                 if validate_only:
-                    asked = self._draft(
+                    draft = self._draft(
                         self.image(), principal, host, client_id, validate_only=True
                     )
-                    return decide(asked)
+                    return decide(draft)
                 with self._store.writing():
                     if until_ms is not None:
-                        # In this very transaction: nobody can take the lock over before its end.
+                        # In this very transaction: the lock can't be taken over before its end.
                         self.registry.check_lease(until_ms)
                     position = self._store.catch_up(self._position)
-                    draft = self._draft(self._here(position.image), principal, host, client_id)
+                    image = self._with_unstarted(position.image)
+                    draft = self._draft(image, principal, host, client_id)
                     answer = decide(draft)
                     if draft.records:
                         position = self._store.append(
@@ -125,13 +126,13 @@ class Controller:
                             timestamp_ms=self.clock_and_ids.now_ms(),
                             principal=principal,
                         )
-                # Only what is committed is believed.
+                # The position moves only after the commit.
                 self._position = position
-                became = self._here(position.image)
+                after = self._with_unstarted(position.image)
                 return answer
             finally:
                 if self.policies is not None:
-                    self.policies.end(became)
+                    self.policies.end(after)
 
     def close(self) -> None:
         """Close the store, and the policies."""
@@ -140,10 +141,10 @@ class Controller:
             if self.policies is not None:
                 self.policies.close()
 
-    def _here(self, image: Image) -> Image:
-        """The cluster as this process sees it: a broker that could not start here is dead.
+    def _with_unstarted(self, image: Image) -> Image:
+        """The image in this process: brokers that could not start here are fenced.
 
-        The store says nothing of it, as it says nothing of configs.
+        The store does not hold that, as it does not hold configs.
         """
         if not self.unstarted_brokers:
             return image

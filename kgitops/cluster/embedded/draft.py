@@ -1,4 +1,4 @@
-"""A decision in the making: controllers read the cluster from it and write records to it."""
+"""The draft of a decision: controllers read the cluster from it and write records to it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,24 +35,24 @@ class ExcessivelyLargeBatchError(Exception):
 
 
 class PolicyHook(Protocol):
-    """Asks policies; ``kgitops.cluster.embedded.policy_hook`` does."""
+    """Asks policies about requests; implemented by ``kgitops.cluster.embedded.policy_hook``."""
 
     def judge(self, draft: "Draft", request: Request, *, node: int | None) -> None:
-        """Whether policies let the request through."""
+        """Let policies judge the request; raises a refusal if one denies it."""
         ...
 
     def accept(self, request: Request) -> None:
-        """The request is carried out."""
+        """Tell policies that the request is carried out."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """The cluster as this request would leave it so far, who asks, and what has been decided.
+    """The cluster as a request would leave it so far, the caller's rights, and the records so far.
 
-    Nothing outside is changed by a draft: its records become true when the store appends them.
-    ``validate_only``: they never will. ``local`` is the name by which a virtual cluster knows the
-    topic that is decided about, ``labels`` are what its document says of the object.
+    A draft changes nothing outside: its records take effect when the store appends them.
+    ``validate_only``: they never will. ``local`` is the name in a virtual cluster of the topic that
+    is decided about, ``labels`` are those of the object's document.
     """
 
     delta: Delta
@@ -69,7 +69,7 @@ class Draft:
     wire_records: int = 0
 
     def write(self, *records: Record) -> None:
-        """Decide that ``records`` become true.
+        """Write records to the draft.
 
         Raises:
             ExcessivelyLargeBatchError: the whole batch must be refused.
@@ -82,7 +82,7 @@ class Draft:
             self.records.append(record)
 
     def judge(self, request: Request, *, node: int | None = None) -> None:
-        """Let the policies judge what is otherwise in order (P201-77, P201-78).
+        """Let the policies judge a request that is otherwise valid (P201-77, P201-78).
 
         ``node`` is the broker that carries it out; None stands for the controller.
 
@@ -93,13 +93,13 @@ class Draft:
             self.policies.judge(self, self._named(request), node=node)
 
     def accept(self, request: Request) -> None:
-        """Tell the policies that what they judged has been written."""
+        """Tell the policies that the request they judged has been written."""
         if self.policies is not None:
             self.policies.accept(self._named(request))
 
     @contextmanager
     def naming_topic(self, local: LocalName | None) -> Iterator[None]:
-        """Policies are told of topics' requests by this name too (VC-065)."""
+        """Give policies this local name, too, in requests about topics (VC-065)."""
         self.local = local
         try:
             yield
@@ -108,7 +108,7 @@ class Draft:
 
     @contextmanager
     def labelled(self, labels: Mapping[str, str]) -> Iterator[None]:
-        """Policies are told of these labels; a client's own request has none."""
+        """Give policies these labels in requests; a client's own request has none."""
         self.labels = labels
         try:
             yield

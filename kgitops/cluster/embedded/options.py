@@ -1,4 +1,4 @@
-"""How an embedded cluster behaves: its brokers' static configuration and the clock it lives by."""
+"""Options of an embedded cluster: its brokers' static configs, its clock, simulated faults."""
 
 import base64
 import uuid
@@ -12,14 +12,14 @@ DEFAULT_BUSY_TIMEOUT_MS = 5_000
 
 
 class Compat(StrEnum):
-    """Whose answers to give where they differ: the seed KIPs' or today's KRaft (spec §5)."""
+    """The answers to give where the seed KIPs differ from today's KRaft (spec §5)."""
 
     SEED = "seed"
     KRAFT = "kraft"
 
 
 class AuthorizerKind(StrEnum):
-    """``none`` keeps ACLs and refuses nobody; ``disabled`` refuses ACLs themselves (A4-95)."""
+    """``none`` keeps ACLs and allows everything; ``disabled`` refuses ACLs themselves (A4-95)."""
 
     NONE = "none"
     ACLS = "acls"
@@ -28,11 +28,11 @@ class AuthorizerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a connection to an embedded cluster asks for; nothing of it is kept in the store.
+    """Options of a connection to an embedded cluster; none of them is kept in the store.
 
-    ``vendor_configs`` lets topic configs through that Kafka does not know. ``static_configs`` is
-    the brokers' properties file, ``broker_configs`` what stands only in those of some, by id.
-    ``virtual_clusters`` says whether the feature ``virtual.clusters`` is at level 1 (VC-351).
+    ``vendor_configs`` allows topic configs that Kafka does not know. ``static_configs`` is the
+    properties file of all brokers, ``broker_configs`` what single brokers have in addition, by id.
+    ``virtual_clusters``: the feature ``virtual.clusters`` is at level 1 (VC-351).
     """
 
     compat: Compat = Compat.SEED
@@ -46,20 +46,20 @@ class Options:
 
     @property
     def seed(self) -> bool:
-        """Whether the seed KIPs are followed to the letter."""
+        """True if the seed KIPs are followed to the letter."""
         return self.compat is Compat.SEED
 
     def static_configs_of(self, broker: int) -> Mapping[str, str]:
-        """What is written in one broker's properties file."""
+        """The content of one broker's properties file."""
         return {**self.static_configs, **self.broker_configs.get(broker, {})}
 
 
 @dataclass(slots=True, kw_only=True)
 class Faults:
-    """Delays and failures to simulate, for tests; each names the topics it holds up, or all.
+    """Delays and failures to simulate for tests; each names the topics it holds up, or all.
 
     ``busy_groups`` are the physical ids of groups that have members.
-    What is held is finished by ``EmbeddedCluster.release``.
+    Operations that are held up are finished by ``EmbeddedCluster.release``.
     """
 
     hold_reassignments: bool = False
@@ -75,7 +75,7 @@ def uuid_text(value: uuid.UUID) -> str:
 
 
 def random_uuid() -> uuid.UUID:
-    """A random UUID that Kafka would take: its text does not begin with a dash."""
+    """A random UUID that Kafka accepts: its text does not begin with a dash."""
     while True:
         value = uuid.uuid4()
         if not uuid_text(value).startswith("-"):
@@ -89,7 +89,7 @@ def random_id() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockAndIds:
-    """What a cluster takes from the world: time and fresh ids, so that tests can give their own."""
+    """The sources of time and of fresh ids, so that tests can give their own."""
 
     now: Callable[[], datetime]
     new_id: Callable[[], str]

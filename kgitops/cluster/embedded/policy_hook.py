@@ -1,4 +1,4 @@
-"""The brokers' policies: asked about what is otherwise in order, just before it is written."""
+"""The brokers' policies: they judge requests that are otherwise valid, just before the write."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -28,16 +28,16 @@ from kgitops.virtual_clusters.image import VirtualClustersImage
 
 
 def static_configs(options: Options, broker: Broker) -> dict[str, str]:
-    """The broker's properties file."""
+    """The configs of the broker's properties file."""
     rack = {} if broker.rack is None else {"broker.rack": broker.rack}
     return {"node.id": str(broker.id), **rack, **options.static_configs_of(broker.id)}
 
 
 def node_configs(draft: Draft, node: int | None = None) -> Mapping[str, str]:
-    """What is in force on a broker now, its own above the default of all; None: the controller."""
+    """The configs in effect on a broker, its own above the default of all; None: the controller."""
     brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
     number = controller_id(draft.image) if node is None else node
-    if number not in brokers:  # nobody is alive to be the controller
+    if number not in brokers:  # no broker is alive to be the controller
         return dict(draft.options.static_configs)
     dynamic = draft.delta.configs
     return {
@@ -51,10 +51,10 @@ _log = logging.getLogger(__name__)
 
 
 class BrokerPolicies:
-    """Implements ``draft.PolicyHook``; what judges is opened when the first request needs it.
+    """Implements ``draft.PolicyHook``; the evaluator is opened when the first request needs it.
 
-    Showing a whole cluster to what judges is what costs. So it is not shown again for as long as
-    what was shown, and what was accepted since, is what the cluster has become.
+    Giving a whole cluster to the evaluator is expensive. So it is not given again as long as the
+    state given before, with the requests accepted since, is the state of the cluster.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class BrokerPolicies:
         self._opening = opening
         self._show = show
         self._evaluator: PolicyEvaluator | None = None
-        self._draft: Draft | None = None  # whose requests are judged now
+        self._draft: Draft | None = None  # the one whose requests are judged now
         self._accepted: list[Request] = []
-        self._held: tuple[Image, str] | None = None  # what the judging holds, and for whom
+        self._held: tuple[Image, str] | None = None  # the evaluator's image and principal
         self._state: tuple[Image, ClusterState] | None = None
 
     def _open(self) -> PolicyEvaluator:
-        """What judges.
+        """The evaluator.
 
         Raises:
             FindingsError: a policy can't be loaded.
@@ -96,12 +96,12 @@ class BrokerPolicies:
         self._ask(draft, AlterBrokerRequest(broker=broker.id, configs=configs), {})
 
     def accept(self, request: Request) -> None:
-        """What was judged is written, and what comes after it sees it (P201-41)."""
+        """Let policies see the accepted request when they judge later ones (P201-41)."""
         self._open().accept(request)
         self._accepted.append(request)
 
     def end(self, image: Image | None) -> None:
-        """The draft is decided; ``image`` is what the cluster became, None: it is what it was."""
+        """End the draft; ``image`` is the cluster after it, None if the cluster did not change."""
         draft, self._draft = self._draft, None
         if draft is None:
             return
@@ -133,7 +133,7 @@ class BrokerPolicies:
 
 
 def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
-    """Whether ``after`` is what a judging that knew ``before`` expects after ``accepted``."""
+    """Tell if ``after`` is the state that the evaluator expects after ``accepted``."""
     if (before.brokers, before.configs) != (after.brokers, after.configs):
         return False
     if not _are_in_step(before.virtual_clusters, accepted, after.virtual_clusters):
@@ -157,7 +157,7 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
 def _are_in_step(
     before: VirtualClustersImage, accepted: list[Request], after: VirtualClustersImage
 ) -> bool:
-    """Whether only those virtual clusters have changed that accepted requests are about."""
+    """Tell if only virtual clusters have changed that accepted requests name."""
     if before is after:
         return True
     about: set[str | None] = set()
@@ -181,9 +181,9 @@ def _refuse(judgement: RequestRulings) -> None:
         return
     denying = [ruling for ruling in stopping if not ruling.crashed]
     if denying:
-        words = "; ".join(ruling.message for ruling in denying if ruling.message)
-        raise Refusal(ErrorCode.POLICY_VIOLATION, words or None)
-    # Who asks is told nothing of how a policy failed (P201-67): that is its author's business.
+        messages = "; ".join(ruling.message for ruling in denying if ruling.message)
+        raise Refusal(ErrorCode.POLICY_VIOLATION, messages or None)
+    # The caller does not see the failure of a policy (P201-67): it is for the policy's author.
     for ruling in stopping:
         _log.error("%s", ruling.message)
     names = ", ".join(dict.fromkeys(ruling.policy for ruling in stopping))

@@ -1,4 +1,4 @@
-"""The policies that brokers' configs name, as KIP-108 and KIP-201 spell the keys."""
+"""The policies that brokers' configs name, by the keys of KIP-108 and KIP-201."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -19,11 +19,11 @@ _log = logging.getLogger(__name__)
 
 
 def check_policy_keys(options: Options) -> None:
-    """Say what is wrong with the keys before anything is made; warn of the older ones (P201-92).
+    """Check the keys before anything is created; warn of the older ones (P201-92).
 
     Raises:
-        KgitopsError: the older and the newer way are both used (P201-93, P201-94), or a key
-            stands in the configs of one broker.
+        KgitopsError: older and newer keys are both used (P201-93, P201-94), or a key is in the
+            configs of one broker.
     """
     for broker, configs in sorted(options.broker_configs.items()):
         for key in configs.keys() & POLICY_KEYS:
@@ -44,10 +44,10 @@ def check_policy_keys(options: Options) -> None:
 def key_policies(
     options: Options, configs: Mapping[str, str], folder: Path | None, taken: Iterable[str]
 ) -> dict[str, PythonPolicy]:
-    """What the keys name, by key, each configured with all of ``configs`` (P201-44), level hard.
+    """The policies that the keys name, by key, with all of ``configs`` (P201-44) and level hard.
 
-    Both older policies are one, behind one interface (P201-96). ``taken`` are other policies'
-    names.
+    The two older policies are one, behind one interface (P201-96). ``taken`` are the names of other
+    policies.
     """
     names = set(taken)
     policies: dict[str, PythonPolicy] = {}
@@ -81,7 +81,7 @@ def _policy(
 
 
 def _name(class_: str) -> str:
-    """``rules.naming:TeamPrefix`` as ``team-prefix``: the name that a project would give it."""
+    """The name that a project would use: ``team-prefix`` for ``rules.naming:TeamPrefix``."""
     return kebab_case(class_.rpartition(":")[2])
 
 

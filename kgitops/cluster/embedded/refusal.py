@@ -1,4 +1,4 @@
-"""How a controller says no to one item of a batch: Kafka's code and words."""
+"""Refusals of items of a batch, with Kafka's error codes and messages."""
 
 from collections.abc import Callable
 from typing import ParamSpec
@@ -22,7 +22,7 @@ class Refusal(Exception):  # noqa: N818 (an answer, not an error of this program
 def attempt(
     decide: Callable[P, RequestResult | None], *args: P.args, **kwargs: P.kwargs
 ) -> RequestResult:
-    """What ``decide`` answers, its refusal included; None means success."""
+    """The answer of ``decide``, its refusal included; None means success."""
     try:
         return decide(*args, **kwargs) or OK
     except Refusal as refusal:
@@ -30,14 +30,14 @@ def attempt(
 
 
 def duplicate(message: str) -> RequestResult:
-    """The answer to something that stands in one request twice."""
+    """The answer to an item that appears twice in one request."""
     return RequestResult(code=ErrorCode.INVALID_REQUEST, message=message)
 
 
 def missing_right(operation: Operation) -> Refusal:
-    """What is told to who lacks a right on the cluster.
+    """The refusal of a caller that lacks a right on the cluster.
 
-    In the words of AuthHelper.authorizeClusterOperation, without its dump of the request.
+    The message is that of AuthHelper.authorizeClusterOperation, without its dump of the request.
     """
     return Refusal(
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED,

@@ -1,4 +1,4 @@
-"""What becomes of each of the port's requests: which of Kafka's it is, and who decides it."""
+"""Maps each of the port's requests to Kafka's, and lets the control of that kind decide it."""
 
 from collections.abc import Iterable, Mapping
 from typing import assert_never
@@ -41,7 +41,7 @@ from kgitops.model.results import OK, ErrorCode, RequestResult
 
 
 def is_held(draft: Draft, request: Request) -> bool:
-    """Whether a simulated fault keeps the request from being finished in time (A4-42, A4-65)."""
+    """Tell if a simulated fault keeps the request from finishing in time (A4-42, A4-65)."""
     match request:
         case CreateTopicRequest():
             return request.topic in draft.faults.leaderless_topics
@@ -52,7 +52,7 @@ def is_held(draft: Draft, request: Request) -> bool:
 
 
 def decide_request(draft: Draft, request: Request) -> RequestResult | None:
-    """What the brokers answer; None for success.
+    """The brokers' answer; None for success.
 
     Raises:
         Refusal: they refuse it.
@@ -105,13 +105,13 @@ def _known(draft: Draft, topic_id: str) -> TopicImage:
     if topic is None:
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
     if not draft.options.seed and not draft.authorizer.allows_topic(Operation.DESCRIBE, topic.name):
-        # On a real cluster it is by Metadata that the id is looked at.
+        # On a real cluster the id is looked up by Metadata, which takes this right.
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return topic
 
 
 def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
-    # Also where kgitops placed the replicas it is this placement that was reviewed (P201-34).
+    # Also if kgitops placed the replicas, this placement is the one reviewed (P201-34).
     state = request.requested_state
     local = request.local
     topic = topic_control.NewTopic(
@@ -150,7 +150,7 @@ def _alter_topic(
 def _alter_broker(draft: Draft, request: AlterBrokerRequest) -> RequestResult:
     alive = [broker.id for broker in draft.delta.brokers.all() if not broker.fenced]
     if request.broker not in alive:
-        # A broker takes such a change only itself: nobody else can answer.
+        # Only the broker itself takes such a change: no other can answer.
         raise Refusal(
             ErrorCode.NETWORK_EXCEPTION,
             f"broker {request.broker} is not alive; the cluster has "
@@ -190,12 +190,12 @@ def _delete_records(
         (topic.name, partition): offset
         for partition, offset in request.deleted_message_offsets.items()
     }
-    # One request was planned and judged, so one is judged here, whoever leads its partitions: a
-    # denial leaves nothing half deleted. Leaders that are asked on their own see their part.
+    # One request was planned and judged, so one is judged here, for all leaders together: a denial
+    # leaves nothing half deleted. Leaders that receive a client's request see only their part.
     rows = records_control.delete_records(draft, offsets, as_one=True)
     return _first_failure(row.result for row in rows.values())
 
 
 def _first_failure(results: Iterable[RequestResult]) -> RequestResult:
-    """Kafka answers for each partition; a logical request is done when all of them are."""
+    """The result of a logical request: Kafka answers by partition, and all of them must succeed."""
     return next((result for result in results if not result.ok), OK)

@@ -1,4 +1,4 @@
-"""Rights on virtual clusters: one question to the authorizer, asked the same way everywhere."""
+"""Rights on virtual clusters, and rights on topics that the port knows by a local name."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,10 @@ from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
 
 
 def check_virtual_clusters_enabled(draft: Draft) -> None:
-    """Refuse what needs virtual clusters where there are none (VC-351).
+    """Refuse requests that need virtual clusters if the feature is off (VC-351).
 
     Raises:
-        Refusal: as said.
+        Refusal: it is off.
     """
     if not draft.options.virtual_clusters:
         raise Refusal(
@@ -25,15 +25,15 @@ def check_virtual_clusters_enabled(draft: Draft) -> None:
 
 
 def may(draft: Draft, operation: Operation, virtual_cluster: str) -> bool:
-    """Whether who asks may do this to the virtual cluster, or to the whole cluster (VC-101)."""
+    """Tell if the caller may do this to the virtual cluster, or to the whole cluster (VC-101)."""
     return draft.authorizer.allows_virtual_cluster(operation, virtual_cluster)
 
 
 def check_right(draft: Draft, operation: Operation, virtual_cluster: str) -> None:
-    """Refuse who has not the right; whether the virtual cluster exists is not told (VC-244).
+    """Refuse callers without the right, the same if there is no such virtual cluster (VC-244).
 
     Raises:
-        Refusal: as said.
+        Refusal: the caller does not have the right.
     """
     if not may(draft, operation, virtual_cluster):
         raise Refusal(
@@ -43,7 +43,7 @@ def check_right(draft: Draft, operation: Operation, virtual_cluster: str) -> Non
         )
 
 
-# Where replicas are is the physical cluster's business (VC-152).
+# The placement of replicas belongs to the physical cluster, and has no right here (VC-152).
 _NEEDED = {AlterStep.CONFIGS: Operation.ALTER_CONFIGS, AlterStep.PARTITIONS: Operation.ALTER}
 
 
@@ -51,17 +51,21 @@ _NEEDED = {AlterStep.CONFIGS: Operation.ALTER_CONFIGS, AlterStep.PARTITIONS: Ope
 def by_local_name(
     draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest
 ) -> Iterator[None]:
-    """Ask for no right on the physical topic where one on its local name is enough."""
-    asked = draft.authorizer
-    if _is_enough(draft, request):
-        draft.authorizer = asked.allowing_everything()
+    """Check no right on the physical topic if one on its local name is enough.
+
+    So an administrator or a member of a virtual cluster can apply, through the port, the changes
+    that it may make as a caller (VC-011, VC-154).
+    """
+    caller = draft.authorizer
+    if _has_local_right(draft, request):
+        draft.authorizer = caller.allowing_everything()
     try:
         yield
     finally:
-        draft.authorizer = asked
+        draft.authorizer = caller
 
 
-def _is_enough(draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest) -> bool:
+def _has_local_right(draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest) -> bool:
     local, topic = request.local, draft.delta.topics.by_id(request.topic_id)
     if (
         local is None
@@ -71,7 +75,7 @@ def _is_enough(draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest) 
         return False
     match request:
         case DeleteRecordsRequest():
-            return _is_members(draft, Operation.DELETE, local, topic.name)
+            return _member_may(draft, Operation.DELETE, local, topic.name)
         case AlterTopicRequest():
             needed = _NEEDED.get(request.step)
             if needed is None:
@@ -80,10 +84,10 @@ def _is_enough(draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest) 
             return (
                 needed is Operation.ALTER_CONFIGS
                 and draft.authorizer.allows_request(ApiKey.INCREMENTAL_ALTER_CONFIGS, scope)
-            ) or _is_members(draft, needed, local, topic.name)
+            ) or _member_may(draft, needed, local, topic.name)
 
 
-def _is_members(draft: Draft, operation: Operation, local: LocalName, topic: str) -> bool:
+def _member_may(draft: Draft, operation: Operation, local: LocalName, topic: str) -> bool:
     binding = draft.authorizer.binding
     if binding is None or binding.virtual_cluster.name != local.virtual_cluster:
         return False

@@ -25,14 +25,14 @@ _NO_GROUP = Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist."
 
 
 class GroupState(StrEnum):
-    """Whether a group has members; only tests let it have some."""
+    """The state of a group: with or without members; only tests simulate members."""
 
     EMPTY = "Empty"
     STABLE = "Stable"
 
 
 class CoordinatorType(StrEnum):
-    """What a coordinator is looked for."""
+    """The type of key that a coordinator is looked up by."""
 
     GROUP = "group"
     TRANSACTION = "transaction"
@@ -40,7 +40,10 @@ class CoordinatorType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedOffsets:
-    """What a group has committed, and why some of it is not told; what it has not is left out."""
+    """Committed offsets of a group, and the partitions whose offsets the caller may not see.
+
+    Partitions without a committed offset are left out.
+    """
 
     result: RequestResult = OK
     offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class FetchedOffsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDescription:
-    """One group, or why it is not described."""
+    """One group, or the error in its place."""
 
     result: RequestResult = OK
     state: GroupState | None = None
@@ -57,7 +60,7 @@ class GroupDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coordinator:
-    """The broker that coordinates a group or a transactional id; -1 where it is not told."""
+    """The broker that coordinates a group or a transactional id; -1 with an error."""
 
     result: RequestResult = OK
     node_id: int = NO_COORDINATOR
@@ -69,27 +72,27 @@ class GroupCalls(Connection):
     def offset_commit(
         self, group: str, offsets: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, RequestResult]:
-        """The group has read so far; one result for each partition."""
+        """Commit offsets of the group; one result for each partition."""
         return self._ask(lambda draft: _offset_commit(draft, group, offsets))
 
     def offset_fetch(
         self, group: str, partitions: Iterable[TopicPartition] | None = None
     ) -> FetchedOffsets:
-        """How far the group has read in these partitions, or in all."""
+        """Offsets that the group has committed in these partitions, or in all."""
         return self._read(lambda draft: _offset_fetch(draft, group, partitions))
 
     def offset_delete(
         self, group: str, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, RequestResult]:
-        """Forget how far the group has read; one result for each partition."""
+        """Delete committed offsets of the group; one result for each partition."""
         return self._ask(lambda draft: _offset_delete(draft, group, partitions))
 
     def list_groups(self) -> tuple[str, ...]:
-        """The groups that the caller may know of, in order."""
+        """The groups that the caller may see, in order."""
         return self._read(_list_groups)
 
     def describe_groups(self, groups: Sequence[str]) -> dict[str, GroupDescription]:
-        """Whether these groups are in use."""
+        """Describe groups: with members, or empty."""
         return self._read(lambda draft: _describe_groups(draft, groups))
 
     def delete_groups(self, groups: Sequence[str]) -> dict[str, RequestResult]:
@@ -99,14 +102,14 @@ class GroupCalls(Connection):
     def find_coordinator(
         self, keys: Sequence[str], key_type: CoordinatorType = CoordinatorType.GROUP
     ) -> dict[str, Coordinator]:
-        """Which broker coordinates these groups or transactional ids."""
+        """Find the brokers that coordinate these groups or transactional ids."""
         return self._read(lambda draft: _find_coordinator(draft, keys, key_type))
 
 
 def _offset_commit(
     draft: Draft, group: str, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, RequestResult]:
-    """One result for each partition. The group is its virtual cluster's from then on (VC-113)."""
+    """One result for each partition; the group then belongs to its virtual cluster (VC-113)."""
     here = namespace(draft)
     try:
         physical = here.group(Operation.READ, group)
@@ -119,7 +122,7 @@ def _offset_commit(
 def _offset_fetch(
     draft: Draft, group: str, partitions: Iterable[TopicPartition] | None
 ) -> FetchedOffsets:
-    """Where the group is in these partitions; None: in all that it committed."""
+    """Offsets that the group has committed in these partitions; None: in all."""
     here = namespace(draft)
     try:
         physical = here.group(Operation.DESCRIBE, group)
@@ -132,18 +135,18 @@ def _offset_fetch(
     refused: dict[TopicPartition, RequestResult] = {}
     for name, partition in partitions:
         try:
-            found = committed.get((here.topic(Operation.DESCRIBE, name), partition))
+            offset = committed.get((here.topic(Operation.DESCRIBE, name), partition))
         except Refusal as refusal:
             refused[name, partition] = refusal.result
         else:
-            offsets |= {} if found is None else {(name, partition): found}
+            offsets |= {} if offset is None else {(name, partition): offset}
     return FetchedOffsets(offsets=offsets, refused=refused)
 
 
 def _offset_delete(
     draft: Draft, group: str, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, RequestResult]:
-    """One result for each partition, also where nothing was committed."""
+    """One result for each partition, also for those without a committed offset."""
     here = namespace(draft)
     try:
         physical = here.group(Operation.DELETE, group)
@@ -154,7 +157,7 @@ def _offset_delete(
 
 
 def _list_groups(draft: Draft) -> tuple[str, ...]:
-    """The groups that the caller may know of, in order (VC-116, VC-159)."""
+    """The groups that the caller may see, in order (VC-116, VC-159)."""
     here = namespace(draft)
     every = here.lists_all_groups()
     return tuple(
@@ -191,13 +194,13 @@ def _commit(here: GlobalNamespace, physical: str, key: TopicPartition, offset: i
 
 
 def _committed(here: GlobalNamespace, physical: str) -> GroupOffsets:
-    found = here.draft.delta.groups.get(physical)
-    # A group of that id which was made elsewhere is none of the caller's business (VC-117).
-    return found.committed if found and here.local_group(physical) is not None else {}
+    group = here.draft.delta.groups.get(physical)
+    # A group of that id that was made elsewhere is hidden from the caller (VC-117).
+    return group.committed if group and here.local_group(physical) is not None else {}
 
 
 def _visible(here: GlobalNamespace, committed: GroupOffsets) -> dict[TopicPartition, int]:
-    """By the first name of each topic that the caller has one for, and may describe (VC-039)."""
+    """Offsets by the caller's first name of each topic, if it may describe the topic (VC-039)."""
     return {
         (name, partition): committed[topic, partition]
         for topic, partition in sorted(committed)
@@ -213,14 +216,14 @@ def _check_known(here: GlobalNamespace, physical: str) -> None:
 
 def _forget(here: GlobalNamespace, physical: str, key: TopicPartition) -> None:
     name, partition = key
-    gone = here.topic(Operation.READ, name), partition
-    found = here.draft.delta.groups.get(physical)
-    if found is None or gone not in found.committed:
+    deleted = here.topic(Operation.READ, name), partition
+    group = here.draft.delta.groups.get(physical)
+    if group is None or deleted not in group.committed:
         return
-    kept = {held: found.committed[held] for held in found.committed if held != gone}
+    kept = {other: group.committed[other] for other in group.committed if other != deleted}
     here.draft.write(
         RemoveGroupRecord(group=physical),
-        GroupRecord(group=physical, virtual_cluster=found.virtual_cluster, committed=kept),
+        GroupRecord(group=physical, virtual_cluster=group.virtual_cluster, committed=kept),
     )
 
 
@@ -251,6 +254,6 @@ def _coordinator(here: GlobalNamespace, key: str, key_type: CoordinatorType) -> 
         return Coordinator(result=refusal.result)
     alive = [broker.id for broker in here.draft.delta.brokers.all() if not broker.fenced]
     if not alive:
-        nobody = RequestResult(code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return Coordinator(result=nobody)
+        unavailable = RequestResult(code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return Coordinator(result=unavailable)
     return Coordinator(node_id=alive[zlib.crc32(physical.encode()) % len(alive)])

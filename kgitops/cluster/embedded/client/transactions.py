@@ -1,7 +1,7 @@
-"""Decides InitProducerId, AddOffsetsToTxn and EndTxn, by the names of whoever asks (VC-249).
+"""InitProducerId, AddOffsetsToTxn and EndTxn.
 
-A transactional id belongs to the virtual cluster of who uses it, so that the same one in two of
-them means two producers that do not fence each other (VC-120).
+A transactional id belongs to the virtual cluster of its user, so that the same one in two virtual
+clusters stands for two producers that do not fence each other (VC-120).
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ NO_PRODUCER = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerId:
-    """What a producer writes with, or why it may not."""
+    """The id and epoch that a producer writes with, or the error in their place."""
 
     result: RequestResult = OK
     producer_id: int = NO_PRODUCER
@@ -31,26 +31,26 @@ class TransactionCalls(Connection):
     """Calls of producers; a bound caller's ids are local ones (VC-120)."""
 
     def init_producer_id(self, transactional_id: str | None = None) -> ProducerId:
-        """A producer id and epoch; who had the transactional id before is fenced."""
+        """A producer id and epoch; the previous producer of the transactional id is fenced."""
         return self._ask(lambda draft: _init_producer_id(draft, transactional_id))
 
     def add_offsets_to_txn(
         self, transactional_id: str, producer: ProducerId, group: str
     ) -> RequestResult:
-        """The producer's transaction takes the group's offsets in."""
+        """Add the group's offsets to the producer's transaction."""
         return self._ask(
             lambda draft: attempt(_add_offsets_to_txn, draft, transactional_id, producer, group)
         )
 
     def end_txn(self, transactional_id: str, producer: ProducerId) -> RequestResult:
-        """The producer's transaction is over."""
+        """End the producer's transaction."""
         return self._ask(lambda draft: attempt(_end_txn, draft, transactional_id, producer))
 
 
 def _init_producer_id(draft: Draft, transactional_id: str | None) -> ProducerId:
-    """A producer id; who had the transactional id before is fenced, and its transaction is ended.
+    """A producer id; the previous producer is fenced, and its transaction is ended.
 
-    None: an idempotent producer without transactions, which any right to write is enough for.
+    None: an idempotent producer without transactions, which needs any right to write.
     """
     try:
         return _begin(draft, transactional_id)
@@ -61,7 +61,7 @@ def _init_producer_id(draft: Draft, transactional_id: str | None) -> ProducerId:
 def _add_offsets_to_txn(
     draft: Draft, transactional_id: str, producer: ProducerId, group: str
 ) -> None:
-    """A transaction is open that will commit offsets of a group of the same namespace (VC-121).
+    """Open a transaction that will commit offsets of a group of the same namespace (VC-121).
 
     Raises:
         Refusal: the producer has been fenced, or may not.
@@ -73,7 +73,7 @@ def _add_offsets_to_txn(
 
 
 def _end_txn(draft: Draft, transactional_id: str, producer: ProducerId) -> None:
-    """The transaction is committed or aborted.
+    """End the transaction: it is committed or aborted.
 
     Raises:
         Refusal: the producer has been fenced, or may not.

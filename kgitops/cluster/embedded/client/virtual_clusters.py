@@ -1,6 +1,6 @@
-"""KIP-1134's five requests as one principal makes them: names, batches and answers are its own.
+"""KIP-1134's five requests, with the names, batches and answers of its proposed Admin API.
 
-They are experimental, as the proposal is. Results are values, where its Java API has futures.
+They are experimental, as the proposal is. Results are values where its Java API has futures.
 """
 
 from collections import Counter
@@ -47,10 +47,9 @@ class DescribedTopicLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterDescription:
-    """What is in a virtual cluster, in order; groups have their local ids (VC-302).
+    """The contents of a virtual cluster, in order; groups have their local ids (VC-302).
 
-    Groups and transactional ids that members use are in it, whether or not somebody added them
-    (VC-113, VC-124).
+    Groups and transactional ids that members use are listed, added or not (VC-113, VC-124).
     """
 
     name: str
@@ -63,14 +62,14 @@ class VirtualClusterDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedVirtualCluster:
-    """The description, or why it is not told."""
+    """The description, or the error in its place."""
 
     result: RequestResult = OK
     description: VirtualClusterDescription | None = None
 
 
 class VirtualClusterCalls(Connection):
-    """The part of an admin client that is about virtual clusters."""
+    """Calls about virtual clusters."""
 
     def create_virtual_clusters(
         self,
@@ -99,8 +98,8 @@ class VirtualClusterCalls(Connection):
         """Add and remove entities; by virtual cluster one result for each change (VC-233).
 
         Removals are done first. An entity that goes from one virtual cluster to another in the
-        same request is in one of them at any moment; what can't be added where it is to go is not
-        removed either (VC-086, VC-240).
+        same request is in one of them at any moment: if it can't be added to the second, it is not
+        removed from the first (VC-086, VC-240).
         """
         for_all = TIMED_OUT if timeout_ms <= 0 else TOO_LARGE
         try:
@@ -152,7 +151,7 @@ class VirtualClusterCalls(Connection):
         return self._ask(visible, validate_only=True)
 
     def describe_virtual_clusters(self, names: Sequence[str]) -> dict[str, DescribedVirtualCluster]:
-        """What is in each of these (VC-237)."""
+        """Describe the contents of virtual clusters (VC-237)."""
         return self._ask(
             lambda draft: {name: _described(draft, name) for name in names}, validate_only=True
         )
@@ -196,8 +195,8 @@ def _describe(draft: Draft, name: str) -> VirtualClusterDescription:
             ErrorCode.INVALID_REQUEST,
             f"{Symbol.RESERVED_NAME}: {CLUSTER_NAME} is the physical cluster itself",
         )
-    found = draft.image.virtual_clusters.by_name.get(name)
-    if found is None:
+    virtual_cluster = draft.image.virtual_clusters.by_name.get(name)
+    if virtual_cluster is None:
         raise Refusal(
             ErrorCode.RESOURCE_NOT_FOUND,
             f"{Symbol.VC_NOT_FOUND}: there is no virtual cluster {name}",
@@ -210,10 +209,10 @@ def _describe(draft: Draft, name: str) -> VirtualClusterDescription:
         name=name,
         topic_links=tuple(
             DescribedTopicLink(link_name=link.name, topic_name=link.topic)
-            for _, link in sorted(found.links.items())
+            for _, link in sorted(virtual_cluster.links.items())
         ),
-        group_links=tuple(sorted(used | found.groups.keys())),
-        user_links=tuple(sorted(found.users)),
-        client_links=tuple(sorted(found.client_ids)),
-        transactional_id_links=tuple(sorted(writing | found.transactional_ids)),
+        group_links=tuple(sorted(used | virtual_cluster.groups.keys())),
+        user_links=tuple(sorted(virtual_cluster.users)),
+        client_links=tuple(sorted(virtual_cluster.client_ids)),
+        transactional_id_links=tuple(sorted(writing | virtual_cluster.transactional_ids)),
     )

@@ -1,4 +1,4 @@
-"""AlterVirtualClusters as one request: removals before additions, and moves as one (VC-240)."""
+"""AlterVirtualClusters: a batch with removals before additions, and each move as one (VC-240)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,10 +33,10 @@ CHANGE_TYPES = {0: ChangeType.ADD, 1: ChangeType.REMOVE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterEntityChange:
-    """One entity is added to or removed from a virtual cluster; types are given by code too.
+    """An entity to add to or remove from a virtual cluster; types may also be Kafka's codes.
 
     ``entity_name`` of a TOPIC is the physical topic, and ``link_name`` its name in the virtual
-    cluster: None for the default. Where a link is removed, the topic may be left empty.
+    cluster: None for the default. If a link is removed, the topic may be left empty.
     """
 
     resource_type: EntityType | int
@@ -46,7 +46,7 @@ class VirtualClusterEntityChange:
 
     @property
     def key(self) -> "EntityKey":
-        """What may stand in a request only once: of a topic it is the link's name."""
+        """The key that may appear in a request only once: for a topic with the link's name."""
         name = self.entity_name
         if self.entity_type is EntityType.TOPIC:
             name = self.link_name or default_link_name(name)
@@ -55,14 +55,14 @@ class VirtualClusterEntityChange:
     @property
     def entity_type(self) -> EntityType | None:
         """None for an unknown code."""
-        given = self.resource_type
-        return given if isinstance(given, EntityType) else RESOURCE_TYPES.get(given)
+        type_ = self.resource_type
+        return type_ if isinstance(type_, EntityType) else RESOURCE_TYPES.get(type_)
 
     @property
     def change(self) -> ChangeType | None:
         """None for an unknown code."""
-        given = self.change_type
-        return given if isinstance(given, ChangeType) else CHANGE_TYPES.get(given)
+        type_ = self.change_type
+        return type_ if isinstance(type_, ChangeType) else CHANGE_TYPES.get(type_)
 
 
 EntityKey = tuple[EntityType | int, str, ChangeType | int]
@@ -70,7 +70,7 @@ EntityKey = tuple[EntityType | int, str, ChangeType | int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterAlteration:
-    """What becomes of one virtual cluster."""
+    """Changes to one virtual cluster."""
 
     virtual_cluster_name: str
     changes: Sequence[VirtualClusterEntityChange]
@@ -86,9 +86,9 @@ class _Item:
 
     @property
     def entity(self) -> tuple[EntityType, str, str]:
-        """The same for a removal and an addition that belong together.
+        """A key that is the same for a removal and an addition that belong together.
 
-        A link is given another topic where it is; everything else goes from one to another.
+        A link gets another topic within its virtual cluster; other entities move between two.
         """
         place = self.virtual_cluster if self.entity_type is EntityType.TOPIC else ""
         return self.entity_type, self.name, place
@@ -119,7 +119,7 @@ def alter_virtual_clusters(
 
 
 def _items(alterations: Sequence[VirtualClusterAlteration], results: Results) -> list[_Item]:
-    """What can be decided; what can't is answered."""
+    """The changes that can be decided; the answers to all others are put in ``results``."""
     items = []
     names = Counter(alteration.virtual_cluster_name for alteration in alterations)
     for alteration in alterations:
@@ -142,7 +142,7 @@ def _items(alterations: Sequence[VirtualClusterAlteration], results: Results) ->
 
 
 def duplicate_resource(name: str) -> RequestResult:
-    """The answer to what stands in one request twice."""
+    """The answer to an item that appears in a request more than once."""
     return RequestResult(
         code=ErrorCode.DUPLICATE_RESOURCE,
         message=f"{Symbol.DUPLICATE_IN_REQUEST}: {name} is in the request more than once",
@@ -150,14 +150,14 @@ def duplicate_resource(name: str) -> RequestResult:
 
 
 def _pairs(draft: Draft, items: Sequence[_Item]) -> Mapping[_Item, _Item]:
-    """An addition to the removal that only makes sense with it (VC-028, VC-086)."""
+    """Each addition that belongs to a removal, to that removal (VC-028, VC-086)."""
     removals: dict[tuple[EntityType, str, str], _Item] = {}
     for item in items:
-        found = draft.delta.virtual_clusters.get(item.virtual_cluster)
+        virtual_cluster = draft.delta.virtual_clusters.get(item.virtual_cluster)
         if (
             item.change is ChangeType.REMOVE
-            and found is not None
-            and _is_there(found, item)
+            and virtual_cluster is not None
+            and _contains(virtual_cluster, item)
             and may(draft, Operation.ALTER_VIRTUAL_CLUSTER, item.virtual_cluster)
         ):
             removals[item.entity] = item
@@ -168,23 +168,23 @@ def _pairs(draft: Draft, items: Sequence[_Item]) -> Mapping[_Item, _Item]:
     }
 
 
-def _is_there(found: VirtualCluster, item: _Item) -> bool:
+def _contains(virtual_cluster: VirtualCluster, item: _Item) -> bool:
     if item.entity_type is EntityType.TOPIC:
-        link = found.links.get(item.name)
+        link = virtual_cluster.links.get(item.name)
         return link is not None and item.topic in ("", link.topic)
-    return item.name in found.members(item.entity_type)
+    return item.name in virtual_cluster.members(item.entity_type)
 
 
 def _remove(draft: Draft, item: _Item) -> None:
-    found = draft.delta.virtual_clusters.get(item.virtual_cluster)
+    owner = draft.delta.virtual_clusters.get(item.virtual_cluster)
     request = AlterVirtualClusterRequest(
         virtual_cluster=item.virtual_cluster,
         change=ChangeType.REMOVE,
         entity_type=item.entity_type,
         entity_name=item.name,
     )
-    if found is not None and item.name in found.links and not _is_there(found, item):
-        # The topic is there to make sure that the right link is meant.
+    if owner is not None and item.name in owner.links and not _contains(owner, item):
+        # The topic is given to make sure that the right link is removed.
         virtual_cluster_control.check_may_alter(draft, request)
         raise Refusal(
             ErrorCode.RESOURCE_NOT_FOUND,
@@ -195,9 +195,9 @@ def _remove(draft: Draft, item: _Item) -> None:
 
 
 def _add(draft: Draft, item: _Item, given_up: _Item | None) -> None:
-    found = draft.delta.virtual_clusters.get(given_up.virtual_cluster) if given_up else None
+    origin = draft.delta.virtual_clusters.get(given_up.virtual_cluster) if given_up else None
     topic = item.entity_type is EntityType.TOPIC
-    adopts = _adopted(draft, item, found) if item.entity_type is EntityType.GROUP else None
+    adopts = _adopted(draft, item, origin) if item.entity_type is EntityType.GROUP else None
     moved = given_up is not None and given_up.virtual_cluster != item.virtual_cluster
     virtual_cluster_control.alter(
         draft,
@@ -206,7 +206,7 @@ def _add(draft: Draft, item: _Item, given_up: _Item | None) -> None:
             entity_type=item.entity_type,
             entity_name=item.name,
             topic=item.topic,
-            replaces=found.links[item.name].topic if topic and found else None,
+            replaces=origin.links[item.name].topic if topic and origin else None,
             moved_from=given_up.virtual_cluster if moved and given_up else None,
             adopts=adopts,
         ),
@@ -216,14 +216,14 @@ def _add(draft: Draft, item: _Item, given_up: _Item | None) -> None:
 
 
 def _adopted(draft: Draft, item: _Item, given_up_by: VirtualCluster | None) -> str | None:
-    """The global group of this name is taken over, and its offsets are copied (VC-114)."""
+    """The global group that the item adopts, and whose offsets are copied (VC-114)."""
     target = draft.delta.virtual_clusters.get(item.virtual_cluster)
     if given_up_by is not None:
         return given_up_by.groups.get(item.name)
     if target is not None and item.name in target.groups:
         return target.groups[item.name]
-    found = draft.delta.groups.get(item.name)
-    if found is None or found.virtual_cluster is not None:
+    group = draft.delta.groups.get(item.name)
+    if group is None or group.virtual_cluster is not None:
         return None
     group_control.check_may_copy(draft, item.name, item.virtual_cluster, item.name)
     return item.name

@@ -1,4 +1,4 @@
-"""ACL filters: which bindings a DescribeAcls or DeleteAcls means; None stands for any."""
+"""ACL filters of DescribeAcls and DeleteAcls; None in a field stands for any value."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ from kgitops.model.resources.acls import (
 
 
 class PatternFilter(StrEnum):
-    """How a filter reads its resource name (org.apache.kafka.common.resource.PatternType)."""
+    """The pattern type of a filter (org.apache.kafka.common.resource.PatternType)."""
 
     ANY = "any"
     MATCH = "match"
@@ -25,9 +25,9 @@ class PatternFilter(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclFilter:
-    """Every binding that agrees with each field that is not None.
+    """Matches every binding that agrees with each field that is not None.
 
-    Unless it says otherwise it means no binding of virtual clusters: who knows nothing of them
+    By default it matches no binding of virtual clusters, so that a client that does not know them
     deletes nothing in them (VC-248). ``virtual_cluster`` None stands for every scope and none.
     """
 
@@ -42,7 +42,7 @@ class AclFilter:
     virtual_cluster_pattern: PatternType = PatternType.LITERAL
 
     def matches(self, binding: AclBinding) -> bool:
-        """Whether the binding is meant."""
+        """Tell if the filter matches the binding."""
         return (
             self.resource_type in (None, binding.resource_type)
             and self.principal in (None, binding.principal)
@@ -54,7 +54,7 @@ class AclFilter:
         )
 
     def binding(self) -> AclBinding | None:
-        """The one binding that the filter can mean, when it leaves nothing open."""
+        """The one binding that the filter can match, if it leaves nothing open."""
         if (
             self.resource_type is None
             or self.resource_name is None
@@ -92,14 +92,14 @@ class AclFilter:
             return True
         if self.pattern is PatternFilter.ANY:
             return self.resource_name == name
-        # MATCH: whatever binding would apply to a resource of that name.
+        # MATCH: every binding that would apply to a resource of that name.
         if pattern is PatternType.PREFIXED:
             return self.resource_name.startswith(name)
         return name in (self.resource_name, WILDCARD)
 
 
 def exact_filter(binding: AclBinding) -> AclFilter:
-    """The filter that means this binding and no other."""
+    """The filter that matches this binding and no other."""
     return AclFilter(
         resource_type=binding.resource_type,
         resource_name=binding.resource_name,

@@ -56,12 +56,12 @@ def create_acls(draft: Draft, bindings: Sequence[AclBinding | AclFilter]) -> lis
 
 
 def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[MatchedAcls]:
-    """One outcome for each filter, in order; that nothing matches is no error (A4-94)."""
+    """One outcome for each filter, in order; matching nothing is not an error (A4-94)."""
     return [_deleted_where_allowed(draft, wanted) for wanted in filters]
 
 
 def describe_acls(draft: Draft, wanted: AclFilter) -> MatchedAcls:
-    """The bindings that the filter means, in order."""
+    """The bindings that the filter matches, in order."""
     matching = sorted(filter(wanted.matches, draft.image.acls.bindings))
     scope = _scope_of_filter(wanted)
     refused = attempt(_check_may, draft, Operation.DESCRIBE, ApiKey.DESCRIBE_ACLS, scope)
@@ -94,7 +94,7 @@ def _alter(
     draft: Draft, resource: AclResource, actions: Sequence[AclAction]
 ) -> list[RequestResult]:
     results: dict[int, RequestResult] = {}
-    # An add is never undone by a deletion that stands after it (A4-84).
+    # A later deletion never undoes an addition (A4-84).
     for index, action in sorted(enumerate(actions), key=lambda item: item[1].is_add):
         binding = action.binding
         if (binding.resource_type, binding.resource_name) != resource:
@@ -125,7 +125,7 @@ def _deleted_where_allowed(draft: Draft, wanted: AclFilter) -> MatchedAcls:
 
 
 def _scope_of_filter(wanted: AclFilter) -> VirtualClusterScope:
-    """Where all that the filter can mean lies."""
+    """The smallest scope that holds all bindings that the filter can match."""
     if wanted.resource_type is ResourceType.CLUSTER and wanted.resource_name:
         if wanted.pattern in (PatternFilter.LITERAL, PatternFilter.PREFIXED):
             return VirtualClusterScope(wanted.resource_name, PatternType(wanted.pattern))
@@ -137,11 +137,11 @@ def _scope_of_filter(wanted: AclFilter) -> VirtualClusterScope:
 def _check_may(
     draft: Draft, operation: Operation, api_key: ApiKey, scope: VirtualClusterScope
 ) -> None:
-    """Administrators of virtual clusters may for what lies in theirs (VC-106, VC-147)."""
+    """Refuse callers without the right; administrators have it in theirs (VC-106, VC-147)."""
     if draft.options.authorizer is AuthorizerKind.DISABLED:
         raise Refusal(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
     if draft.faults.authorizer_fails:
-        # It has no words for what went wrong: every ACL of the call gets the general code (A4-90).
+        # There is no specific error for this: every ACL of the call gets the general code (A4-90).
         _log.error("the authorizer failed")
         raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
     # KIP-4 asks for All on the cluster, KRaft for the operation itself (C-11).
@@ -153,7 +153,7 @@ def _check_may(
 
 
 def _are_own_allows(draft: Draft, wanted: AclFilter, matching: Sequence[AclBinding]) -> bool:
-    """KIP-4 lets everyone list what allows them something (A4-93)."""
+    """KIP-4 lets every principal list the bindings that allow it something (A4-93)."""
     return (
         draft.options.seed
         and draft.options.authorizer is AuthorizerKind.ACLS
@@ -181,7 +181,7 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
 
 
 def _check_features(draft: Draft, binding: AclBinding) -> None:
-    """Only where there are virtual clusters can an ACL be about one (VC-140)."""
+    """Refuse an ACL about virtual clusters if the cluster has none (VC-140)."""
     literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
     if binding.operation in VIRTUAL_CLUSTER_OPERATIONS or binding.scoped or not literal:
         check_virtual_clusters_enabled(draft)
@@ -194,7 +194,7 @@ def _check_features(draft: Draft, binding: AclBinding) -> None:
 
 
 def _deleted(draft: Draft, wanted: AclFilter) -> MatchedAcls:
-    """All that the filter means is deleted, or nothing."""
+    """Delete all bindings that the filter matches, or none."""
     try:
         return _delete(draft, wanted)
     except Refusal as refusal:

@@ -1,4 +1,4 @@
-"""Checks of replica assignments that a client gives, in the controller's words (A4-45)."""
+"""Checks replica assignments of clients, with the controller's error messages (A4-45)."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from kgitops.model.resources.topics import Assignment
 from kgitops.model.results import ErrorCode
 
 ManualAssignment = Sequence[tuple[int, Sequence[int]]]
-"""(partition id, broker ids) as on the wire, where an id can be given twice or left out."""
+"""(partition id, broker ids) as in a request, where an id may be repeated or left out."""
 
 _MANUAL = "The manual partition assignment includes"
 
 
 def check_assignment(draft: Draft, given: ManualAssignment) -> Assignment:
-    """The assignment of a new topic, when it is one.
+    """The assignment of a new topic.
 
     Raises:
-        Refusal: it is not (39).
+        Refusal: it is not valid (39).
     """
     by_partition: dict[int, Sequence[int]] = {}
     for partition, replicas in given:
@@ -39,10 +39,10 @@ def check_replica_lists(
     replication_factor: int | None,
     first_partition: int = 0,
 ) -> Assignment:
-    """The replica lists, when brokers can hold them and their lengths agree.
+    """The replica lists, checked: brokers can hold them, and their lengths agree.
 
     Raises:
-        Refusal: they can't (39).
+        Refusal: they are not valid (39).
     """
     brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
     for partition, replicas in enumerate(lists, start=first_partition):
@@ -63,15 +63,15 @@ def check_replica_lists(
 
 
 def check_replicas(brokers: dict[int, Broker], replicas: Sequence[int]) -> None:
-    """Refuse one list that is empty, names a broker twice, or one that is not registered.
+    """Refuse a list that is empty, or that names a broker twice or one that is not registered.
 
     Raises:
-        Refusal: as said (39).
+        Refusal: it does (39).
     """
     if not replicas:
         raise _invalid(f"{_MANUAL} an empty replica list.")
     before = None
-    # Of several that are wrong, Kafka names the one with the lowest id.
+    # Of several wrong brokers, Kafka names the one with the lowest id.
     for broker in sorted(replicas):
         if broker not in brokers:
             raise _invalid(f"{_MANUAL} broker {broker}, but no such broker is registered.")

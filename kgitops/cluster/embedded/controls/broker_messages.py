@@ -1,7 +1,7 @@
-"""Why a broker refuses a config's value or a topic's name, in the broker's own words.
+"""Brokers' error messages about a config's value or a topic's name.
 
-What kgitops itself has to say of a manifest names what is legal; this is what Kafka 4.3 answers, as
-its ConfigDef, its validators and org.apache.kafka.common.internals.Topic put it.
+Findings about a manifest say which values are legal; these are the answers of Kafka 4.3, worded as
+by its ConfigDef, its validators and org.apache.kafka.common.internals.Topic.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ _LAGS = "min.compaction.lag.ms", "max.compaction.lag.ms"
 
 
 def config_refusal(key: str, value: str) -> str | None:
-    """What is said against the value of a known topic config; None where it is legal."""
+    """The error message about the value of a known topic config; None if it is legal."""
     return _refusal(topic_configs()[key], value)
 
 
 def rate_refusal(key: str, value: str) -> str | None:
-    """What is said against the rate of a broker's replication throttle; None where it is legal."""
+    """The error message about the rate of a broker's replication throttle; None if it is legal."""
     rate = TopicConfig(
         name=key,
         type=ConfigType.LONG,
@@ -47,7 +47,7 @@ def _refusal(config: TopicConfig, value: str) -> str | None:
 def compaction_lags_refusal(
     configs: Mapping[str, str], broker_defaults: Mapping[str, str]
 ) -> str | None:
-    """What LogConfig.validateValues says of legal values that are at odds; None if they are not."""
+    """The error message of LogConfig.validateValues about values in conflict; None without one."""
     least, most = (
         int(configs.get(key) or broker_defaults.get(key) or topic_configs()[key].default or 0)
         for key in _LAGS
@@ -58,7 +58,7 @@ def compaction_lags_refusal(
 
 
 def name_refusal(name: str) -> str | None:
-    """What is said against a topic's name; None where it is legal (A4-11)."""
+    """The error message about a topic's name; None if it is legal (A4-11)."""
     if topic_name_problem(name) is None:
         return None
     if not name:

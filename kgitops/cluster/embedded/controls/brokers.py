@@ -1,4 +1,4 @@
-"""Decides which brokers a cluster has when it boots."""
+"""Registers the declared brokers of a cluster when it boots."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ DEFAULT_BROKERS = 3
 
 
 def broker_list(declared: int | Sequence[Broker] | None) -> tuple[Broker, ...]:
-    """The brokers that a declaration means: a count stands for the ids from 1 on.
+    """The brokers of a declaration: a count stands for the ids from 1 on.
 
     Raises:
         UsageError: there are none, or an id is given twice.
@@ -35,10 +35,10 @@ def broker_list(declared: int | Sequence[Broker] | None) -> tuple[Broker, ...]:
 
 
 def register_brokers(draft: Draft, declared: int | Sequence[Broker] | None, name: str) -> None:
-    """Register the declared brokers that are new, or stand in another rack than before.
+    """Register the declared brokers that are new, or in another rack than before.
 
     Raises:
-        UsageError: one that exists is not declared any more.
+        UsageError: an existing broker is not declared any more.
     """
     if declared is None:
         return

@@ -28,7 +28,7 @@ from kgitops.model.topic_configs import (
 
 
 class ConfigOp(StrEnum):
-    """What to do with one key."""
+    """The operation on one key."""
 
     SET = "SET"
     DELETE = "DELETE"
@@ -38,7 +38,7 @@ class ConfigOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigResource:
-    """A topic by its name, or a broker by its id; broker ``""`` means all of them."""
+    """A topic by its name, or a broker by its id; broker ``""`` stands for all of them."""
 
     type: str
     name: str
@@ -63,13 +63,13 @@ def alter(
     *,
     implied: frozenset[str] = frozenset(),
 ) -> None:
-    """Change the configs of one resource; ``implied`` keys go without being named (P201-29).
+    """Change the configs of one resource; ``implied`` keys are removed without a mention (P201-29).
 
     Raises:
         Refusal: one of the operations, or their result, is not legal.
     """
     if resource.type == BROKER and not draft.options.seed:
-        # The broker judges values before the controller asks who wants them.
+        # The broker checks values before the controller checks the caller's right.
         check_broker_configs({o.key: o.value for o in operations if o.value is not None})
     before = _current(draft, resource)
     _check_operations(resource, operations)
@@ -96,7 +96,7 @@ def alter(
         for broker in _brokers_of(draft, resource):
             requests.append(AlterBrokerRequest(broker=broker, configs=named))
             draft.judge(requests[-1], node=broker)
-    # What is as it was writes nothing (A4-77).
+    # A value that stays the same writes no record (A4-77).
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key):
             draft.write(
@@ -126,7 +126,7 @@ def check_topic_configs(
     """Refuse configs that a topic can't have.
 
     Raises:
-        Refusal: as said (40).
+        Refusal: there are such configs (40).
     """
     for key, value in configs.items():
         if key not in topic_configs():
@@ -137,9 +137,9 @@ def check_topic_configs(
         if refusal:
             raise Refusal(ErrorCode.INVALID_CONFIG, refusal)
     defaults = broker_defaults(draft)
-    at_odds = compaction_lags_refusal(configs, defaults)
-    if at_odds:
-        raise Refusal(ErrorCode.INVALID_CONFIG, at_odds)
+    conflict = compaction_lags_refusal(configs, defaults)
+    if conflict:
+        raise Refusal(ErrorCode.INVALID_CONFIG, conflict)
     problems = configs_problems(configs, broker_defaults=defaults, existing=before)
     for _, problem in problems:
         raise Refusal(ErrorCode.INVALID_CONFIG, problem)
@@ -149,7 +149,7 @@ def check_broker_configs(configs: Mapping[str, str]) -> None:
     """Refuse configs that a broker can't have.
 
     Raises:
-        Refusal: as said (40, 42).
+        Refusal: there are such configs (40, 42).
     """
     by_server_name = {config.server_default: key for key, config in topic_configs().items()}
     for key, value in configs.items():
@@ -163,7 +163,7 @@ def check_broker_configs(configs: Mapping[str, str]) -> None:
 
 
 def broker_defaults(draft: Draft) -> dict[str, str]:
-    """What topics get where they set nothing, by their key: what differs from Kafka's defaults."""
+    """Brokers' defaults of topic configs, by the topics' keys, if they differ from Kafka's."""
     return topic_defaults(draft.options.static_configs, draft.image.configs.brokers.get("", {}))
 
 
@@ -178,7 +178,7 @@ def _check_operations(resource: ConfigResource, operations: Sequence[AlterConfig
         )
     static = sorted(keys.intersection(POLICY_KEYS)) if resource.type == BROKER else []
     if static:
-        # A policy is made when its broker starts (P201-47).
+        # A policy is created when its broker starts (P201-47).
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"Cannot update these configs dynamically: {', '.join(static)}",
@@ -186,7 +186,7 @@ def _check_operations(resource: ConfigResource, operations: Sequence[AlterConfig
 
 
 def _brokers_of(draft: Draft, resource: ConfigResource) -> list[int]:
-    """Who takes the configs: one broker, or for the default of all everyone alive (P201-89)."""
+    """The brokers that take the configs: one, or for the default of all those alive (P201-89)."""
     if resource.name:
         return [int(resource.name)]
     brokers = draft.delta.brokers.all()

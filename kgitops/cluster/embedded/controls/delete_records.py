@@ -1,4 +1,4 @@
-"""Decides DeleteRecords, and keeps what simulated producers wrote (A4-81)."""
+"""Decides DeleteRecords, and records what simulated producers wrote (A4-81)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NO_LOW_WATERMARK = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedRecords:
-    """The outcome for one partition; the low watermark is -1 where nothing can be said."""
+    """The outcome for one partition; the low watermark is -1 if it is not known."""
 
     result: RequestResult
     low_watermark: int = NO_LOW_WATERMARK
@@ -32,7 +32,7 @@ def delete_records(
     broker: int | None = None,
     as_one: bool = False,
 ) -> dict[TopicPartition, DeletedRecords]:
-    """One outcome for each partition. ``broker`` is who was asked, None the right one each time.
+    """One outcome for each partition. ``broker`` received the request; None: each leader its part.
 
     A topic's policies judge the part that a leader receives (P201-63); ``as_one``: all of it.
     """
@@ -56,7 +56,7 @@ def delete_records(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Deletion:
-    """What becomes of one partition: ``first`` is the first offset that is kept."""
+    """A deletion in one partition: ``first`` is the first offset that is kept."""
 
     partition: int
     leader: int
@@ -67,7 +67,7 @@ class _Deletion:
 def _deletion(
     draft: Draft, name: str, partition: int, offset: int, *, broker: int | None
 ) -> _Deletion:
-    """What is to be deleted before ``offset``, where that can be done."""
+    """The deletion of records before ``offset``; refused if it is not possible."""
     if not draft.authorizer.allows_topic(Operation.DELETE, name):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = draft.delta.topics.get(name)
@@ -89,7 +89,7 @@ def _deletion(
         )
     start, high_watermark, _ = topic.offsets_of(partition)
     if offset == HIGH_WATERMARK:
-        offset = high_watermark  # a policy is told where that is (P201-61)
+        offset = high_watermark  # policies see the offset itself (P201-61)
     if not 0 <= offset <= high_watermark:
         raise Refusal(
             ErrorCode.OFFSET_OUT_OF_RANGE,
@@ -101,7 +101,7 @@ def _deletion(
 
 
 def _delete(draft: Draft, name: str, deletions: Sequence[_Deletion]) -> None:
-    """Delete from partitions of one topic; those with nothing to delete are no news (P201-60)."""
+    """Delete from partitions of one topic, without those that have nothing to delete (P201-60)."""
     topic = draft.delta.topics.get(name)
     offsets = {deletion.partition: deletion.first for deletion in deletions if deletion.deletes}
     if topic is None or not offsets:

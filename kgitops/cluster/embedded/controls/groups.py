@@ -1,4 +1,4 @@
-"""Decides what becomes of groups' committed offsets; groups are known by their physical ids."""
+"""Decides changes to groups and their committed offsets, by the groups' physical ids."""
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import GroupRecord, RemoveGroupRecord
@@ -15,12 +15,12 @@ from kgitops.virtual_clusters.refusals import Symbol
 def commit(
     draft: Draft, group: str, committed: GroupOffsets, *, virtual_cluster: str | None = None
 ) -> None:
-    """Stand in for consumers: the group has read so far (VC-045).
+    """Commit offsets of a group, as consumers do (VC-045).
 
-    ``virtual_cluster`` is where its members are, None: in none (VC-113).
+    ``virtual_cluster`` is the one that its members are in; None if they are in none (VC-113).
 
     Raises:
-        Refusal: a topic or partition is not there.
+        Refusal: a topic or partition does not exist.
     """
     for name, partition in committed:
         topic = draft.delta.topics.get(name)
@@ -33,12 +33,12 @@ def commit(
 
 
 def copy_offsets(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
-    """Go on where the global group ``source`` is; where the target is somewhere, nothing is done.
+    """Copy the offsets of the global group ``source``, unless the target has offsets already.
 
-    On a cluster without virtual clusters this is about two physical groups and nothing more.
+    On a cluster without virtual clusters both are just physical groups.
 
     Raises:
-        Refusal: the target has members, or did not take that group over.
+        Refusal: the target has members, or has not adopted that group.
     """
     virtual_cluster, group = request.virtual_cluster, request.group
     if draft.options.virtual_clusters:
@@ -51,10 +51,10 @@ def copy_offsets(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
 
 
 def check_may_copy(draft: Draft, source: str, virtual_cluster: str, group: str) -> None:
-    """Refuse to copy what the principal may not read, or to where a group reads already.
+    """Refuse to copy offsets that the principal may not see, or to a group that is in use.
 
     Raises:
-        Refusal: as said.
+        Refusal: it may not, or the group has members.
     """
     if not draft.authorizer.allows(Operation.DESCRIBE, ResourceType.GROUP, source):
         raise Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
@@ -63,7 +63,7 @@ def check_may_copy(draft: Draft, source: str, virtual_cluster: str, group: str) 
 
 
 def copy(draft: Draft, source: str, *, virtual_cluster: str, group: str) -> None:
-    """Let a group of a virtual cluster go on where ``source`` is; it was checked before."""
+    """Copy the offsets of ``source`` to a group of a virtual cluster; checked before."""
     target = physical_id(virtual_cluster, group)
     committed = _to_copy(draft, source, target)
     if committed:
@@ -75,7 +75,7 @@ def delete(draft: Draft, request: DeleteGroupRequest) -> None:
     """Delete a group with its offsets (VC-119).
 
     Raises:
-        Refusal: it has members, or there is none.
+        Refusal: it has members, or does not exist.
     """
     group = physical_id(request.virtual_cluster, request.group)
     if draft.options.virtual_clusters:
@@ -89,13 +89,13 @@ def delete(draft: Draft, request: DeleteGroupRequest) -> None:
 
 
 def _to_copy(draft: Draft, source: str, target: str) -> GroupOffsets:
-    here, there = draft.delta.groups.get(source), draft.delta.groups.get(target)
-    return {} if here is None or (there and there.committed) else here.committed
+    origin, existing = draft.delta.groups.get(source), draft.delta.groups.get(target)
+    return {} if origin is None or (existing and existing.committed) else origin.committed
 
 
 def _check_adopts(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
-    found = draft.delta.virtual_clusters.get(request.virtual_cluster)
-    if found is None or found.groups.get(request.group) != request.source:
+    virtual_cluster = draft.delta.virtual_clusters.get(request.virtual_cluster)
+    if virtual_cluster is None or virtual_cluster.groups.get(request.group) != request.source:
         raise Refusal(
             ErrorCode.RESOURCE_NOT_FOUND,
             f"{Symbol.MEMBER_NOT_FOUND}: {request.virtual_cluster} has no group {request.group} "

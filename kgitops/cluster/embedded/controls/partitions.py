@@ -17,9 +17,10 @@ from kgitops.model.results import ErrorCode, RequestResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPartitions:
-    """A topic's new total; ``assignments`` are the replicas of the added ones, None: place them.
+    """A topic's new number of partitions; ``assignments`` are the replicas of the added ones.
 
-    ``generated``: replicas that are given are kgitops' own, not the user's (P201-34).
+    None: the controller places them. ``generated``: the given replicas were placed by kgitops, not
+    by the user (P201-34).
     """
 
     topic: str

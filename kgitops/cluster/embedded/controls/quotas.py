@@ -28,7 +28,7 @@ _PARTS, _BYTE = 4, 255
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
 
 EntityParts = tuple[tuple[str, str | None], ...]
-"""(entity type, name) as on the wire, in any order; a None name is the default entity."""
+"""(entity type, name) as in a request, in any order; a None name is the default entity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class QuotaAlteration:
 
 
 class EntityMatch(StrEnum):
-    """How a DescribeClientQuotas component picks entities."""
+    """The way a DescribeClientQuotas component selects entities."""
 
     EXACT = "exact"
     DEFAULT = "default"
@@ -56,7 +56,7 @@ class QuotaFilter:
     name: str | None = None
 
     def matches(self, entity: ClientQuotaEntity) -> bool:
-        """Whether the entity has such a part."""
+        """Tell if the entity has such a part."""
         parts = dict(entity)
         if self.entity_type not in parts:
             return False
@@ -113,7 +113,7 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
 def describe_client_quotas(
     draft: Draft, components: Sequence[QuotaFilter], *, strict: bool
 ) -> Mapping[ClientQuotaEntity, Mapping[str, float]]:
-    """The quotas of the entities that match every component; strict: and have no other part.
+    """The quotas of the entities that match every component; ``strict``: without any other part.
 
     Raises:
         Refusal: as a whole.
@@ -135,7 +135,7 @@ def describe_client_quotas(
 
 
 def _may_alter(draft: Draft, parts: EntityParts) -> bool:
-    """Who administers a virtual cluster may limit who is in it, not raise its own cap (VC-214)."""
+    """Administrators of a virtual cluster may limit its members, not raise its cap (VC-214)."""
     virtual_cluster = dict(parts).get(VIRTUAL_CLUSTER)
     if virtual_cluster is not None and len(parts) > 1:
         return draft.authorizer.allows_request(
@@ -147,7 +147,7 @@ def _may_alter(draft: Draft, parts: EntityParts) -> bool:
 def _visible(
     draft: Draft, components: Sequence[QuotaFilter]
 ) -> Callable[[ClientQuotaEntity], bool]:
-    """Whose quotas are shown: everyone's, or those of the virtual clusters with a right (VC-160b).
+    """A test of visible entities: all, or those of virtual clusters with a right (VC-160b).
 
     Raises:
         Refusal: nothing can be shown (31).
@@ -166,7 +166,7 @@ def _visible(
 
 
 def canonical(parts: EntityParts) -> EntityParts:
-    """The entity in its one order, where it is one."""
+    """The entity in its one order; unchanged if it is not well-formed."""
     if _is_well_formed(parts):
         return make_entity(dict(parts))
     return tuple(parts)
@@ -214,7 +214,7 @@ def _is_ip_or_host(name: str) -> bool:
 
 
 def _is_numeric(parts: Sequence[str]) -> bool:
-    """As InetAddress reads an IPv4 address: decimal, the last part stands for all that is left."""
+    """Tell if InetAddress reads an IPv4 address: decimal, the last part fills the missing ones."""
     if len(parts) > _PARTS or not all(part.isascii() and part.isdigit() for part in parts):
         return False
     *first, last = map(int, parts)

@@ -18,7 +18,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OngoingReassignment:
-    """A partition on the move: all its replicas, those that come and those that go."""
+    """A partition that is moving: all its replicas, those to add and those to remove."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
@@ -34,7 +34,7 @@ def alter_partition_reassignments(
 ) -> dict[TopicPartition, RequestResult]:
     """One result for each partition; None instead of replicas cancels.
 
-    ``generated``: the replicas are kgitops' own choice, not the user's (P201-34).
+    ``generated``: the replicas were chosen by kgitops, not by the user (P201-34).
     """
     results = {
         (name, partition): attempt(
@@ -65,7 +65,7 @@ def _check(
     *,
     allow_replication_factor_change: bool,
 ) -> None:
-    """Refuse to move one partition, or to cancel its move, where that can't be done."""
+    """Refuse to move a partition, or to cancel its move, if that is not possible."""
     if not draft.authorizer.allows_cluster(Operation.ALTER):
         raise missing_right(Operation.ALTER)
     topic = _topic(draft, name)
@@ -93,7 +93,7 @@ def _check(
 def _reassign(
     draft: Draft, name: str, moves: Mapping[int, Sequence[int] | None], *, generated: bool
 ) -> None:
-    """Move partitions of one topic: policies judge the whole topic as it will be (P201-73)."""
+    """Move partitions of one topic; policies judge the whole topic as it will be (P201-73)."""
     topic = _topic(draft, name)
     targets = {
         partition: topic.assignment[partition] if replicas is None else tuple(replicas)
@@ -117,7 +117,7 @@ def _reassign(
 def list_reassignments(
     draft: Draft, partitions: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, OngoingReassignment]:
-    """The partitions that are on the move; None asks for all.
+    """The partitions that are moving; None asks for all.
 
     Raises:
         Refusal: the principal may not describe the cluster (31).
@@ -135,7 +135,7 @@ def list_reassignments(
 
 
 def finish_reassignments(draft: Draft) -> None:
-    """Complete every move that was held up, but for those that wait for a dead broker."""
+    """Complete every move that was held up, except those that wait for a dead broker."""
     for topic in draft.image.topics.by_name.values():
         for partition, target in topic.targets.items():
             if _waits_for_a_dead_broker(draft, topic, partition, target):
@@ -146,7 +146,7 @@ def finish_reassignments(draft: Draft) -> None:
 
 
 def replicas_with_adding(topic: TopicImage, partition: int) -> tuple[int, ...]:
-    """All replicas of a partition: while it moves also those that come, as Kafka counts them."""
+    """All replicas of a partition; while it moves also those to add, as Kafka counts them."""
     here = topic.assignment[partition]
     return _ongoing(here, topic.targets.get(partition, here)).replicas
 
@@ -161,7 +161,7 @@ def _topic(draft: Draft, name: str) -> TopicImage:
 def _waits_for_a_dead_broker(
     draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ...]
 ) -> bool:
-    """Whether a replica is to come to a broker that can't fetch it."""
+    """Tell if a replica is to be added on a broker that can't fetch it."""
     adds = set(target) - set(topic.assignment[partition])
     return any(broker.fenced and broker.id in adds for broker in draft.delta.brokers.all())
 
@@ -175,7 +175,7 @@ def _ongoing(current: tuple[int, ...], target: tuple[int, ...]) -> OngoingReassi
 def _move(draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ...]) -> None:
     if target == topic.assignment[partition] and partition not in topic.targets:
         return
-    # Where no replica is added there is nothing to wait for.
+    # If no replica is added, there is nothing to wait for.
     adds = set(target) - set(topic.assignment[partition])
     held = draft.faults.hold_reassignments and adds
     if held or _waits_for_a_dead_broker(draft, topic, partition, target):

@@ -36,7 +36,7 @@ def _each_once(
 ) -> dict[str, RequestResult]:
     results: dict[str, RequestResult] = {}
     for key, times in Counter(keys).items():
-        # KIP-4 reads a repeated name as a set would; KRaft refuses it (C-02).
+        # KIP-4 treats names as a set; KRaft refuses a repeated one (C-02).
         if times > 1 and not draft.options.seed:
             results[key] = duplicate(twice)
         else:
@@ -88,7 +88,7 @@ def _delete(draft: Draft, topic: TopicImage) -> None:
         raise Refusal(refused.code, str(refused)) from None
     request = DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id)
     draft.judge(request)
-    # KRaft removes at once; only the seed has deletions that were accepted and are not done (C-09).
+    # KRaft removes at once; only the seed has deletions that are accepted and not done yet (C-09).
     if draft.faults.hold_deletions and draft.options.seed:
         draft.write(MarkTopicRecord(topic_id=topic.topic_id))
     else:

@@ -45,10 +45,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """A topic as CreateTopics asks for it: with an assignment, or with the two counts.
+    """A topic to create: with an assignment, or with the two counts.
 
-    ``generated``: an assignment that is given is kgitops' own, not the user's (P201-34).
-    ``virtual_cluster``: ``name`` is a name there, and the topic gets one of its own (VC-056).
+    ``generated``: the given assignment was made by kgitops, not by the user (P201-34).
+    ``virtual_cluster``: ``name`` is a local name, and the topic gets a generated one (VC-056).
     """
 
     name: str
@@ -61,7 +61,7 @@ class NewTopic:
 
 
 def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
-    """One result for each name; a topic sees those created before it (P201-41)."""
+    """One result for each name; policies see topics created earlier in the batch (P201-41)."""
     times = Counter(topic.name for topic in topics)
     if not draft.options.seed and sum(map(_partitions, topics)) > MAX_PARTITIONS:
         return dict.fromkeys(times, _TOO_MANY_PARTITIONS)
@@ -75,10 +75,10 @@ def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, Request
     return results
 
 
-# The checks stand in KRaft's order, so that a request that breaks two rules is told the same one
+# The checks are in KRaft's order, so that a request that breaks two rules gets the same error
 # (A4-48).
 def _create(draft: Draft, topic: NewTopic) -> RequestResult:
-    # What nobody can create, KRaft says to those as well who may not create anything.
+    # KRaft refuses uncreatable topics before it checks the right to create.
     if draft.options.seed:
         _check_may_create(draft, topic)
     if topic.name in _UNCREATABLE:
@@ -125,7 +125,7 @@ def _create_in(
     configs: Mapping[str, str],
     generated: bool,
 ) -> RequestResult:
-    """Topic and link become true together (VC-321); the topic's id is in its name (VC-059)."""
+    """Create topic and link together (VC-321); the topic's id is in its name (VC-059)."""
     local = LocalName(virtual_cluster, topic.name)
     planned = create_topic_request(
         generated_topic_name(NEW_UUID, topic.name),
@@ -136,7 +136,7 @@ def _create_in(
     )
     draft.judge(planned)
     if draft.validate_only:
-        # Nothing is minted for what never becomes true (VC-064); what is asked next sees the topic.
+        # No id is generated for a dry run (VC-064); later items of the batch still see the topic.
         name, topic_id = placeholder_topic_name(local), f"{NEW_UUID} {local}"
     else:
         minted = draft.new_uuid()
@@ -180,7 +180,7 @@ def _check_name(draft: Draft, name: str) -> None:
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"Topic '{name}' collides with existing topic: {other}",
         )
-    # One whose deletion is not finished is still there (A4-69c).
+    # A topic whose deletion is not finished still exists (A4-69c).
     if draft.delta.topics.get(name) is not None:
         raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
 

@@ -20,10 +20,10 @@ from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
 
 def create(draft: Draft, request: CreateVirtualClusterRequest) -> None:
-    """Make an empty virtual cluster (VC-231).
+    """Create an empty virtual cluster (VC-231).
 
     Raises:
-        Refusal: it can't be made.
+        Refusal: it can't be created.
     """
     check_virtual_clusters_enabled(draft)
     check_right(draft, Operation.CREATE_VIRTUAL_CLUSTER, request.virtual_cluster)
@@ -65,10 +65,10 @@ def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
 
 
 def check_may_alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
-    """Refuse who may not alter the virtual cluster, and the one that gives the entity up.
+    """Refuse callers who may not alter the virtual cluster, or the one that the entity leaves.
 
     Raises:
-        Refusal: as said.
+        Refusal: the caller may not.
     """
     check_virtual_clusters_enabled(draft)
     check_right(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
@@ -91,7 +91,7 @@ def _carry_out(
 
 
 def _check_may_link(draft: Draft, request: AlterVirtualClusterRequest) -> None:
-    """Nobody links to what belongs to others: KIP-1134 asks for no right here (VC-040)."""
+    """Refuse links to topics of others: KIP-1134 itself asks for no right here (VC-040)."""
     topic = links.link_target(draft.delta.virtual_clusters, request)
     if topic is None:
         return
@@ -114,5 +114,5 @@ def _topic_id(draft: Draft, name: str) -> str | None:
 
 
 def _is_global_group(draft: Draft, group: str) -> bool:
-    found = draft.delta.groups.get(group)
-    return found is not None and found.virtual_cluster is None
+    existing = draft.delta.groups.get(group)
+    return existing is not None and existing.virtual_cluster is None

@@ -1,4 +1,4 @@
-"""How what changed is laid over what was."""
+"""The deltas of all kinds but topics: an image and the changes of records, readable as one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -45,7 +45,7 @@ def with_value(mapping: Mapping[str, T], key: str, value: T | None) -> dict[str,
 
 
 def merged(old: Mapping[K, T], changed: Mapping[K, T | None]) -> Mapping[K, T]:
-    """The old ones overlaid by what changed; None removes a key."""
+    """The old mapping with the changes applied; None removes a key."""
     result = dict(old)
     for key, value in changed.items():
         if value is None:
@@ -63,7 +63,7 @@ class AclsDelta:
         self._changed: dict[AclBinding, bool] = {}
 
     def __contains__(self, binding: AclBinding) -> bool:
-        """Whether the binding exists."""
+        """Tell if the binding exists."""
         return self._changed.get(binding, binding in self._image.bindings)
 
     def __iter__(self) -> Iterator[AclBinding]:
@@ -72,7 +72,7 @@ class AclsDelta:
         yield from (binding for binding, there in self._changed.items() if there)
 
     def replay(self, record: AccessControlEntryRecord | RemoveAccessControlEntryRecord) -> None:
-        """Take in one binding that came or went."""
+        """Take in one binding that was added or removed."""
         self._changed[record.binding] = isinstance(record, AccessControlEntryRecord)
 
     def apply(self) -> AclsImage:
@@ -156,7 +156,7 @@ class GroupsDelta:
         return merged(self._image.groups, self._changed) if self._changed else self._image.groups
 
     def commit(self, record: GroupRecord) -> None:
-        """Take in a group, or what it committed."""
+        """Take in a group, or offsets that it committed."""
         group = self.get(record.group) or GroupImage(virtual_cluster=record.virtual_cluster)
         committed = {**group.committed, **record.committed}
         self._changed[record.group] = replace(group, committed=committed)
@@ -211,7 +211,7 @@ class TransactionsDelta:
         self.next_producer_id = image.next_producer_id
 
     def get(self, transactional_id: str) -> TransactionImage | None:
-        """Who may write under this physical id."""
+        """The producer that may write under this physical id."""
         return self._changed.get(transactional_id) or self._image.by_id.get(transactional_id)
 
     def open(self) -> frozenset[str]:
@@ -220,7 +220,7 @@ class TransactionsDelta:
         return frozenset(name for name, transaction in held.items() if transaction.open)
 
     def replay(self, record: ProducerIdsRecord | TransactionRecord) -> None:
-        """Take in a producer id that was given away, or what became of a transactional id."""
+        """Take in an assigned producer id, or a change to a transactional id."""
         match record:
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id

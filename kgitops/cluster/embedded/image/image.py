@@ -1,4 +1,4 @@
-"""What the cluster is at one offset of the log: one immutable image per kind of resource."""
+"""The cluster at one offset of the log: one immutable image per kind of resource."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from kgitops.virtual_clusters.image import VirtualClustersImage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicImage:
-    """One topic. ``targets`` holds partitions that are on the move, ``offsets`` non-empty ones."""
+    """One topic. ``targets`` holds partitions that are moving, ``offsets`` non-empty ones."""
 
     name: str
     topic_id: str
@@ -25,7 +25,7 @@ class TopicImage:
 
     @property
     def target_assignment(self) -> Assignment:
-        """Where the partitions are, or are going to (P201-16)."""
+        """The replicas that partitions have, or are moving to (P201-16)."""
         if not self.targets:
             return self.assignment
         return tuple(self.targets.get(i, here) for i, here in enumerate(self.assignment))
@@ -53,7 +53,7 @@ class BrokersImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigsImage:
-    """Dynamic configs of brokers: broker id as text, or ``""`` for the default of all, to its."""
+    """Dynamic configs by broker id as text, or by ``""`` for the default of all brokers."""
 
     brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class QuotasImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupImage:
-    """A group; ``virtual_cluster`` is where it was first used, None for the global namespace."""
+    """A group; ``virtual_cluster`` is the one of its first use, None for the global namespace."""
 
     virtual_cluster: str | None = None
     committed: GroupOffsets = field(default_factory=dict)
@@ -89,7 +89,7 @@ class GroupsImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionImage:
-    """The producer that may write under a transactional id, and whether it is in the middle."""
+    """The producer that may write under a transactional id; ``open``: it has a transaction."""
 
     producer_id: int
     epoch: int
@@ -98,7 +98,7 @@ class TransactionImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionsImage:
-    """All transactional ids, by physical id, and the producer id that is given away next."""
+    """All transactional ids, by physical id, and the next producer id to assign."""
 
     next_producer_id: int = 0
     by_id: Mapping[str, TransactionImage] = field(default_factory=dict)
@@ -124,7 +124,7 @@ Image.EMPTY = Image()
 
 
 def can_collide(name: str) -> bool:
-    """Whether another topic's metric names could be the same as this one's (A4-11)."""
+    """Tell if another topic's metric names could be the same as this one's (A4-11)."""
     return "." in name or "_" in name
 
 

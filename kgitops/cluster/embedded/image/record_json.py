@@ -1,4 +1,4 @@
-"""How the values inside records and snapshots are written as JSON, and read back."""
+"""Writes records, and the values in records and snapshots, as JSON, and reads them back."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -33,7 +33,7 @@ def assignment_from_json(value: Json) -> Assignment:
 
 
 def offsets_from_json(value: Json) -> Mapping[int, tuple[int, int, int]]:
-    """Partition to its three numbers; JSON made the partitions text."""
+    """Partition to its three numbers; in JSON the partitions are text."""
     return {int(partition): tuple(numbers) for partition, numbers in value.items()}
 
 
@@ -82,13 +82,13 @@ def committed_to_json(committed: GroupOffsets) -> list[Json]:
 
 
 def committed_from_json(value: Json) -> GroupOffsets:
-    """What ``committed_to_json`` wrote."""
+    """The offsets that ``committed_to_json`` wrote."""
     return {(topic, partition): offset for topic, partition, offset in value}
 
 
 _TYPES: Mapping[str, type[Record]] = {kind.__name__: kind for kind in Record.__args__}
 _FIELDS = {name: tuple(item.name for item in fields(kind)) for name, kind in _TYPES.items()}
-# What JSON can't tell apart by itself: how a field's value is read back.
+# Readers of field values whose types JSON does not keep.
 _READERS: Mapping[str, Callable[[Json], Json]] = {
     "assignment": assignment_from_json,
     "replicas": tuple,
@@ -120,7 +120,7 @@ def record_from_json(value: Json) -> Record:
     """The record that ``record_to_json`` wrote.
 
     Raises:
-        ValueError: it is no record that this version knows.
+        ValueError: this version does not know the type of the record.
     """
     name, body = value
     kind = _TYPES.get(name)

@@ -1,6 +1,6 @@
-"""The closed family of metadata records: what the log holds, and the only thing that changes state.
+"""The closed family of metadata records: the log's contents, and the only way to change state.
 
-Named as in Kafka's metadata module. A record says what became true, not what was asked for, so
+They are named as in Kafka's metadata module. A record states the new facts and not the request, so
 that replaying it needs no rules.
 """
 
@@ -42,7 +42,7 @@ class BrokerRegistrationChangeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRecord:
-    """A topic came to be, with its partitions and configs (Kafka writes one record for each)."""
+    """A topic was created, with its partitions and configs (Kafka writes one record for each)."""
 
     name: str
     topic_id: str
@@ -85,14 +85,14 @@ class MarkTopicRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveTopicRecord:
-    """A topic is gone, with its configs and records."""
+    """A topic was removed, with its configs and records."""
 
     topic_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetsRecord:
-    """What some partitions hold: partition to (log start offset, high watermark, size in bytes).
+    """Contents of partitions: partition to (log start offset, high watermark, size in bytes).
 
     Kafka keeps this in the partitions' own logs; here it stands in for their data.
     """
@@ -136,10 +136,10 @@ class ClientQuotaRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRecord:
-    """A group came to be, or committed offsets, by physical topic and partition (VC-045).
+    """A group was created, or committed offsets, by physical topic and partition (VC-045).
 
-    ``group`` is the physical id; ``virtual_cluster`` is where the group was first used, None for
-    the global namespace. Kafka keeps this in ``__consumer_offsets``.
+    ``group`` is the physical id; ``virtual_cluster`` is the one that the group was first used in,
+    None for the global namespace. Kafka keeps this in ``__consumer_offsets``.
     """
 
     group: str
@@ -149,21 +149,21 @@ class GroupRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveGroupRecord:
-    """A group is gone, with its offsets."""
+    """A group was removed, with its offsets."""
 
     group: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerIdsRecord:
-    """Producer ids below this one are given away."""
+    """Producer ids below this one are assigned."""
 
     next_producer_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionRecord:
-    """Who may write under a physical transactional id, and whether a transaction of it is open.
+    """The producer that may write under a physical transactional id; ``open``: in a transaction.
 
     Kafka keeps this in ``__transaction_state``.
     """
@@ -214,7 +214,7 @@ _OF_VIRTUAL_CLUSTERS = (
 
 
 def wire_records(record: Record) -> int:
-    """How many records Kafka would write for this one; its batches are limited by that (A4-03)."""
+    """The number of records that Kafka would write for this one; batches are limited (A4-03)."""
     match record:
         case TopicRecord():
             return 1 + len(record.assignment) + len(record.configs)
@@ -227,7 +227,7 @@ def wire_records(record: Record) -> int:
 
 
 def is_of_virtual_clusters(record: Record) -> bool:
-    """Whether a kgitops from before virtual clusters would lose or misread it."""
+    """Tell if a kgitops from before virtual clusters would lose or misread the record."""
     match record:
         case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
             binding = record.binding

@@ -44,7 +44,7 @@ from kgitops.virtual_clusters.records import (
 
 
 def replay(image: Image, records: Iterable[Record]) -> Image:
-    """The image after ``records``; the one given is not touched."""
+    """The image after ``records``; the given one is not changed."""
     delta = Delta(image)
     for record in records:
         delta.replay(record)
@@ -79,7 +79,7 @@ class Delta:
             case ReassignmentRecord() | PartitionChangeRecord():
                 self.topics.move(record)
             case RemoveTopicRecord():
-                # What was committed about a topic goes with it.
+                # Offsets committed in a topic are removed with it.
                 self.groups.forget(self.topics.remove(record))
             case ConfigRecord():
                 if record.resource_type == TOPIC:

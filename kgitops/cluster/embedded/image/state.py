@@ -1,4 +1,4 @@
-"""Builds the ClusterState that planning reads, from an image."""
+"""Builds the model's values from an image: the cluster's state, and topics' requests to judge."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -58,7 +58,7 @@ def build_cluster_state(
 
 
 def build_usage(image: Image, topics: frozenset[str]) -> Usage:
-    """What these topics hold; the embedded cluster has no consumers."""
+    """Offsets and sizes of these topics; the embedded cluster has no consumers."""
     chosen = _chosen(image.topics.by_name, topics)
     return Usage(topics={topic.name: _usage(topic) for topic in chosen})
 
@@ -136,7 +136,7 @@ def create_topic_request(
     generated: bool,
     local: LocalName | None = None,
 ) -> CreateTopicRequest:
-    """A new topic; ``generated``: its replicas were placed for who asks (P201-23)."""
+    """The request for a new topic; ``generated``: the caller did not place replicas (P201-23)."""
     state = RequestedTopicState(
         name=name,
         topic_id=None,
@@ -157,7 +157,7 @@ def alter_topic_request(
     requested_configs: Mapping[str, str | None] | None = None,
     generated: bool = False,
 ) -> AlterTopicRequest:
-    """The whole topic afterwards; what is not given stays as it is (P201-31)."""
+    """The request with the whole topic as it will be; omitted parts stay the same (P201-31)."""
     state = RequestedTopicState(
         name=topic.name,
         topic_id=topic.topic_id,

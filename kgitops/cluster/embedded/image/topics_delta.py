@@ -1,4 +1,4 @@
-"""What records change of topics."""
+"""The delta of topics: an image and the changes of records, readable as one."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ class TopicsDelta:
         self._changed[topic.name] = topic
 
     def move(self, record: ReassignmentRecord | PartitionChangeRecord) -> None:
-        """Take in the begin, the end or the cancelling of a partition's move."""
+        """Take in the beginning, the end or the cancellation of a partition's move."""
         topic = self._topic(record.topic_id)
         targets = {k: v for k, v in topic.targets.items() if k != record.partition}
         assignment = topic.assignment
@@ -88,7 +88,7 @@ class TopicsDelta:
         self._changed[topic.name] = replace(topic, configs=configs)
 
     def remove(self, record: RemoveTopicRecord) -> str:
-        """Take in that a topic is gone; its name."""
+        """Take in that a topic is removed; returns its name."""
         topic = self._topic(record.topic_id)
         self._changed[topic.name] = None
         self._names[topic.topic_id] = None

@@ -1,4 +1,4 @@
-"""The log read once more for who wrote it: batch by batch, field by field."""
+"""Finds the last author of each field by reading the log batch by batch."""
 
 from collections.abc import Iterable, Iterator
 
@@ -37,28 +37,32 @@ _WHOLE = ""
 
 
 def field_authors(batches: Iterable[tuple[Author, Iterable[Record]]], brokers: str) -> Authors:
-    """Who last wrote each field, from the batches in the order of the log.
+    """The last author of each field, from the batches in the order of the log.
 
-    What the principal ``brokers`` wrote only finishes what somebody else asked for.
+    Batches of the principal ``brokers`` only finish requests of others, and do not count.
     """
     topics: dict[str, str] = {}
-    found: dict[str, dict[str, Author]] = {}
+    by_address: dict[str, dict[str, Author]] = {}
     for author, records in batches:
-        made = _made_in_virtual_clusters(records)
+        local_names = _created_in_virtual_clusters(records)
         for record in records:
             if isinstance(record, TopicRecord):
-                local = made.get(record.topic_id)
+                local = local_names.get(record.topic_id)
                 address = local_topic_address(local) if local else topic_address(record.name)
                 topics[record.topic_id] = address
-                found.pop(address, None)  # what was written of the old topic
+                by_address.pop(address, None)  # authors of the old topic's fields
             if author.principal != brokers:
                 for address, path in _fields(record, topics):
-                    found.setdefault(address, {})[path] = author
-    return {(address, path): author for address, by in found.items() for path, author in by.items()}
+                    by_address.setdefault(address, {})[path] = author
+    return {
+        (address, path): author
+        for address, fields in by_address.items()
+        for path, author in fields.items()
+    }
 
 
-def _made_in_virtual_clusters(records: Iterable[Record]) -> dict[str, LocalName]:
-    """Topic id to name: such a topic comes to be together with its link (VC-056)."""
+def _created_in_virtual_clusters(records: Iterable[Record]) -> dict[str, LocalName]:
+    """Topic id to local name: such a topic is created together with its link (VC-056)."""
     links = [record for record in records if isinstance(record, VirtualClusterTopicLinkRecord)]
     return {
         link.topic_id: LocalName(link.virtual_cluster, link.link_name)

@@ -1,4 +1,4 @@
-"""What can be wrong with a store's file: one sentence each, with the file and the way on."""
+"""The errors of a store's file: one sentence each, with the file's name and advice."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def explained(name: str, busy_timeout_ms: int) -> Iterator[None]:
 
 
 def damaged(name: str, what: str) -> UnreachableError:
-    """The file is a store, and part of it can't be read."""
+    """The error of a store of which a part can't be read."""
     return UnreachableError(
         f"the embedded cluster's store {name} is damaged ({what}), nothing was changed; "
         "restore it from a copy"
@@ -25,22 +25,22 @@ def damaged(name: str, what: str) -> UnreachableError:
 
 
 def not_a_store(name: str) -> UnreachableError:
-    """The file holds something else."""
+    """The error of a file that is not a store."""
     return UnreachableError(
         f"{name} is not the store of an embedded cluster, nothing was changed; give another file"
     )
 
 
-def newer_version(name: str, found: int, known: int) -> SafetyError:
-    """The file was written by a kgitops of the future."""
+def newer_version(name: str, version: int, supported: int) -> SafetyError:
+    """The error of a store that was written by a newer kgitops."""
     return SafetyError(
-        f"the embedded cluster's store {name} has format version {found}, this kgitops knows "
-        f"{known}; use a newer kgitops"
+        f"the embedded cluster's store {name} has format version {version}, this kgitops knows "
+        f"{supported}; use a newer kgitops"
     )
 
 
 def unusable(name: str, why: str) -> UnreachableError:
-    """The file can't be opened, read or written at all."""
+    """The error of a file that can't be opened, read or written at all."""
     return UnreachableError(f"the embedded cluster's store {name} can't be used: {why}")
 
 

@@ -1,4 +1,4 @@
-"""Opens and creates a store's file, and tells one that can't be used from one that can."""
+"""Opens and creates a store's file, and checks that it can be used."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) ->
     """Open an existing store.
 
     Raises:
-        UnreachableError: it can't be read, or is no store.
+        UnreachableError: it can't be read, or is not a store.
         LockedError: another process holds it.
         SafetyError: a newer kgitops wrote it.
     """
@@ -54,7 +54,7 @@ def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) ->
 
 
 def store_exists(path: Path) -> bool:
-    """Whether there is a file, or something that keeps us from seeing whether there is."""
+    """Tell if there is a file; also True if that can't be seen."""
     try:
         return path.exists()
     except OSError:
@@ -62,10 +62,10 @@ def store_exists(path: Path) -> bool:
 
 
 def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_ms: int) -> None:
-    """Create a store whole, or not at all; one that appeared meanwhile is left as it is.
+    """Create a store completely, or not at all; one that appeared meanwhile is left as it is.
 
-    It is made under another name and then given its own, so that a file of that name is always a
-    complete store: one that is empty has lost its content and is never taken for a new one.
+    It is written under another name and then renamed, so that a file of that name is always a
+    complete store: an empty one has lost its content and is never taken for a new one.
     """
     with explained(str(path), 0):
         draft = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -121,7 +121,7 @@ def _publish(draft: Path, path: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Say plainly what SQLite would only call "unable to open" or take for an empty database."""
+    """Explain cases that SQLite reports as "unable to open", or takes for an empty database."""
     try:
         if path.is_dir():
             raise unusable(str(path), "it is a folder; name a file")
@@ -140,7 +140,7 @@ def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
         is_closed_off = code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN"))
         if not is_closed_off or os.access(path, os.W_OK) or _size(Path(f"{path}-wal")):
             raise
-        # Nobody may write the file or beside it, and no WAL waits: it can be read as it stands.
+        # The file and its folder are not writable, and no WAL waits: it can be read as it is.
         return _connect_to(path, "ro&immutable=1", busy_timeout_ms)
 
 

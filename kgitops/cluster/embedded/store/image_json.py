@@ -1,4 +1,4 @@
-"""An image as JSON, for the store's snapshots: replaying the log from its beginning made short."""
+"""An image as JSON, for the store's snapshots, which save replaying the log from its beginning."""
 
 from kgitops.cluster.embedded.image.image import (
     AclsImage,
@@ -32,7 +32,7 @@ from kgitops.virtual_clusters.image import build_image
 
 
 def image_to_json(image: Image) -> Json:
-    """Everything the image holds; what can be worked out again is left out."""
+    """The contents of the image, without values that can be computed from others."""
     return {
         "brokers": [[b.id, b.rack, b.fenced] for b in image.brokers.brokers.values()],
         "configs": image.configs.brokers,
@@ -62,7 +62,8 @@ def image_to_json(image: Image) -> Json:
             ],
         ],
         "virtual_clusters": [
-            _virtual_cluster_to_json(found) for found in image.virtual_clusters.by_name.values()
+            _virtual_cluster_to_json(virtual_cluster)
+            for virtual_cluster in image.virtual_clusters.by_name.values()
         ],
     }
 
@@ -112,15 +113,15 @@ def _transactions(value: Json) -> TransactionsImage:
     )
 
 
-def _virtual_cluster_to_json(found: VirtualCluster) -> Json:
+def _virtual_cluster_to_json(virtual_cluster: VirtualCluster) -> Json:
     return [
-        found.name,
-        [[link.name, link.topic, link.topic_id] for link in found.links.values()],
-        sorted(found.users),
-        sorted(found.client_ids),
-        found.groups,
-        sorted(found.transactional_ids),
-        options_to_json(found.options),
+        virtual_cluster.name,
+        [[link.name, link.topic, link.topic_id] for link in virtual_cluster.links.values()],
+        sorted(virtual_cluster.users),
+        sorted(virtual_cluster.client_ids),
+        virtual_cluster.groups,
+        sorted(virtual_cluster.transactional_ids),
+        options_to_json(virtual_cluster.options),
     ]
 
 

@@ -24,8 +24,8 @@ _EPOCH = "registry_epoch"
 class EmbeddedRegistryLog:
     """Implements :class:`kgitops.cluster.port.RegistryLog` on a store.
 
-    Compaction is immediate: of each key only the newest entry is left, at its own offset, a
-    deletion included.
+    Compaction is immediate: of each key only the newest entry is kept, at its own offset; a
+    deletion is kept, too.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class EmbeddedRegistryLog:
         self._epoch: int | None = None
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """Every entry at or after ``since``; None when nothing was ever appended."""
+        """Every entry at or after ``since``; None if nothing was ever appended."""
         with self._turn, self._store.reading():
             if self._store.meta(_TOPIC_ID) is None:
                 return None
             return tuple(self._entries(since))
 
     def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """Every entry at or after ``since``, those that can't be read among them."""
+        """Every entry at or after ``since``, including those that can't be read."""
         with self._turn, self._store.reading():
             if self._store.meta(_TOPIC_ID) is None:
                 return None
@@ -90,10 +90,10 @@ class EmbeddedRegistryLog:
         self._epoch = None
 
     def check_lease(self, until_ms: int) -> None:
-        """See that the lock is held; the caller holds the transaction in which it then writes.
+        """Check that the lock is held; the caller holds the transaction in which it then writes.
 
         Raises:
-            LockedError: its lease has ended, or someone else has become the only writer.
+            LockedError: its lease has ended, or another process has become the only writer.
         """
         self._check_epoch()
         if self._now_ms() >= until_ms:
@@ -105,17 +105,17 @@ class EmbeddedRegistryLog:
             return self._now_ms()
 
     def read_state(self) -> RegistryState | None:
-        """What the entries add up to; the caller holds a transaction."""
+        """The state that the entries add up to; the caller holds a transaction."""
         topic_id = self._store.meta(_TOPIC_ID)
         if topic_id is None:
             return None
-        known = self._state
-        if known is None or known.topic_id != topic_id:
+        before = self._state
+        if before is None or before.topic_id != topic_id:
             self._state = build_registry_state(self._entries(0), topic_id)
-        elif known.offset != self._last_offset():
-            # An apply reads after every batch: only what came since may cost anything.
-            news = self._entries(known.offset + 1)
-            self._state = build_registry_state(news, topic_id, before=known)
+        elif before.offset != self._last_offset():
+            # An apply reads after every batch, so only new entries may cost time.
+            entries = self._entries(before.offset + 1)
+            self._state = build_registry_state(entries, topic_id, before=before)
         return self._state
 
     def _check_epoch(self) -> None:

@@ -1,7 +1,7 @@
 """The store: one SQLite file with the log of metadata records, snapshots, and the registry's log.
 
-The log is the truth and is kept whole. A snapshot only shortens the way to the newest image: one
-that is missing or damaged costs time, not data. Everything is written in transactions that are on
+The log is the truth and is never shortened. A snapshot only saves time on the way to the newest
+image: a missing or damaged one costs time, not data. All is written in transactions that are on
 the disk before they count (WAL, ``synchronous=FULL``), so a kill at any instant leaves either all
 of a batch or nothing of it.
 """
@@ -26,7 +26,7 @@ from kgitops.cluster.embedded.store.errors import damaged, explained
 from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
 
 FORMAT_VERSION = 2
-"""A store is of version 1 until it holds what only a newer kgitops understands."""
+"""A store has version 1 until it holds records that only a newer kgitops understands."""
 
 # A snapshot is due when the log after the last one has outgrown both of these.
 _SNAPSHOT_MIN_CHARS = 1 << 18
@@ -56,33 +56,33 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """See one moment of the store, whatever others write meanwhile."""
+        """Read one moment of the store, unaffected by other writers."""
         with self._transaction("BEGIN"):
             yield
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Be the only writer; all that was written is kept, or nothing if there is an error."""
+        """Be the only writer; all writes are kept, or none if there is an error."""
         with self._transaction("BEGIN IMMEDIATE"):
             yield
 
     def load(self) -> Position:
-        """The newest snapshot and what the log has after it."""
+        """The position at the end of the log, from the newest snapshot on."""
         with _no_garbage_collection():
             return self._load()
 
     def catch_up(self, position: Position) -> Position:
-        """What ``position`` becomes with the batches that were appended after it."""
+        """The position after the batches that were appended after ``position``."""
         batches = self.connection.execute(
             "SELECT log_offset, records, crc FROM log WHERE log_offset > ? ORDER BY log_offset",
             (position.offset,),
         ).fetchall()
         records: list[Record] = []
         offset, chars = position.offset, position.log_chars
-        for found, text, crc in batches:
+        for log_offset, text, crc in batches:
             offset += 1
             chars += len(text)
-            if found != offset or crc != checksum(offset, text):
+            if log_offset != offset or crc != checksum(offset, text):
                 raise damaged(self.name, f"the log's batch {offset} can't be read")
             records.extend(self._records(text, offset))
         return Position(
@@ -93,7 +93,7 @@ class Store:
         )
 
     def history(self) -> Iterator[tuple[int, str, Sequence[Record]]]:
-        """Every batch from the beginning: its timestamp in ms, who wrote it, and its records."""
+        """Every batch from the beginning: its timestamp in ms, its principal, and its records."""
         rows = self.connection.execute(
             "SELECT log_offset, timestamp_ms, principal, records FROM log ORDER BY log_offset"
         )
@@ -103,7 +103,7 @@ class Store:
     def append(
         self, position: Position, records: Sequence[Record], *, timestamp_ms: int, principal: str
     ) -> Position:
-        """Append one batch after ``position``, and a snapshot when one is due."""
+        """Append one batch after ``position``, and a snapshot if one is due."""
         text = dump_json([record_to_json(record) for record in records])
         offset = position.offset + 1
         self.connection.execute(
@@ -111,7 +111,7 @@ class Store:
             (offset, timestamp_ms, principal, text, checksum(offset, text)),
         )
         if any(map(is_of_virtual_clusters, records)):
-            # An older kgitops would take a snapshot that leaves them out.
+            # An older kgitops would write a snapshot that leaves them out.
             self.connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         image = replay(position.image, records)
         chars = position.log_chars + len(text)
@@ -190,7 +190,7 @@ class Store:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Looking for garbage among very many new values that all stay takes as long as making them."""
+    """Turn off garbage collection: among many new values that all stay, it doubles the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -213,5 +213,5 @@ def _plain(value: Json) -> Json:
 
 
 def checksum(*parts: int | str | None) -> int:
-    """What tells a row that rotted on the disk."""
+    """A checksum that detects a row damaged on the disk."""
     return zlib.crc32("\0".join(map(str, parts)).encode())
