@@ -1,0 +1,90 @@
+"""The tutorial, as a reader goes through it: each file is written and each command runs."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-steps.md"
+KAFKA = "## 8. A real Kafka"
+STEP = re.compile(
+    r"^`(?P<file>[\w/.-]+)`:\n\n```(?:yaml|python)\n(?P<text>.*?)^```$"
+    r"|^\$ (?P<command>[^\n#]*?) *(?:# exits (?P<code>\d+))?$"
+    r"|^```text\n(?P<shown>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Done(NamedTuple):
+    command: str
+    code: int
+    said: str
+
+
+def test_the_tutorial_works_in_its_order(here: Path) -> None:
+    """Commands exit as the page says, and print each line that it shows."""
+    commands = go_through(PAGE.read_text().partition(KAFKA)[0], here, os.environ.copy())
+    assert sum(command.startswith("kgitops ") for command in commands) > 20
+
+
+@pytest.mark.kafka
+@pytest.mark.xdist_group("sandbox-commands")
+def test_the_tutorial_ends_on_a_real_kafka(here: Path, tmp_path: Path) -> None:
+    text = PAGE.read_text()
+    begin, end = text.index("## 1."), text.index("## 4.")
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    go_through(text[begin:end], here, environ)
+    section = text[text.index(KAFKA) :]
+    try:
+        commands = go_through(section, here / "shop", environ)
+    finally:
+        run("kgitops sandbox stop --yes", here / "shop", environ)
+    assert len(commands) == 5
+
+
+def go_through(text: str, folder: Path, environ: dict[str, str]) -> list[str]:
+    """Do what the text says; the commands that were run."""
+    commands = []
+    said = ""
+    for step in STEP.finditer(text):
+        if step["file"]:
+            (folder / step["file"]).write_text(step["text"])
+        elif step["shown"]:
+            for line in step["shown"].splitlines():
+                assert shows(line, said), (commands[-1], line, said)
+        elif step["command"].startswith("cd "):
+            folder = folder / step["command"].removeprefix("cd ")
+        else:
+            done = run(step["command"], folder, environ)
+            assert done.code == int(step["code"] or 0), done
+            commands.append(step["command"])
+            said = done.said
+    return commands
+
+
+def run(command: str, folder: Path, environ: dict[str, str]) -> Done:
+    """Run one line of the page, with the kgitops that is tested."""
+    command = re.sub(r"^python\b", sys.executable, command)
+    command = re.sub(r"^kgitops\b", f"{sys.executable} -m kgitops", command)
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return Done(command, done.returncode, " ".join(f"{done.stdout}\n{done.stderr}".split()))
+
+
+def shows(line: str, said: str) -> bool:
+    """True if the line was printed; ``…`` stands for any text without a break."""
+    parts: Iterator[str] = map(re.escape, " ".join(line.split()).split("…"))
+    return re.search(r"\S*?".join(parts), said) is not None
