@@ -96,16 +96,16 @@ def compile_task(spec: str) -> str:
 def _units(options: FleetCompileOptions) -> list[Unit]:
     check_paths_exist(options.projects)
     classified = classify_paths(options.projects)
-    found = find_projects(classified, options.environ)
-    if found.findings:
-        raise FindingsError(found.findings)
+    projects = find_projects(classified, options.environ)
+    if projects.findings:
+        raise FindingsError(projects.findings)
     others = classified.standalone_manifests or classified.rows
     if others:
         other = others[0]
         raise UsageError(f"{other} is not a whole project; give folders that hold a kgitops.yaml")
     return [
         Unit(cluster=cluster, project=project.name, state=_NO_STATE, desired=project.desired)
-        for project in sorted(found.projects, key=lambda project: -project.size)
+        for project in sorted(projects.projects, key=lambda project: -project.size)
         for cluster in project.clusters or ()
     ]
 

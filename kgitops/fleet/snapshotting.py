@@ -155,12 +155,12 @@ def _check_out(out: Path) -> None:
 
 def _chosen_clusters(options: FleetSnapshotOptions) -> list[tuple[str, Path]]:
     """The clusters by name, each with a project that has its connection."""
-    found = find_projects(classify_paths(options.projects), options.environ)
-    findings = [*found.findings, *_names_of_several_clusters(found.projects)]
+    projects = find_projects(classify_paths(options.projects), options.environ)
+    findings = [*projects.findings, *_names_of_several_clusters(projects.projects)]
     if findings:
         raise FindingsError(findings)
     projects_by_cluster: dict[str, Path] = {}
-    for project in found.projects:
+    for project in projects.projects:
         for cluster in project.clusters or ():
             projects_by_cluster.setdefault(cluster, project.desired.paths[0])
     for name in options.clusters:

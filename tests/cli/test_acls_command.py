@@ -156,7 +156,7 @@ def test_roles_hosts_denials_and_patterns_are_kafkas(acls: Acls, url: str) -> No
         ("--add --allow-principal User:a", "a resource"),
         ("--add --allow-principal a --topic t", "not a principal"),
         ("--add --allow-principal User:a --topic t --operation Fly", "Fly"),
-        ("--add --allow-principal User:a --topic t --operation ClusterAction", "not an operation on"),
+        ("--add --allow-principal User:a --topic t --operation ClusterAction", "not an operation"),
         ("--add --allow-principal User:a --topic t --resource-pattern-type any", "finds ACLs"),
         ("--add --allow-principal User:a --consumer --topic t", "--group"),
         ("--add --allow-principal User:a --idempotent --topic t", "--producer"),

@@ -217,15 +217,15 @@ def new_writer(path: Path, table: Table) -> pq.ParquetWriter:
 
 def _leaves(schema: pa.Schema) -> list[str]:
     """The columns as Parquet names them: those of a list of structs lie two levels deeper."""
-    found: list[str] = []
+    names: list[str] = []
     for field in schema:
         if not pa.types.is_list(field.type):
-            found.append(field.name)
+            names.append(field.name)
             continue
         item = field.type.value_type
         inner = [f".{part.name}" for part in item] if pa.types.is_struct(item) else [""]
-        found += (f"{field.name}.list.element{name}" for name in inner)
-    return found
+        names += (f"{field.name}.list.element{name}" for name in inner)
+    return names
 
 
 def _unwritten(out: Path, error: OSError) -> KgitopsError:

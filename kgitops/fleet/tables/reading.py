@@ -196,9 +196,9 @@ def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
     first = rows.part(range(HEADER_BUCKET, HEADER_BUCKET + 1))
     buckets = first.columns(["bucket"])["bucket"].combine_chunks()
     table = first.chosen(pc.equal(buckets, HEADER_BUCKET), ["kind", body])
-    for found, text in zip(table["kind"].to_pylist(), table[body].to_pylist(), strict=True):
-        if found != kind:
-            raise rows.broken(f"a row of the kind {found!r} stands where its header does")
+    for row_kind, text in zip(table["kind"].to_pylist(), table[body].to_pylist(), strict=True):
+        if row_kind != kind:
+            raise rows.broken(f"a row of the kind {row_kind!r} is in the place of its header")
         yield text or ""
 
 

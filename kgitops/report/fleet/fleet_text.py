@@ -43,7 +43,7 @@ def render_fleet_text(
     """The fleet for a terminal or a log.
 
     Args:
-        history: what to show; its latest run is told, the others give what it is compared with.
+        history: the runs to show; the latest in detail, the others for comparison.
         full: list everything, not the first ten of it.
         colour: use ANSI colours; nothing depends on them.
         width: how wide the text may be where that can be chosen, 80 to 160.
@@ -85,10 +85,10 @@ class _Page:
         rows = [(each.unit.name, format_outlier(each)) for each in outliers(run.units)]
         yield from self.rows("OUTLIERS", Style.YELLOW_BOLD, "!", rows, "plan")
 
-    def failed(self, title: str, found: Sequence[UnplannedUnit]) -> Iterator[Line]:
-        rows = [(each.unit.name, each.text) for each in found]
-        beside = format_exit_counts(found) if len(found) > 1 else ""
-        yield from self.rows(title, Style.RED_BOLD, "!", rows, "plan", beside)
+    def failed(self, title: str, units: Sequence[UnplannedUnit]) -> Iterator[Line]:
+        rows = [(each.unit.name, each.text) for each in units]
+        note = format_exit_counts(units) if len(units) > 1 else ""
+        yield from self.rows(title, Style.RED_BOLD, "!", rows, "plan", note)
 
     def findings(self, run: RunSummary) -> Iterator[Line]:
         if run.findings:
@@ -177,20 +177,20 @@ class _Page:
         title: str,
         style: Style,
         mark: str,
-        found: Sequence[tuple[str, str]],
+        rows: Sequence[tuple[str, str]],
         noun: str,
-        beside: str = "",
+        note: str = "",
     ) -> Iterator[Line]:
-        """Names with what is said of each, one column beside the other where they are short."""
-        if not found:
+        """Names with a text each, in two columns if they are short."""
+        if not rows:
             return
-        yield from self.titled(title, style, counted(len(found), noun), beside)
-        shown = [(_short(name), words) for name, words in self.first(found)]
+        yield from self.titled(title, style, counted(len(rows), noun), note)
+        shown = [(_short(name), words) for name, words in self.first(rows)]
         column = max(len(terminal_text(name)) for name, _ in shown)
         for name, words in shown:
             text = f"{name}{' ' * (column - len(terminal_text(name)))}  {words}"
             yield from self.wrapped(mark, style, text, hang=column + 2)
-        yield from self.rest(len(found))
+        yield from self.rest(len(rows))
 
     def wrapped(self, mark: str, style: Style, text: str, hang: int = 2) -> Iterator[Line]:
         """A row that goes on below itself, as far as its words begin; a path stays whole."""
@@ -214,17 +214,15 @@ class _Page:
         ):
             yield [line]
 
-    def titled(
-        self, title: str, style: Style, count: int | str, beside: str = ""
-    ) -> Iterator[Line]:
+    def titled(self, title: str, style: Style, count: int | str, note: str = "") -> Iterator[Line]:
         """A heading with the number of rows below it."""
         size = f"{count:,}" if isinstance(count, int) else count
         yield []
-        yield [(style, f"{title} ({size})"), f"  {beside}" if beside else ""]
+        yield [(style, f"{title} ({size})"), f"  {note}" if note else ""]
 
-    def first(self, found: Sequence[T]) -> Sequence[T]:
+    def first(self, items: Sequence[T]) -> Sequence[T]:
         """All of them, or the first ten."""
-        return found if self.full else found[:_MOST]
+        return items if self.full else items[:_MOST]
 
     def rest(self, count: int) -> Iterator[Line]:
         """A line with the number of those not shown, of ``count``."""

@@ -134,12 +134,12 @@ def destructive_plans(run: RunSummary) -> tuple[DestructivePlan, ...]:
 
 def violations_by_policy(run: RunSummary) -> tuple[PolicyViolations, ...]:
     """Violations by policy: what denies first, then by how many there are."""
-    found: dict[tuple[PolicyStatus, str, str], Counter[str]] = defaultdict(Counter)
+    counts: dict[tuple[PolicyStatus, str, str], Counter[str]] = defaultdict(Counter)
     for unit in run.units:
         for (policy, level, outcome), count in unit.violations.items():
             if outcome != Outcome.PASSED and count:
-                found[standing_of(level, outcome), policy, level][unit.name] += count
-    told = (
+                counts[standing_of(level, outcome), policy, level][unit.name] += count
+    by_policy = (
         PolicyViolations(
             policy=policy,
             level=level,
@@ -147,10 +147,18 @@ def violations_by_policy(run: RunSummary) -> tuple[PolicyViolations, ...]:
             count=units.total(),
             units=tuple(sorted(units.items(), key=lambda item: (-item[1], item[0]))),
         )
-        for (standing, policy, level), units in found.items()
+        for (standing, policy, level), units in counts.items()
     )
     return tuple(
-        sorted(told, key=lambda r: (_STOPPING.index(r.standing), -r.count, r.policy, r.level))
+        sorted(
+            by_policy,
+            key=lambda each: (
+                _STOPPING.index(each.standing),
+                -each.count,
+                each.policy,
+                each.level,
+            ),
+        )
     )
 
 

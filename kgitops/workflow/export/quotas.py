@@ -44,15 +44,15 @@ def _quotas(
 ) -> dict[str, Json]:
     quotas = {}
     for key, value in sorted(quota.quotas.items()):
-        known = key in quota_keys(quota.entity)
-        problem = value_problem(key, value) if known else "is not a quota that kgitops knows"
+        is_known = key in quota_keys(quota.entity)
+        problem = value_problem(key, value) if is_known else "is not a quota that kgitops knows"
         if problem is None:
             quotas[key] = _number(value)
         elif key in last:
             # A key that was applied and is not declared any more would be removed.
             quotas[key] = _number(float(last[key]))
-            found = f"{value!r} was found" if known else "it was found"
-            notes.add(address, f"{key} {problem}, {found}; the value last applied is written")
+            actual = f"{value!r} was found" if is_known else "it was found"
+            notes.add(address, f"{key} {problem}, {actual}; the value last applied is written")
         else:
             notes.add(address, f"{key} {problem}; it is left out and stays as it is")
     return quotas
