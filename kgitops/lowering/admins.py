@@ -162,10 +162,10 @@ class Administrator:
 
     def _may(self, operation: Operation, where: VirtualClusterScope | str) -> bool:
         if isinstance(where, str):
-            found = self._topic(operation, where)
+            decision = self._topic(operation, where)
         else:
-            found = self._scope(operation, where)
-        return not self._is_held_to_rights if found is None else found
+            decision = self._scope(operation, where)
+        return not self._is_held_to_rights if decision is None else decision
 
     def _scope(self, operation: Operation, scope: VirtualClusterScope) -> bool | None:
         """False if denied, True if allowed, else None; kafka-cluster covers all scopes (VC-101)."""

@@ -53,7 +53,7 @@ class Alterations:
         for record in deciding.create(self._namespaces.delta, request):
             self._namespaces.delta.replay(record)
         self._namespaces.names.add(request.virtual_cluster)
-        _finally(
+        _append_final(
             effects, virtual_cluster_record(request.virtual_cluster, request.options), request_index
         )
 
@@ -70,7 +70,7 @@ class Alterations:
             before = self._namespaces.delta.get(name)
             self._namespaces.delta.replay(record)
             if before is not None:
-                _finally(
+                _append_final(
                     effects, removal(virtual_cluster_record(name, before.options)), request_index
                 )
         self._namespaces.names.discard(name)
@@ -139,7 +139,7 @@ class Alterations:
         self._namespaces.delta.replay(record)
         if before.options.cap_lowering is not record.options.cap_lowering:
             self._namespaces.recompile(record.name, request_index)
-        _finally(effects, virtual_cluster_record(record.name, record.options), request_index)
+        _append_final(effects, virtual_cluster_record(record.name, record.options), request_index)
 
     def _link(
         self, record: VirtualClusterTopicLinkRecord, request_index: int, effects: Effects
@@ -162,10 +162,10 @@ class Alterations:
         if new is not None:
             if old is None:
                 effects.marks.append((request_index, link_record(name, new, RecordStatus.PENDING)))
-            _finally(effects, link_record(name, new), request_index)
+            _append_final(effects, link_record(name, new), request_index)
         elif old is not None:
             effects.marks.append((request_index, link_record(name, old, RecordStatus.DELETING)))
-            _finally(effects, removal(link_record(name, old)), request_index)
+            _append_final(effects, removal(link_record(name, old)), request_index)
 
     def _member(
         self,
@@ -179,8 +179,8 @@ class Alterations:
         local = LocalName(name, entity)
         if record.entity_type is not EntityType.USER:
             self._namespaces.delta.replay(record)
-            kept = member_record(local, record.entity_type, record.adopts)
-            _finally(effects, removal(kept) if record.remove else kept, request_index)
+            member = member_record(local, record.entity_type, record.adopts)
+            _append_final(effects, removal(member) if record.remove else member, request_index)
             return
         self._namespaces.delta.replay(record)
         if record.remove:
@@ -192,9 +192,9 @@ class Alterations:
         mark = RecordStatus.DELETING if record.remove else RecordStatus.PENDING
         if not moved:
             effects.marks.append((request_index, user_record(name, entity, mark)))
-        kept = user_record(name, entity)
-        _finally(effects, removal(kept) if record.remove else kept, request_index)
+        member = user_record(name, entity)
+        _append_final(effects, removal(member) if record.remove else member, request_index)
 
 
-def _finally(effects: Effects, record: Record, request_index: int) -> None:
+def _append_final(effects: Effects, record: Record, request_index: int) -> None:
     effects.after.append(FinalRecord(record=record, requested_by=(request_index,)))

@@ -23,7 +23,7 @@ def lift(physical: ClusterState) -> ClusterState:
 
     Without records of virtual clusters the same object is returned. Objects that are being deleted
     are still in it, pending ones not yet. A binding or quota of virtual clusters is in it only if
-    its physical counterparts are exactly in place (VC-327); else it is in ``lowered.missing_…``.
+    its physical counterparts are exactly in key (VC-327); else it is in ``lowered.missing_…``.
 
     Raises:
         SafetyError: a record is damaged or unknown.
@@ -32,34 +32,34 @@ def lift(physical: ClusterState) -> ClusterState:
     if registry is None or not registry.virtual_clusters:
         return physical
     records = read_records(registry.virtual_clusters)
-    meant_acls = {b for b, status in records.acls.items() if status is not RecordStatus.PENDING}
-    meant_quotas = {
+    declared_acls = {b for b, status in records.acls.items() if status is not RecordStatus.PENDING}
+    declared_quotas = {
         (quota_address(entity), key)
         for (entity, key), (_, status) in records.quotas.items()
         if status is not RecordStatus.PENDING
     }
-    sources = {acl_address(binding) for binding in meant_acls}
-    lowered = _lowered(physical, records, sources, meant_quotas)
-    meant = _meant(physical, records, lowered)
-    wrong = find_missing(records, lowered, _states(meant))
+    sources = {acl_address(binding) for binding in declared_acls}
+    lowered = _lowered(physical, records, sources, declared_quotas)
+    declared = _declared_quotas(physical, records, lowered)
+    missing = find_missing(records, lowered, _states(declared))
     missing_acls = frozenset(
         binding
         for binding, status in records.acls.items()
-        if status is not RecordStatus.PENDING and acl_address(binding) in wrong.acls
+        if status is not RecordStatus.PENDING and acl_address(binding) in missing.acls
     )
     missing_quotas = {
         (entity, key): value
         for (entity, key), (value, status) in records.quotas.items()
-        if status is not RecordStatus.PENDING and (quota_address(entity), key) in wrong.quotas
+        if status is not RecordStatus.PENDING and (quota_address(entity), key) in missing.quotas
     }
     for entity, key in missing_quotas:
-        del meant[entity][key]
-    stand_ins = {binding for binding, acl in lowered.acls.items() if not acl.adopted}
+        del declared[entity][key]
+    lowered_only = {binding for binding, acl in lowered.acls.items() if not acl.adopted}
     return replace(
         physical,
         virtual_clusters=_virtual_clusters(records),
-        acls=(physical.acls - stand_ins) | (meant_acls - missing_acls),
-        quotas=_states(meant),
+        acls=(physical.acls - lowered_only) | (declared_acls - missing_acls),
+        quotas=_states(declared),
         lowered=replace(lowered, missing_acls=missing_acls, missing_quotas=missing_quotas),
     )
 
@@ -72,7 +72,7 @@ def _lowered(
     A source that is not declared was never completed: it does not keep a physical object.
     """
 
-    def found(entity: ClientQuotaEntity, key: str) -> float | None:
+    def actual(entity: ClientQuotaEntity, key: str) -> float | None:
         state = physical.quotas.get(entity)
         return state.quotas.get(key) if state else None
 
@@ -88,23 +88,23 @@ def _lowered(
             for binding, acl in records.lowered_acls.items()
         },
         quotas={
-            place: replace(
+            key: replace(
                 quota,
-                hidden=records.hidden.get(place),
-                found=found(*place),
+                hidden=records.hidden.get(key),
+                found=actual(*key),
                 sources=tuple(
                     source
                     for source in quota.sources
                     if (source, quota.key) in quotas or not source.startswith(_RECORDED)
                 ),
             )
-            for place, quota in records.lowered_quotas.items()
+            for key, quota in records.lowered_quotas.items()
         },
         begun_acls=frozenset(
             binding for binding, status in records.acls.items() if status is RecordStatus.PENDING
         ),
         begun_quotas=frozenset(
-            place for place, (_, status) in records.quotas.items() if status is RecordStatus.PENDING
+            key for key, (_, status) in records.quotas.items() if status is RecordStatus.PENDING
         ),
         pending={
             local: link.topic
@@ -114,31 +114,31 @@ def _lowered(
     )
 
 
-def _meant(
+def _declared_quotas(
     physical: ClusterState, records: Records, lowered: Lowered
 ) -> dict[ClientQuotaEntity, dict[str, float]]:
     """All declared quotas: global ones, hidden ones restored, and those of virtual clusters."""
     values: dict[QuotaKey, float | None] = {
-        place: quota.hidden for place, quota in lowered.quotas.items()
+        key: quota.hidden for key, quota in lowered.quotas.items()
     }
-    for place, (quota, status) in records.quotas.items():
+    for key, (quota, status) in records.quotas.items():
         if status is not RecordStatus.PENDING:
-            values[place] = quota
-    meant = defaultdict(dict, {e: dict(state.quotas) for e, state in physical.quotas.items()})
+            values[key] = quota
+    declared = defaultdict(dict, {e: dict(state.quotas) for e, state in physical.quotas.items()})
     for (entity, key), value in values.items():
         if value is None:
-            meant[entity].pop(key, None)
+            declared[entity].pop(key, None)
         else:
-            meant[entity][key] = value
-    return meant
+            declared[entity][key] = value
+    return declared
 
 
 def _states(
-    meant: Mapping[ClientQuotaEntity, Mapping[str, float]],
+    declared: Mapping[ClientQuotaEntity, Mapping[str, float]],
 ) -> dict[ClientQuotaEntity, ClientQuotaState]:
     return {
         entity: ClientQuotaState(entity=entity, quotas=dict(values))
-        for entity, values in meant.items()
+        for entity, values in declared.items()
         if values
     }
 

@@ -117,14 +117,14 @@ class Namespaces:
             self.refuse_conflicts(virtual_cluster, binding)
         self._scoped.add(binding)
         source = acl_address(binding)
-        standing = set()
+        required = set()
         for virtual_cluster in self.virtual_clusters_of(binding):
             for physical in lower_binding(
                 binding, virtual_cluster.name, virtual_cluster.links, virtual_cluster.users
             ):
                 self._acls.require(physical, source, virtual_cluster.name, request_index)
-                standing.add(physical)
-        for physical in self._acls.bindings_for(source) - standing:
+                required.add(physical)
+        for physical in self._acls.bindings_for(source) - required:
             self._acls.release(physical, source, request_index)
 
     def disallow(self, binding: AclBinding, request_index: int) -> None:

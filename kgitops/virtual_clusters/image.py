@@ -113,7 +113,7 @@ class VirtualClustersDelta:
         self._forget(virtual_cluster.name)
         self._changed[virtual_cluster.name] = virtual_cluster
         for link in virtual_cluster.links.values():
-            self._count(link.topic, LocalName(virtual_cluster.name, link.name), there=True)
+            self._set_link(link.topic, LocalName(virtual_cluster.name, link.name), present=True)
         self._users |= dict.fromkeys(virtual_cluster.users, virtual_cluster.name)
         self._client_ids |= dict.fromkeys(virtual_cluster.client_ids, virtual_cluster.name)
         for group, source in virtual_cluster.groups.items():
@@ -140,12 +140,12 @@ class VirtualClustersDelta:
         links = dict(virtual_cluster.links)
         before = links.pop(record.link_name, None)
         if before is not None:
-            self._count(before.topic, local, there=False)
+            self._set_link(before.topic, local, present=False)
         if record.topic is not None:
             links[record.link_name] = TopicLink(
                 name=record.link_name, topic=record.topic, topic_id=record.topic_id
             )
-            self._count(record.topic, local, there=True)
+            self._set_link(record.topic, local, present=True)
         self._changed[virtual_cluster.name] = replace(virtual_cluster, links=links)
 
     def _member(self, record: VirtualClusterEntityRecord) -> None:
@@ -201,18 +201,18 @@ class VirtualClustersDelta:
         if virtual_cluster is None:
             return
         for link in virtual_cluster.links.values():
-            self._count(link.topic, LocalName(name, link.name), there=False)
+            self._set_link(link.topic, LocalName(name, link.name), present=False)
         self._users |= dict.fromkeys(virtual_cluster.users, None)
         self._client_ids |= dict.fromkeys(virtual_cluster.client_ids, None)
         self._adopted |= {
             source: None for source in virtual_cluster.groups.values() if source is not None
         }
 
-    def _count(self, topic: str, local: LocalName, *, there: bool) -> None:
+    def _set_link(self, topic: str, local: LocalName, *, present: bool) -> None:
         links = self._links.get(topic)
         if links is None:
             links = self._links[topic] = set(self._image.links.get(topic, ()))
-        (links.add if there else links.discard)(local)
+        (links.add if present else links.discard)(local)
 
 
 def _latest(name: str, changed: Mapping[str, T | None], image: Mapping[str, T]) -> T | None:

@@ -44,8 +44,8 @@ def add(
         raise VirtualClusterRefusal(
             Symbol.INVALID_NAME, f"the {ENTITY_LABELS[entity_type]} has no name"
         )
-    there = name in virtual_cluster.members(entity_type)
-    if there and (
+    exists = name in virtual_cluster.members(entity_type)
+    if exists and (
         entity_type is not EntityType.GROUP or virtual_cluster.groups[name] == request.adopts
     ):
         return

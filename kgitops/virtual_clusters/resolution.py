@@ -47,12 +47,12 @@ class Binding:
 
 def bind(image: VirtualClustersImage, principal: str, client_id: str | None) -> Binding | None:
     """The caller's virtual cluster; None if it is in none (VC-010, VC-088)."""
-    for found, reason in (
+    for name, reason in (
         (image.users.get(principal), BoundBy.USER),
         (image.client_ids.get(client_id) if client_id else None, BoundBy.CLIENT_ID),
     ):
-        if found is not None:
-            return Binding(virtual_cluster=image.by_name[found], reason=reason)
+        if name is not None:
+            return Binding(virtual_cluster=image.by_name[name], reason=reason)
     return None
 
 

@@ -59,29 +59,29 @@ def _topic_conflicts(
 ) -> Iterator[Conflict]:
     for allowed in names:
         permitting = [allow for allow in allows if matches_link(allow, allowed)]
-        here = [deny for deny in denies if matches_link(deny, allowed)]
+        denies_here = [deny for deny in denies if matches_link(deny, allowed)]
         for denied in names:
             for deny in denies:
-                if not matches_link(deny, denied) or deny in here:
+                if not matches_link(deny, denied) or deny in denies_here:
                     continue
                 for allow in permitting:
-                    if _is_overridden(allow, deny, here):
+                    if _is_overridden(allow, deny, denies_here):
                         yield Conflict(
                             topic=topic, allowed=allowed, denied=denied, allow=allow, deny=deny
                         )
 
 
-def _is_overridden(allow: AclBinding, deny: AclBinding, here: list[AclBinding]) -> bool:
+def _is_overridden(allow: AclBinding, deny: AclBinding, denies_here: list[AclBinding]) -> bool:
     """True if the Deny takes away an operation that no Deny forbids on the allowing link itself."""
     if not (_meet(allow.principal, deny.principal, EVERYONE) and _meet(allow.host, deny.host)):
         return False
-    taken = _allowed(allow) & lowered_operations(deny)
-    for other in here:
+    forbidden = _allowed(allow) & lowered_operations(deny)
+    for other in denies_here:
         if _covers(other.principal, (allow.principal, deny.principal), EVERYONE) and _covers(
             other.host, (allow.host, deny.host)
         ):
-            taken -= lowered_operations(other)
-    return bool(taken)
+            forbidden -= lowered_operations(other)
+    return bool(forbidden)
 
 
 def _allowed(allow: AclBinding) -> frozenset[Operation]:

@@ -34,9 +34,9 @@ def acl_lines(
             for code in dict.fromkeys(_codes(binding)):
                 yield report_line(code, virtual_cluster=where, subject=acl_address(binding))
     for virtual_cluster in virtual_clusters:
-        here = scoped.in_virtual_cluster(virtual_cluster.name)
-        if here.denies:
-            for conflict in sorted(set(find_conflicts(virtual_cluster, here.all()))):
+        index = scoped.in_virtual_cluster(virtual_cluster.name)
+        if index.denies:
+            for conflict in sorted(set(find_conflicts(virtual_cluster, index.all()))):
                 yield report_line(
                     "L-ACL-CONFLICT",
                     virtual_cluster=virtual_cluster.name,

@@ -52,7 +52,7 @@ def failing_lines(lines: Iterable[LoweringLine], threshold: Grade) -> tuple[Lowe
     """The lines at least as bad as ``threshold`` (§18, ``--fail-on``)."""
     worst = _GRADES.index(threshold)
     return tuple(
-        found for found in lines if found.grade is not None and _GRADES.index(found.grade) >= worst
+        line for line in lines if line.grade is not None and _GRADES.index(line.grade) >= worst
     )
 
 
@@ -159,5 +159,5 @@ def _true(value: str) -> bool:
     return value.strip().lower() == "true"
 
 
-def _order(found: LoweringLine) -> tuple[str, str, str, str]:
-    return found.code, found.virtual_cluster, found.subject, found.reason
+def _order(line: LoweringLine) -> tuple[str, str, str, str]:
+    return line.code, line.virtual_cluster, line.subject, line.reason
