@@ -119,11 +119,11 @@ def _declared_quotas(
 ) -> dict[ClientQuotaEntity, dict[str, float]]:
     """All declared quotas: global ones, hidden ones restored, and those of virtual clusters."""
     values: dict[QuotaKey, float | None] = {
-        key: quota.hidden for key, quota in lowered.quotas.items()
+        quota_key: quota.hidden for quota_key, quota in lowered.quotas.items()
     }
-    for key, (quota, status) in records.quotas.items():
+    for quota_key, (quota, status) in records.quotas.items():
         if status is not RecordStatus.PENDING:
-            values[key] = quota
+            values[quota_key] = quota
     declared = defaultdict(dict, {e: dict(state.quotas) for e, state in physical.quotas.items()})
     for (entity, key), value in values.items():
         if value is None:
