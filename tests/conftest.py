@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fleet.spark_sessions import local_spark
 from hypothesis import HealthCheck, settings
-from installed import lacks_packages, missing_browser
+from installed import can_not_run, lacks_packages
 from kafka_clusters import (
     check_group,
     download_kafka,
@@ -86,7 +86,8 @@ def pytest_collection_modifyitems(
     """Before pytest chooses by markers, and before pytest-xdist looks at the groups."""
     mark_tiers(items)
     collected = longest_first(items)
-    blind = [i for i in collected if i.get_closest_marker("browser")] if missing_browser() else []
+    lacking = [tier for tier in TIERS if can_not_run(tier)]
+    blind = [item for item in collected if any(map(item.get_closest_marker, lacking))]
     config.hook.pytest_deselected(items=blind)
     items[:] = [item for item in collected if item not in blind]
     yield

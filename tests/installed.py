@@ -10,8 +10,12 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE)
 _NAME = re.compile(r"\w+")
-_PACKAGES = ("duckdb", "pandas", "pyarrow", "pyspark", "selenium")
-"""Those that plain ``uv run`` need not install; ``uv sync --all-groups`` does."""
+PACKAGES = {
+    "spark": ("pandas", "pyspark"),
+    "browser": ("selenium",),
+    "lint": ("check_jsonschema", "mypy"),
+}
+"""By tier, those that plain ``uv run`` does not install; ``uv sync --all-groups`` does."""
 BROWSERS = (
     "google-chrome",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -24,8 +28,15 @@ INSIST = "KGITOPS_TEST_BROWSER"
 
 @cache
 def missing_packages() -> tuple[str, ...]:
-    """The packages of the developers' groups that are not installed."""
-    return tuple(name for name in _PACKAGES if find_spec(name) is None)
+    """The packages of all tiers that are not installed."""
+    names = sorted(name for packages in PACKAGES.values() for name in packages)
+    return tuple(name for name in names if find_spec(name) is None)
+
+
+def can_not_run(tier: str) -> bool:
+    """It needs a package that is not installed, or a browser where there is none."""
+    lacks = not set(missing_packages()).isdisjoint(PACKAGES.get(tier, ()))
+    return lacks or (tier == "browser" and missing_browser() != "")
 
 
 def lacks_packages(path: Path) -> bool:

@@ -32,9 +32,9 @@ def collected(folder: Path, *words: str, **env: str) -> str:
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine without Selenium and PyArrow."""
+    """A machine without Selenium and PySpark."""
     monkeypatch.setattr(
-        installed, "find_spec", lambda name: None if name in ("selenium", "pyarrow") else name
+        installed, "find_spec", lambda name: None if name in ("selenium", "pyspark") else name
     )
     installed.missing_packages.cache_clear()
     yield
@@ -44,7 +44,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_tier_that_is_not_run_is_named_in_one_line(tmp_path: Path) -> None:
     said = collected(tmp_path)
     (line,) = [line for line in said.splitlines() if "eft out" in line]
-    assert re.match(r"Left out: \d+ browser\. `uv run pytest -m browser` runs one of them; ", line)
+    assert re.match(r"Left out: \d+ browser\. `uv run pytest -m browser` runs one tier; ", line)
     assert "there is no Chrome and driver here: install Debian's chromium" in line
     assert "::test_a_thousand_changes_are_seen" not in said
     assert "deselected" in said
@@ -70,7 +70,6 @@ def test_ci_insists_on_the_browser(tmp_path: Path) -> None:
     ("file", "lacks"),
     [
         (PAGES, True),
-        (TESTS / "fleet" / "output" / "test_slices.py", True),
         (TESTS / "report" / "html" / "test_html_access.py", True),
         (TESTS / "report" / "test_injection.py", False),
         (Path(__file__), False),
@@ -83,10 +82,11 @@ def test_a_file_is_not_collected_where_its_imports_lack_a_package(file: Path, la
 
 @pytest.mark.usefixtures("without")
 def test_packages_that_are_missing_are_named_with_the_command() -> None:
-    assert tiers.left_out_sentence({"files": 3, "spark": 2}).startswith(
-        "Left out: 2 spark, 3 files that need pyarrow, selenium. `uv run pytest -m spark` runs one "
-        "of them, `uv sync --all-groups` brings the packages"
+    assert tiers.left_out_sentence({"files": 3, "slow": 2}).startswith(
+        "Left out: 2 slow, 3 files that need pyspark, selenium. `uv run pytest -m slow` runs one "
+        "tier, `uv sync --all-groups` brings the packages"
     )
+    assert list(filter(installed.can_not_run, tiers.TIERS)) == ["spark", "browser"]
 
 
 def test_nothing_is_said_where_nothing_is_left_out() -> None:
@@ -101,5 +101,5 @@ def test_ci_runs_the_command_of_the_readme_first_and_then_every_tier() -> None:
     assert default == ""
     assert f"--hypothesis-profile={tiers.FULL}" in rest
     (chosen,) = re.findall(r'-m "(.*)"', rest)
-    assert chosen == "(kafka and not arrow) or spark or browser or slow or hypothesis"
+    assert chosen == "(kafka and not arrow) or spark or browser or lint or slow or hypothesis"
     assert all(tier in chosen for tier in tiers.TIERS)

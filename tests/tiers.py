@@ -1,9 +1,9 @@
 """Tiers of tests: what a test needs, which of them plain ``uv run pytest`` runs, in what order.
 
 A marker names what a test needs beyond Python packages and a quick machine: ``kafka``, ``spark``,
-``browser``, ``slow``. Fixtures bring the first three; a module that starts brokers or Spark by
-itself bears the marker. ``pyproject.toml`` leaves all four out, but for the tests of real Kafka
-that bear ``arrow`` as well: a handful that take one cluster from a document to an apply.
+``browser``, ``lint``, ``slow``. Fixtures bring the first three; a module that starts brokers or
+Spark by itself bears the marker. ``pyproject.toml`` leaves all of them out, but for the tests of
+real Kafka that bear ``arrow`` as well: a handful from a document to an apply on one cluster.
 
 Property tests run few examples by default and all of them with ``--hypothesis-profile=full``, which
 ``.ci/run`` asks for.
@@ -21,6 +21,7 @@ TIERS: Mapping[str, frozenset[str]] = {
     "kafka": frozenset({"kafka", "own_kafka", "many"}),
     "spark": frozenset({"local_spark"}),
     "browser": frozenset({"browser"}),
+    "lint": frozenset(),
     "slow": frozenset(),
 }
 """The fixtures that put a test into a tier."""
@@ -99,7 +100,7 @@ def left_out_sentence(left_out: Mapping[str, int]) -> str:
         counts.append(f"{files} files that need {', '.join(missing_packages())}")
     if not counts:
         return ""
-    how = f"`uv run pytest -m {next(filter(left_out.get, TIERS), 'slow')}` runs one of them"
+    how = f"`uv run pytest -m {next(filter(left_out.get, TIERS), 'slow')}` runs one tier"
     if missing_packages():
         how += ", `uv sync --all-groups` brings the packages"
     if browser := missing_browser():

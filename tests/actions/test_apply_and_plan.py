@@ -25,6 +25,7 @@ NASTY = (
 )
 
 
+@pytest.mark.slow
 def test_names_of_others_are_text_wherever_they_are_shown(repository: Repository) -> None:
     """In the log, annotations, outputs, the summary, the comment and the log of the apply."""
     users = [acl(f"user-{n}", principal=f"User:{name}") for n, name in enumerate(NASTY)]
@@ -113,6 +114,7 @@ def test_where_no_plan_is_made_the_step_ends_with_kgitops_s_code(
         assert len(plan.uploads) == 1
 
 
+@pytest.mark.slow
 def test_without_changes_it_says_so_and_applies_to_nothing(repository: Repository) -> None:
     for _ in range(2):
         runner = repository.pull_request()
@@ -143,6 +145,7 @@ FORGED: dict[str, tuple[dict[str, bytes], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORGED)
 def test_what_another_job_left_is_checked_before_it_is_shown(
     name: str, repository: Repository
@@ -203,6 +206,7 @@ def test_a_run_whose_plan_was_not_kept_is_said(repository: Repository) -> None:
     assert "left no artefact kgitops-plan-prod" in comment.log
 
 
+@pytest.mark.slow
 def test_a_cancelled_apply_ends_after_the_request_on_its_way(repository: Repository) -> None:
     """GitHub's runner signals the step's shell alone, so kgitops must hear of it from there."""
     repository.write(topic("orders"), topic("payments"), acl())

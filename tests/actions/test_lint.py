@@ -19,6 +19,7 @@ from actions.step_runner import ACTIONS, EXAMPLES, ROOT
 
 from kgitops.workflow.project.new_project import create_project
 
+pytestmark = pytest.mark.lint
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 WORKFLOWS = sorted(EXAMPLES.glob("*.yaml"))
 OWN_WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
