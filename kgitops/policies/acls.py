@@ -1,4 +1,4 @@
-"""Rights that nobody should have. Denials are never judged: they take rights away."""
+"""Rules on rights that no principal should have. Denials pass: they take rights away."""
 
 from kgitops.model.resources.acls import AclBinding, Operation, PermissionType, ResourceType
 from kgitops.policy import (

@@ -43,7 +43,7 @@ class ImmutableConfigs(TopicPolicy):
     keys = Setting(patterns, "patterns of the configs", "cleanup.policy")
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
-        """Refuse another value than the one that holds; to write that one out is no change."""
+        """Refuse another value than the effective one, which may be written out."""
         before = cluster_state.topic_state(request.topic)
         if before is None or not self.judges(request):
             return
@@ -74,7 +74,7 @@ class BrokerConfigBounds(Configured, BrokerManagementPolicy):
         side, _, of = key.partition(".")
         if side in _SIDES and of:
             return None
-        return f"{key} is no config of {type(self).__name__} (write min.KEY or max.KEY)"
+        return f"{key} is not a config of {type(self).__name__} (write min.KEY or max.KEY)"
 
     def settle(self) -> None:
         """Read the bounds."""

@@ -1,4 +1,4 @@
-"""A rule on creation that holds for ever."""
+"""A policy that holds a rule on creation against later changes, too."""
 
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.policies.topic_rule import check_change
@@ -20,12 +20,12 @@ def topic_policy(text: str) -> type[TopicManagementPolicy]:
     if not (module and colon):
         raise ValueError(f"{text!r} names no class (write module:Class)")
     try:
-        found = getattr(import_from(None, module), name, None)
+        class_ = getattr(import_from(None, module), name, None)
     except ImportError as error:
         raise ValueError(f"{text!r} can't be loaded: {error}") from None
-    if not (isinstance(found, type) and issubclass(found, TopicManagementPolicy)):
-        raise ValueError(f"{text!r} is no topic policy (name one that judges topics)")  # noqa: TRY004
-    return found
+    if not (isinstance(class_, type) and issubclass(class_, TopicManagementPolicy)):
+        raise ValueError(f"{text!r} is not a topic policy (name one that judges topics)")  # noqa: TRY004
+    return class_
 
 
 class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
@@ -51,11 +51,11 @@ class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
     def validate_create_topic(
         self, request: CreateTopicRequest, cluster_state: ClusterState
     ) -> None:
-        """What the other policy says."""
+        """Ask the other policy."""
         self._other.validate_create_topic(request, cluster_state)
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
-        """What the other policy would say of the topic, were it created as it is to be."""
+        """Ask the other policy about a creation of the topic as it is to be."""
         after = request.requested_state
         before = cluster_state.topic_state(request.topic)
         moved = before is None or before.assignment != after.assignment
@@ -76,13 +76,13 @@ class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
     def validate_delete_topic(
         self, request: DeleteTopicRequest, cluster_state: ClusterState
     ) -> None:
-        """What the other policy says."""
+        """Ask the other policy."""
         self._other.validate_delete_topic(request, cluster_state)
 
     def validate_delete_records(
         self, request: DeleteRecordsRequest, cluster_state: ClusterState
     ) -> None:
-        """What the other policy says."""
+        """Ask the other policy."""
         self._other.validate_delete_records(request, cluster_state)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""How many partitions topics have, alone and together."""
+"""Limits on the partitions of topics, alone and together."""
 
 from kgitops.model.resources.topics import TopicState
 from kgitops.policies.topic_rule import (
@@ -83,13 +83,13 @@ class PartitionBudget(TopicPolicy):
             budgets.append(("", "the cluster may have", self.max))
         if self.max_per_broker is not None:
             brokers = cluster_state.cluster_size()
-            words = f"with {brokers} brokers the cluster may have"
-            budgets.append(("", words, self.max_per_broker * brokers))
-        for prefix, words, most in budgets:
+            owner = f"with {brokers} brokers the cluster may have"
+            budgets.append(("", owner, self.max_per_broker * brokers))
+        for prefix, owner, most in budgets:
             used = cluster_state.partitions(prefix)
             if used + added > most:
                 raise PolicyViolation(
-                    f"{request.name} needs {partitions_text(added)} more; {words} {most}, and "
+                    f"{request.name} needs {partitions_text(added)} more; {owner} {most}, and "
                     f"{used} are used",
                     field="partitions",
                 )
@@ -132,6 +132,6 @@ class NoPartitionGrowthOfKeyedTopics(TopicPolicy):
 
 
 def added_partitions(request: AlterTopicRequest, before: TopicState | None) -> int:
-    """How many partitions the request adds."""
+    """The number of partitions that the request adds."""
     held = before.assignment if before else ()
     return len(request.requested_state.assignment) - len(held)

@@ -1,4 +1,4 @@
-"""How much a client may ask for."""
+"""Ceilings of client quotas."""
 
 from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS, quota_text
 from kgitops.policy import (

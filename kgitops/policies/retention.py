@@ -1,4 +1,4 @@
-"""How long topics keep records, and how much."""
+"""Limits on the time and the size for which topics keep records."""
 
 from kgitops.model.resources.topics import TopicState
 from kgitops.policies.topic_rule import (

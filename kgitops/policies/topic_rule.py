@@ -1,4 +1,4 @@
-"""What the pack's ranges have in common."""
+"""The bases of the pack's policies on topics, and helpers for their ranges."""
 
 import math
 from abc import abstractmethod
@@ -22,7 +22,7 @@ from kgitops.policy.settings import Configured, Setting, optional
 def require_order(
     least: float | None, most: float | None, *, names: tuple[str, str] = ("min", "max")
 ) -> None:
-    """Refuse a range that nothing is in.
+    """Refuse an empty range.
 
     Raises:
         ValueError: the least is more than the most.
@@ -32,7 +32,7 @@ def require_order(
 
 
 def require_range(least: float | None, most: float | None, example: str) -> None:
-    """Refuse a range without ends, or one that nothing is in.
+    """Refuse a range without ends, or an empty one.
 
     Raises:
         ValueError: both are missing, or the least is more than the most.
@@ -45,7 +45,7 @@ def require_range(least: float | None, most: float | None, example: str) -> None
 def wanted(
     value: float, least: int | None, most: int | None, text: Callable[[int], str] = str
 ) -> str | None:
-    """The end that a value is beyond: ``at least 3``, ``at most 48``; None within the range."""
+    """The limit that a value breaks: ``at least 3``, ``at most 48``; None within the range."""
     if least is not None and value < least:
         return f"at least {text(least)}"
     if most is not None and value > most:
@@ -62,7 +62,7 @@ def number_of(topic: TopicState, key: str, cluster_state: ClusterState) -> int:
 
 
 def limit(topic: TopicState, key: str, cluster_state: ClusterState) -> float:
-    """The value that holds for a limit of the topic's log; -1 is no limit, so infinite."""
+    """The value that holds for a limit of the topic's log; -1 means unlimited, so infinite."""
     value = number_of(topic, key, cluster_state)
     return math.inf if value == -1 else value
 
@@ -78,7 +78,7 @@ def partitions_text(count: int) -> str:
 
 
 def deletes(topic: TopicState, cluster_state: ClusterState) -> bool:
-    """Whether the topic's old records are deleted, so that its retention means something."""
+    """Tell if the topic's old records are deleted: only then its retention has an effect."""
     return "delete" in (cluster_state.effective_config(topic, "cleanup.policy") or "")
 
 
@@ -89,7 +89,7 @@ class TopicPolicy(Configured, BaseTopicPolicy):
     except_principals = optional(principals, "patterns of principals whom it never refuses")
 
     def judges(self, request: TopicRequest) -> bool:
-        """Whether it is this policy's business; patterns match the name in a virtual cluster."""
+        """Tell if the policy is for this request; patterns match the name in a virtual cluster."""
         return (
             request.name in self.topics
             and not is_internal(request.topic)
@@ -98,16 +98,16 @@ class TopicPolicy(Configured, BaseTopicPolicy):
 
 
 class TopicRule(TopicPolicy):
-    """What must be true of a topic when it is created, and stay true whatever is changed.
+    """A condition that a topic must meet when it is created, and after every change.
 
-    An alteration is refused for what it breaks, and for what it touches without mending it. What
-    was wrong before and stays as it was is no reason to refuse it: else nobody could mend a topic
-    that breaks two rules, one step after the other.
+    An alteration is refused if it breaks the rule, or changes the violation without ending it. A
+    violation that stays as it was is not a reason to refuse: a topic that breaks two rules could
+    never be corrected, one step after the other.
     """
 
     @abstractmethod
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
-        """Refuse the topic by raising PolicyViolation; its words say what is wrong and how much."""
+        """Refuse the topic by raising PolicyViolation; its message names the violation."""
 
     def validate_create_topic(
         self, request: CreateTopicRequest, cluster_state: ClusterState
@@ -127,7 +127,7 @@ class TopicRule(TopicPolicy):
 
 
 def called(topic: TopicState, request: TopicRequest) -> TopicState:
-    """The topic by the name that its users know, which messages name."""
+    """The topic by the name that its users know, for messages."""
     return topic if request.local is None else replace(topic, name=request.name)
 
 

@@ -1,4 +1,4 @@
-"""How virtual clusters are named, who may be in them, and which topics they may see."""
+"""Rules on the names of virtual clusters, on their members, and on the topics that they see."""
 
 from kgitops.policy import (
     AlterVirtualClusterRequest,
@@ -18,12 +18,12 @@ from kgitops.policy.settings import Configured, Setting, optional
 
 
 class _VirtualClusterPolicy(Configured, VirtualClusterManagementPolicy):
-    """Accepts everything: a policy overrides what it is about."""
+    """A policy that accepts everything, for others to override."""
 
     except_principals = optional(principals, "patterns of principals whom it never refuses")
 
     def judges(self, principal: Principal) -> bool:
-        """Whether a request of ``principal`` is this policy's business."""
+        """Tell if the policy is for requests of ``principal``."""
         return not (self.except_principals and str(principal) in self.except_principals)
 
     def validate_create_virtual_cluster(
@@ -74,7 +74,7 @@ class VirtualClusterNaming(_VirtualClusterPolicy):
 
 
 class MembersAreUsers(_VirtualClusterPolicy):
-    """Who is in a virtual cluster is decided by the user: a client id is whatever a client says.
+    """Only users become members of a virtual cluster: any client can send any client id.
 
     Client ids that are members already may be removed.
     """

@@ -35,14 +35,14 @@ def _glob_regex(pattern: str) -> str:
 def whole(text: str) -> int:
     """A whole number, 0 or more."""
     if not re.fullmatch(r"[0-9]{1,18}", text.strip()):
-        raise ValueError(f"{text!r} is no whole number (write for example 3)")
+        raise ValueError(f"{text!r} is not a whole number (write for example 3)")
     return int(text)
 
 
 def number(text: str) -> float:
     """A number, 0 or more, with a point where it has a fraction."""
     if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", text.strip()):
-        raise ValueError(f"{text!r} is no number (write for example 12.5)")
+        raise ValueError(f"{text!r} is not a number (write for example 12.5)")
     return float(text)
 
 
@@ -57,7 +57,7 @@ def names(text: str) -> tuple[str, ...]:
     """A list: ``orders, payments``; with semicolons instead where a name holds commas."""
     listed = tuple(part.strip() for part in text.split(";" if ";" in text else ","))
     if not all(listed):
-        raise ValueError(f"{text!r} is no list (write names with commas between them)")
+        raise ValueError(f"{text!r} is not a list (write names with commas between them)")
     return listed
 
 
@@ -71,7 +71,7 @@ def principals(text: str) -> Patterns:
     listed = patterns(text)
     for principal in listed.texts:
         if ":" not in principal and principal != "*":
-            raise ValueError(f"{principal!r} is no principal (write User:{principal})")
+            raise ValueError(f"{principal!r} is not a principal (write User:{principal})")
     return listed
 
 
@@ -86,7 +86,7 @@ def pairs(text: str) -> tuple[tuple[str, str], ...]:
     for part in names(text):
         name, equals, value = (piece.strip() for piece in part.rpartition("="))
         if not (name and equals and value):
-            raise ValueError(f"{part!r} is no pair (write NAME=VALUE)")
+            raise ValueError(f"{part!r} is not a pair (write NAME=VALUE)")
         listed.append((name, value))
     return tuple(listed)
 
@@ -101,4 +101,4 @@ def regex(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None

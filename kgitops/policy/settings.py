@@ -123,7 +123,7 @@ class Configured(Configurable):
             return None
         near = difflib.get_close_matches(key, keys, n=1)
         advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys) or 'none'}"
-        return f"{key} is no config of {type(self).__name__} ({advice})"
+        return f"{key} is not a config of {type(self).__name__} ({advice})"
 
     def settle(self) -> None:
         """Check the settings against each other; ``configs`` holds their texts.

@@ -32,12 +32,12 @@ def duration_ms(text: str) -> int:
     """Milliseconds of ``7d``, ``1h30m`` or ``1.5h``; a number alone is milliseconds.
 
     Raises:
-        ValueError: the text is no duration; a sentence that says what to write.
+        ValueError: the text is not a duration; a sentence that says what to write.
     """
     value = _total(text, _MS, several=True)
     if value is None:
         raise ValueError(
-            f"{text!r} is no duration (write a number with ms, s, m, h, d or w, for example 7d)"
+            f"{text!r} is not a duration (write a number with ms, s, m, h, d or w, for example 7d)"
         )
     return value
 
@@ -46,13 +46,13 @@ def byte_size(text: str) -> int:
     """Bytes of ``10GiB``, ``1.5MB`` or ``512B``; a number alone is bytes.
 
     Raises:
-        ValueError: the text is no byte size; a sentence that says what to write.
+        ValueError: the text is not a byte size; a sentence that says what to write.
     """
     value = _total(text, _BYTES, several=False)
     if value is None:
         raise ValueError(
-            f"{text!r} is no byte size (write a number with B, KiB, MiB, GiB, TiB, kB, MB, GB or "
-            "TB, for example 10GiB)"
+            f"{text!r} is not a byte size (write a number with B, KiB, MiB, GiB, TiB, kB, MB, GB "
+            "or TB, for example 10GiB)"
         )
     return value
 

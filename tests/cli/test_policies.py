@@ -342,7 +342,7 @@ def test_the_name_of_the_brokers_own_policies_is_taken(project: Project, kgitops
         (
             [policy(), policy()],
             {},
-            "yaml:30:13: the policy replicas stands here and at payments/policies/all.yaml:6:13",
+            "yaml:30:13: the policy replicas is here and at payments/policies/all.yaml:6:13",
         ),
         (
             [policy()],
@@ -350,9 +350,9 @@ def test_the_name_of_the_brokers_own_policies_is_taken(project: Project, kgitops
             "kgitops.yaml:18:11: the project has no policy 'replica'; did you mean replicas?",
         ),
         ([policy(level="strict")], {}, "spec.level must be one of info, advisory, soft, hard, off"),
-        ([topic()], {}, "a Topic stands among the policies, so nothing would plan it"),
+        ([topic()], {}, "a Topic is among the policies, so nothing would plan it"),
         ([policy(expression="requested.replicas >= 3")], {}, "replicas"),
-        ([policy(), waiver(), waiver()], {}, "the waiver old stands here and at"),
+        ([policy(), waiver(), waiver()], {}, "the waiver old is here and at"),
         ([policy()], {"policies": ["polices"]}, "polices does not exist; correct the path"),
         (
             [],

@@ -68,7 +68,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
     ),
     "configs": (
         {"policy": "replicas", "configs": {"a": 1}, "cases": [CASE]},
-        "spec.configs can't stand beside spec.policy; the project configures its policies",
+        "spec.configs can't be combined with spec.policy; the project configures its policies",
     ),
     "no module": (
         {"class": "nowhere:Nothing", "cases": [CASE]},
@@ -84,7 +84,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
     ),
     "wrong config": (
         {"class": "kgitops.policies:PartitionRange", "configs": {"mx": 1}, "cases": [CASE]},
-        "mx is no config of PartitionRange (did you mean max?)",
+        "mx is not a config of PartitionRange (did you mean max?)",
     ),
     "no cases": ({"policy": "replicas", "cases": []}, "spec.cases must not be empty"),
     "no requests": (
@@ -104,7 +104,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
             "policy": "replicas",
             "cases": [{"name": "x", "requests": [REQUEST | {"deleteTopic": {"name": "a"}}]}],
         },
-        "a request has exactly one key beside labels",
+        "a request has exactly one key next to labels",
     ),
     "wrong outcome": (
         {
@@ -118,7 +118,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
             "policy": "replicas",
             "cases": [CASE | {"expect": [{"address": "topic/a", "message": "few ("}]}],
         },
-        "the message is no regular expression: missing ), unterminated subpattern",
+        "the message is not a regular expression: missing ), unterminated subpattern",
     ),
     "message of what passes": (
         {
@@ -319,7 +319,7 @@ def test_a_test_that_cannot_be_meant_is_a_finding_with_its_place(
 def test_two_tests_of_one_name_are_a_finding(world: Path, kgitops: Kgitops) -> None:
     (world / "shop/policies/bad.yaml").write_text(as_yaml([ALL]))
     ran = kgitops("policy", "test", "shop")
-    assert (ran.code, "the test replicas stands here and at" in ran.said) == (1, True)
+    assert (ran.code, "the test replicas is here and at" in ran.said) == (1, True)
 
 
 def test_findings_are_a_verdict_in_json(world: Path, kgitops: Kgitops) -> None:

@@ -52,37 +52,41 @@ REFUSED = [
         "min is more than max, so that nothing would",
     ),
     (ReplicationFactorRange, {"max": "2"}, "min is more than max"),
-    (ReplicationFactorRange, {"minimum": "3"}, "minimum is no config of ReplicationFactorRange"),
+    (ReplicationFactorRange, {"minimum": "3"}, "minimum is not a config of ReplicationFactorRange"),
     (
         ReplicationFactorRange,
         {"exceptPrincipals": "admin"},
-        "exceptPrincipals: 'admin' is no princip",
+        "exceptPrincipals: 'admin' is not a princip",
     ),
-    (ReplicationFactorRange, {"topics": ""}, "topics: '' is no list"),
-    (MinInsyncReplicasRange, {"min": "two"}, "min: 'two' is no whole number"),
+    (ReplicationFactorRange, {"topics": ""}, "topics: '' is not a list"),
+    (MinInsyncReplicasRange, {"min": "two"}, "min: 'two' is not a whole number"),
     (RetentionRange, {}, "min and max are missing (write one of them, such as max: 30d)"),
-    (RetentionRange, {"max": "a week"}, "max: 'a week' is no duration"),
+    (RetentionRange, {"max": "a week"}, "max: 'a week' is not a duration"),
     (RetentionRange, {"min": "2d", "max": "1d"}, "min is more than max"),
     (TopicSizeCap, {}, "max is missing (write the most that a topic may hold, such as 100GiB)"),
-    (TopicSizeCap, {"max": "1G"}, "max: '1G' is no byte size"),
+    (TopicSizeCap, {"max": "1G"}, "max: '1G' is not a byte size"),
     (policies.ShortRetentionOfBigTopics, {"max": "7d"}, "partitions is missing"),
     (policies.PartitionRange, {}, "min and max are missing (write one of them, such as max: 48)"),
     (policies.PartitionRange, {"min": "3", "max": "2"}, "min is more than max"),
     (PartitionBudget, {}, "there is no budget (write max, maxPerBroker or prefixes)"),
-    (PartitionBudget, {"prefixes": "sales."}, "prefixes: 'sales.' is no pair (write NAME=VALUE)"),
+    (
+        PartitionBudget,
+        {"prefixes": "sales."},
+        "prefixes: 'sales.' is not a pair (write NAME=VALUE)",
+    ),
     (
         policies.NoPartitionGrowthOfKeyedTopics,
         {"compacted": "false"},
         "no topic counts as keyed (write keyed, or compacted: true)",
     ),
     (policies.ReservedBrokers, {}, "brokers is missing"),
-    (policies.ReservedBrokers, {"brokers": "a"}, "brokers: 'a' is no whole number"),
-    (policies.TopicNaming, {"pattern": "("}, "pattern: '(' is no regular expression"),
-    (policies.NamingByPrincipal, {"prefixes": "x"}, "prefixes: 'x' is no pair"),
+    (policies.ReservedBrokers, {"brokers": "a"}, "brokers: 'a' is not a whole number"),
+    (policies.TopicNaming, {"pattern": "("}, "pattern: '(' is not a regular expression"),
+    (policies.NamingByPrincipal, {"prefixes": "x"}, "prefixes: 'x' is not a pair"),
     (FrozenConfigs, {}, "keys is missing"),
     (ProtectFromDeletion, {}, "topics is missing"),
     (RecordDeletionLimit, {"allPartitions": "no"}, "allPartitions: 'no' is neither true nor false"),
-    (policies.MassDeleteGuard, {"max": "-1"}, "max: '-1' is no whole number"),
+    (policies.MassDeleteGuard, {"max": "-1"}, "max: '-1' is not a whole number"),
     (DeleteOnlyIfUnused, {}, "register is missing"),
     (
         DeleteOnlyIfUnused,
@@ -94,21 +98,25 @@ REFUSED = [
     (QuotaCeilings, {"producerByteRate": "1"}, "did you mean producer_byte_rate?"),
     (BrokerConfigBounds, {}, "there is no bound (write one, such as max.log.retention.ms: 30d)"),
     (BrokerConfigBounds, {"log.retention.ms": "1d"}, "write min.KEY or max.KEY"),
-    (BrokerConfigBounds, {"min": "1"}, "min is no config of BrokerConfigBounds"),
-    (BrokerConfigBounds, {"min.": "1"}, "min. is no config of BrokerConfigBounds"),
-    (BrokerConfigBounds, {"max.a.ms": "soon"}, "max.a.ms: 'soon' is no duration"),
-    (BrokerConfigBounds, {"max.a.bytes": "x"}, "max.a.bytes: 'x' is no byte size"),
-    (BrokerConfigBounds, {"max.a": "x"}, "max.a: 'x' is no number"),
+    (BrokerConfigBounds, {"min": "1"}, "min is not a config of BrokerConfigBounds"),
+    (BrokerConfigBounds, {"min.": "1"}, "min. is not a config of BrokerConfigBounds"),
+    (BrokerConfigBounds, {"max.a.ms": "soon"}, "max.a.ms: 'soon' is not a duration"),
+    (BrokerConfigBounds, {"max.a.bytes": "x"}, "max.a.bytes: 'x' is not a byte size"),
+    (BrokerConfigBounds, {"max.a": "x"}, "max.a: 'x' is not a number"),
     (BrokerConfigBounds, {"min.a": "2", "max.a": "1"}, "min.a is more than max.a"),
     (NeverLeaveCreatePolicy, {}, "policy is missing (write the other policy, as module:Class)"),
     (NeverLeaveCreatePolicy, {"policy": "json"}, "policy: 'json' names no class"),
-    (NeverLeaveCreatePolicy, {"policy": "json:JSONDecoder"}, "is no topic policy"),
-    (NeverLeaveCreatePolicy, {"policy": "kgitops.policies:NoAllOnCluster"}, "is no topic policy"),
+    (NeverLeaveCreatePolicy, {"policy": "json:JSONDecoder"}, "is not a topic policy"),
+    (
+        NeverLeaveCreatePolicy,
+        {"policy": "kgitops.policies:NoAllOnCluster"},
+        "is not a topic policy",
+    ),
     (NeverLeaveCreatePolicy, {"policy": "no_such:A"}, "can't be loaded: No module named 'no_such'"),
     (
         NeverLeaveCreatePolicy,
         {"policy": "kgitops.policies:TopicSizeCap", "max": "x"},
-        "max: 'x' is no byte size",
+        "max: 'x' is not a byte size",
     ),
 ]
 
@@ -127,7 +135,7 @@ def test_configs_that_cannot_be_meant(
 def test_an_unknown_config_is_refused_by_every_policy(name: str) -> None:
     """EXP-07: a misspelt key must not weaken a rule in silence."""
     configs = {"no.such": "1", "policy": "kgitops.policies:RackSpread"}
-    with pytest.raises(ValueError, match=r"no\.such is no config of"):
+    with pytest.raises(ValueError, match=r"no\.such is not a config of"):
         getattr(policies, name)().configure(configs)
 
 

@@ -225,7 +225,7 @@ def test_all_that_a_rule_finds_is_told_up_to_a_bearable_number():
 
     *told, rest = judgement
     assert [ruling.message for ruling in told] == [str(number) for number in range(MOST_VIOLATIONS)]
-    assert "denies topic/orders for 1,000 reasons, of which 100 are told" in rest.message
+    assert "denies topic/orders for 1,000 reasons, of which 100 are shown" in rest.message
 
 
 def test_a_rule_that_knows_why_it_failed_says_it_itself():

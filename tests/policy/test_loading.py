@@ -143,7 +143,7 @@ def test_nothing_is_written_beside_the_users_files(folder: Path, monkeypatch: py
         (
             "policies.nonsense:X",
             "there is no module policies.nonsense in {folder} or among the installed packages; "
-            "correct the name, or install what brings it beside kgitops",
+            "correct the name, or install the package that brings it next to kgitops",
         ),
         ("nowhere.at.all:X", "there is no module nowhere in {folder} or among the installed "),
         (
@@ -172,7 +172,7 @@ def test_nothing_is_written_beside_the_users_files(folder: Path, monkeypatch: py
         ),
         (
             "policies.naming:Misspelt",
-            "policies.naming:Misspelt has a method validate_create_topics, which nobody calls; "
+            "policies.naming:Misspelt has a method validate_create_topics, which is never called; "
             "did you mean validate_create_topic?",
         ),
         (

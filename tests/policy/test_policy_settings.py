@@ -66,17 +66,18 @@ def test_two_policies_share_nothing() -> None:
     ("configs", "problem"),
     [
         ({}, "max is missing (write the most)"),
-        ({"max": "x"}, "max: 'x' is no whole number (write for example 3)"),
-        ({"max": "1", "Max": "2"}, "Max is no config of Sample (did you mean max?)"),
+        ({"max": "x"}, "max: 'x' is not a whole number (write for example 3)"),
+        ({"max": "1", "Max": "2"}, "Max is not a config of Sample (did you mean max?)"),
         (
             {"max": "1", "zzz": "2"},
-            "zzz is no config of Sample (known: max, keptFor, exceptTopics)",
+            "zzz is not a config of Sample (known: max, keptFor, exceptTopics)",
         ),
         ({"max": "13"}, "13 brings bad luck"),
         (
             {"maxx": "1", "keptFor": "soon"},
-            "maxx is no config of Sample (did you mean max?), and max is missing (write the most), "
-            "and keptFor: 'soon' is no duration (write a number with ms, s, m, h, d or w, for "
+            "maxx is not a config of Sample (did you mean max?), and max is missing (write the "
+            "most), "
+            "and keptFor: 'soon' is not a duration (write a number with ms, s, m, h, d or w, for "
             "example 7d)",
         ),
     ],
@@ -127,7 +128,7 @@ def test_durations(text: str, ms: int) -> None:
     "text", ["", "d", "7x", "7D", "-1", "-1d", "1e3", "1.0001ms", "1d-1h", "7d!", "٣d", "1_0"]
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no duration \(write a number with ms, s, m, h"):
+    with pytest.raises(ValueError, match=r"is not a duration \(write a number with ms, s, m, h"):
         duration_ms(text)
 
 
@@ -154,7 +155,7 @@ def test_byte_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "GiB", "1gib", "1G", "-1", "1.3B", "1GiB1MiB", "1 GiB 1"])
 def test_what_is_no_byte_size(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no byte size \(write a number with B, KiB"):
+    with pytest.raises(ValueError, match=r"is not a byte size \(write a number with B, KiB"):
         byte_size(text)
 
 
@@ -208,21 +209,21 @@ def test_lists() -> None:
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
-        (names, "a,,b", "'a,,b' is no list"),
-        (names, "", "'' is no list"),
-        (principals, "User:a, admin", r"'admin' is no principal \(write User:admin\)"),
-        (pairs, "sales.", r"'sales.' is no pair \(write NAME=VALUE\)"),
-        (pairs, "=5", "is no pair"),
-        (pairs, "a=", "is no pair"),
-        (counts, "a=b", "'b' is no whole number"),
+        (names, "a,,b", "'a,,b' is not a list"),
+        (names, "", "'' is not a list"),
+        (principals, "User:a, admin", r"'admin' is not a principal \(write User:admin\)"),
+        (pairs, "sales.", r"'sales.' is not a pair \(write NAME=VALUE\)"),
+        (pairs, "=5", "is not a pair"),
+        (pairs, "a=", "is not a pair"),
+        (counts, "a=b", "'b' is not a whole number"),
         (flag, "yes", "'yes' is neither true nor false"),
-        (number, "1e5", r"'1e5' is no number \(write for example 12.5\)"),
-        (number, "-1", "is no number"),
-        (number, "inf", "is no number"),
-        (whole, "1.0", "is no whole number"),
-        (whole, "1" * 19, "is no whole number"),
-        (numbers, "7,x", "'x' is no whole number"),
-        (regex, "(", "is no regular expression: missing"),
+        (number, "1e5", r"'1e5' is not a number \(write for example 12.5\)"),
+        (number, "-1", "is not a number"),
+        (number, "inf", "is not a number"),
+        (whole, "1.0", "is not a whole number"),
+        (whole, "1" * 19, "is not a whole number"),
+        (numbers, "7,x", "'x' is not a whole number"),
+        (regex, "(", "is not a regular expression: missing"),
     ],
 )
 def test_what_cannot_be_read(read: object, text: str, problem: str) -> None:

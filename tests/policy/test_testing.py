@@ -56,7 +56,7 @@ def test_a_violation_is_what_the_policy_raised() -> None:
 
 
 def test_a_test_of_what_a_policy_never_sees_fails() -> None:
-    with pytest.raises(TypeError, match="AtMostTwo is no BrokerManagementPolicy"):
+    with pytest.raises(TypeError, match="AtMostTwo is not a BrokerManagementPolicy"):
         violation(AtMostTwo(), alter_broker(1, {"a": "1"}))
     request = CreateVirtualClusterRequest(
         virtual_cluster="emea",

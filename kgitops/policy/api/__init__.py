@@ -1,1 +1,1 @@
-"""What policies in Python are written against: KIP-201's interfaces and values."""
+"""The interfaces and values for policies in Python, after KIP-201."""

@@ -35,7 +35,7 @@ class Principal:
         """
         type_, colon, name = text.partition(":")
         if not colon:
-            raise ValueError(f"{text!r} is no principal; write for example User:{text}")
+            raise ValueError(f"{text!r} is not a principal; write for example User:{text}")
         return cls(type_, name)
 
     def __str__(self) -> str:

@@ -199,7 +199,7 @@ def _denials(rule: Rule, address: str, violations: Sequence[RuleViolation]) -> l
             crash_ruling(
                 rule,
                 f"the policy {rule.name} denies {address} for {len(violations):,} reasons, of "
-                f"which {MOST_VIOLATIONS} are told; correct those first",
+                f"which {MOST_VIOLATIONS} are shown; correct those first",
             )
         )
     return rulings

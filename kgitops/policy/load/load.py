@@ -115,7 +115,7 @@ def _class(policy: PythonPolicy) -> type[Configurable]:
     if misspelt:
         raise _finding(
             policy,
-            f"{policy.class_} has a method {misspelt[0]}, which nobody calls",
+            f"{policy.class_} has a method {misspelt[0]}, which is never called",
             f"did you mean {misspelt[1]}?",
         )
     needed = _required_arguments(class_)
@@ -137,13 +137,13 @@ def _module(policy: PythonPolicy, name: str) -> ModuleType:
             raise _finding(
                 policy,
                 f"there is no module {error.name}{where} among the installed packages",
-                "correct the name, or install what brings it beside kgitops",
+                "correct the name, or install the package that brings it next to kgitops",
             ) from error
         at = line_of(error) or name
         raise _finding(
             policy,
             f"{at} imports {error.name or 'a module'}, which is not there",
-            "install it beside kgitops, or remove the import",
+            "install it next to kgitops, or remove the import",
         ) from error
     except BaseException as error:
         raise _failed(policy, f"importing {name}", error, "correct the module") from error

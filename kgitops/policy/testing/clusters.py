@@ -35,11 +35,11 @@ def cluster(
     broker_configs: Mapping[str, str] | None = None,
     broker_defaults: Mapping[str, str] | None = None,
 ) -> ClusterState:
-    """What a policy sees of a cluster that holds this.
+    """Build a cluster with these objects, as a policy sees it.
 
     ``brokers`` is their number, with ids from 1 on, or the brokers with their racks.
-    ``broker_configs`` are those of the node that evaluates (P201-40); ``broker_defaults`` what
-    topics get that set nothing.
+    ``broker_configs`` are those of the node that evaluates (P201-40); ``broker_defaults`` are the
+    configs of topics that set none.
     """
     state = WholeState(
         cluster_id="test",
@@ -51,7 +51,7 @@ def cluster(
             key: ClientQuotaState(entity=key, quotas=dict(values))
             for key, values in (quotas or {}).items()
         },
-        virtual_clusters={found.name: found for found in virtual_clusters},
+        virtual_clusters={one.name: one for one in virtual_clusters},
         broker_defaults=dict(broker_defaults or {}),
     )
     return ClusterState(SimulatedState(state), broker_configs)
@@ -87,9 +87,9 @@ def violation(
     request: PolicyRequest,
     cluster_state: ClusterState | None = None,
 ) -> PolicyViolation | None:
-    """Why the policy refuses the request; None where it accepts it.
+    """The violation by which the policy refuses the request; None where it accepts it.
 
-    Without ``cluster_state`` the cluster is empty. Whatever else the policy raises is raised.
+    Without ``cluster_state`` the cluster is empty. Other exceptions of the policy come out.
 
     Raises:
         TypeError: the policy implements no interface for this kind of request, or returned
@@ -98,7 +98,9 @@ def violation(
     api = api_of(request)
     interface, _ = METHODS[api]
     if not isinstance(policy, interface):
-        raise TypeError(f"{type(policy).__name__} is no {interface.__name__}: it never sees {api}")
+        raise TypeError(
+            f"{type(policy).__name__} is not a {interface.__name__}: it never sees {api}"
+        )
     rule = PythonRule(type(policy).__name__, Level.HARD, policy)
     for found in rule.violations(
         api, request, cluster() if cluster_state is None else cluster_state

@@ -1,4 +1,4 @@
-"""Which brokers hold the replicas of a topic for which a test names only counts."""
+"""Builders of topics, and of the requests for them and for their records."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Virtual clusters, and the requests for them, their members and their links."""
+"""Builders of virtual clusters, and of the requests for them, their members and their links."""
 
 from collections.abc import Iterable, Mapping
 

@@ -48,7 +48,7 @@ class Begin(NamedTuple):
 
 
 class UseBrokerConfigs(NamedTuple):
-    """What follows is judged on a node with these configs (P201-40)."""
+    """Judge the requests that follow on a node with these configs (P201-40)."""
 
     configs: Mapping[str, str] | None
 
@@ -56,8 +56,7 @@ class UseBrokerConfigs(NamedTuple):
 class Work(NamedTuple):
     """Take ``accepted`` as carried out, then judge ``requests``, numbered from ``first`` on.
 
-    None among the accepted stands for the request that was judged last: who asks about one after
-    another needn't send each twice.
+    None among the accepted is the request that was judged last, so that it need not be sent twice.
     With ``accepting``, what nothing stops is carried out before the next is judged. ``failed``
     holds, by a request's number, the policies by index that may not be asked about it, and why.
     """
@@ -87,7 +86,7 @@ def to_bytes(message: Message) -> bytes:
 
 
 def from_bytes(body: bytes) -> Message:
-    """The message again; only for what this program wrote itself."""
+    """The message again; only for bytes that this program wrote itself."""
     message: Message = pickle.loads(body)  # noqa: S301 (our own parent wrote it)
     return message
 
@@ -97,10 +96,11 @@ def _as_plain(mapping: Mapping[str, object]) -> tuple[type, tuple[dict[str, obje
 
 
 class VerdictCodec:
-    """Writes and reads judgements by these policies, in order, and these waivers.
+    """Encodes and decodes rulings by these policies, in order, and these waivers, as plain JSON.
 
-    Where all passed, a judgement is the number whose bits are the policies that judged. Else it
-    is a list: a policy's index where it passed, a list of the ruling's parts where it didn't.
+    Where all passed, a request's rulings are the number whose bits are the policies that judged.
+    Else they are a list: a policy's index where it passed, a list of the ruling's parts where it
+    did not. A policy may have broken the process that encoded them, so decoding checks everything.
     """
 
     def __init__(self, policies: Sequence[Policy], waivers: Sequence[Waiver]) -> None:
@@ -112,38 +112,38 @@ class VerdictCodec:
             Ruling(policy=policy.name, level=policy.level, outcome=Outcome.PASSED)
             for policy in policies
         ]
-        self._read: dict[int, RequestRulings] = {}
-        self._written: dict[int, tuple[RequestRulings, int]] = {}  # by the judgement's id
+        self._decoded: dict[int, RequestRulings] = {}
+        self._encoded: dict[int, tuple[RequestRulings, int]] = {}  # by the rulings' id
 
-    def written(self, judgement: RequestRulings) -> object:
-        """The judgement as JSON's own values."""
-        known = self._written.get(id(judgement))
-        if known is not None:
-            return known[1]
-        parts = [self._parts(ruling) for ruling in judgement]
+    def encode(self, rulings: RequestRulings) -> object:
+        """The rulings as JSON's own values."""
+        encoded = self._encoded.get(id(rulings))
+        if encoded is not None:
+            return encoded[1]
+        parts = [self._parts(ruling) for ruling in rulings]
         passed = {part for part in parts if isinstance(part, int)}
         if len(passed) != len(parts):
             return parts
         bits = sum(1 << index for index in passed)
-        # Held on to, so that no other judgement can get its id.
-        self._written[id(judgement)] = judgement, bits
+        # Kept, so that no other rulings can get the same id.
+        self._encoded[id(rulings)] = rulings, bits
         return bits
 
-    def read(self, written: Any) -> RequestRulings:  # noqa: ANN401 (any JSON)
-        """The judgement again; ValueError and its kin for what ``written`` never made."""
-        if type(written) is int:
-            if written not in self._read:
-                self._read[written] = RequestRulings(tuple(self._all_in(written)))
-            return self._read[written]
-        return RequestRulings(tuple(self._ruling(parts) for parts in written))
+    def decode(self, encoded: Any) -> RequestRulings:  # noqa: ANN401 (any JSON)
+        """The rulings again; ValueError and its kin for a value that ``encode`` never makes."""
+        if type(encoded) is int:
+            if encoded not in self._decoded:
+                self._decoded[encoded] = RequestRulings(self._all_in(encoded))
+            return self._decoded[encoded]
+        return RequestRulings(self._ruling(parts) for parts in encoded)
 
     def _parts(self, ruling: Ruling) -> int | list[object]:
         index = self._index[ruling.policy, ruling.level]
         if ruling.outcome is Outcome.PASSED:
             return index
         waiver = self._waivers.index(ruling.waiver) if ruling.waiver else None
-        found = ruling.message, ruling.field, ruling.fingerprint, ruling.rule
-        return [index, *found, waiver, ruling.crashed]
+        violation = ruling.message, ruling.field, ruling.fingerprint, ruling.rule
+        return [index, *violation, waiver, ruling.crashed]
 
     def _ruling(self, parts: Any) -> Ruling:  # noqa: ANN401 (any JSON)
         if type(parts) is int:
@@ -151,7 +151,7 @@ class VerdictCodec:
         index, message, field, fingerprint, rule, waiver, crashed = parts
         policy = self._policies[_at(index, self._policies)]
         if not isinstance(message, str) or not isinstance(crashed, bool):
-            raise TypeError("no ruling")
+            raise TypeError("not a ruling")
         return Ruling(
             policy=policy.name,
             level=policy.level,
@@ -166,7 +166,7 @@ class VerdictCodec:
 
     def _all_in(self, bits: int) -> list[Ruling]:
         if not 0 <= bits < 1 << len(self._passed):
-            raise ValueError("no set of policies")
+            raise ValueError("not a set of policies")
         return [passed for index, passed in enumerate(self._passed) if bits >> index & 1]
 
 
@@ -177,7 +177,7 @@ def _at(index: int, items: Sequence[object]) -> int:
 
 
 def encode_findings(findings: Sequence[Finding]) -> object:
-    """Why policies can't be loaded, as JSON's own values."""
+    """The findings of policies that can't be loaded, as JSON's own values."""
     return [[_place(finding.source), finding.problem, finding.advice] for finding in findings]
 
 

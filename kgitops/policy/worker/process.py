@@ -1,4 +1,4 @@
-"""The output of policies, passed on: whatever a policy starts holds none of kgitops' files."""
+"""The worker as its parent holds it: started, sent messages, read with a limit, and killed."""
 
 import json
 import os
@@ -25,10 +25,13 @@ _STDERR = 2
 
 
 class OutputRelay:
-    """A pipe whose content goes to stderr; ``write_end`` is for another process."""
+    """A pipe whose content goes to stderr; ``write_end`` is for the worker.
+
+    So no process that a policy starts holds a file of kgitops.
+    """
 
     def __init__(self) -> None:
-        """Begin to read."""
+        """Start the thread that reads."""
         self._from, self.write_end = os.pipe()
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._from, False)
@@ -38,11 +41,11 @@ class OutputRelay:
         self._thread.start()
 
     def handed_over(self) -> None:
-        """The other process has its end now."""
+        """Close ``write_end`` here, after the other process got it."""
         os.close(self.write_end)
 
     def close(self) -> None:
-        """Pass on what was written until now; who still holds the pipe writes into nothing."""
+        """Pass on the output so far; a process that still holds the pipe writes in vain now."""
         os.close(self._wake)
         self._thread.join()
         os.close(self._from)
@@ -57,30 +60,30 @@ def _relay(source: int, woken: int) -> None:
         ready = {file for file, _ in events.poll()}
         while source in ready:
             try:
-                words = os.read(source, 1 << 16)
+                output = os.read(source, 1 << 16)
             except BlockingIOError:
                 break
-            if not words:
+            if not output:
                 return
-            with suppress(OSError):  # nobody reads kgitops' own stderr
-                _write(words)
+            with suppress(OSError):  # kgitops' own stderr may be closed
+                _write(output)
         if woken in ready:
             return
 
 
-def _write(words: bytes) -> None:
-    rest = memoryview(words)
+def _write(output: bytes) -> None:
+    rest = memoryview(output)
     while rest:
         rest = rest[os.write(_STDERR, rest) :]
 
 
-# The worker finds the modules that this process would find, whatever folder it is started in.
+# The worker finds the modules that this process finds, in whichever folder it is started.
 _PROGRAM = (
     "import sys; marker, lifeline, owner = map(int, sys.argv[1:4]); sys.path[:] = sys.argv[4:]; "
     "from kgitops.policy.worker.supervisor import supervise; supervise(lifeline, owner); "
     "from kgitops.policy.worker.server import serve; serve(marker)"
 )
-_MOST_BYTES = 256 << 20  # what claims to be a longer answer is none
+_MOST_BYTES = 256 << 20  # a longer answer is nonsense
 _ENDED_S = 2.0
 _KILLED_S = 5.0
 
@@ -89,7 +92,7 @@ class Process:
     """One worker process; once it raised ``LimitViolation``, kill it."""
 
     def __init__(self, limits: Limits) -> None:
-        """Start it; it works while its parent does other things.
+        """Start it; it works while its parent does something else.
 
         Raises:
             KgitopsError: the system doesn't let it start.
@@ -103,11 +106,11 @@ class Process:
             self._marker.at_nothing()
             theirs, lifeline = os.pipe()
             relay = OutputRelay()
-            words = [_PROGRAM, *map(str, (file.fileno(), theirs, os.getpid())), *sys.path]
+            arguments = [_PROGRAM, *map(str, (file.fileno(), theirs, os.getpid())), *sys.path]
             token = secrets.token_hex(16)
             try:
                 self._child = subprocess.Popen(  # noqa: S603 (Python itself)
-                    [sys.executable, "-P", "-c", *words],
+                    [sys.executable, "-P", "-c", *arguments],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=relay.write_end,
@@ -127,7 +130,7 @@ class Process:
             finally:
                 os.close(theirs)
         relay.handed_over()
-        # Also where nobody remembers to close it.
+        # Also without a call of kill().
         held = (self._child, lifeline, relay, token)
         self._end = weakref.finalize(self, _kill, os.getpid(), *held)
         assert self._child.stdin is not None  # noqa: S101 (for mypy)
@@ -138,7 +141,7 @@ class Process:
         self._events.register(self._from, select.POLLIN)
 
     def send(self, message: Message) -> None:
-        """Tell it; what the pipe can't take now is sent while an answer is awaited."""
+        """Send a message; bytes that the pipe can't take now follow while an answer is awaited."""
         self._unsent.append(memoryview(to_bytes(message)))
         self._write()
 
@@ -167,7 +170,7 @@ class Process:
         return answer
 
     def nonsense(self) -> LimitViolation:
-        """To raise where an answer isn't one."""
+        """The exception for an answer that can't be read."""
         return LimitViolation("gives answers that can't be read", (0, NO_POLICY))
 
     def kill(self) -> None:
@@ -230,7 +233,7 @@ class Process:
 def _kill(
     owner: int, child: "subprocess.Popen[bytes]", lifeline: int, relay: OutputRelay, token: str
 ) -> None:
-    if os.getpid() != owner:  # a fork of whoever started it
+    if os.getpid() != owner:  # a fork of the process that started it
         return
 
     def wait() -> int | None:

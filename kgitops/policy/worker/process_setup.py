@@ -13,9 +13,9 @@ from pathlib import Path
 
 
 def take_pipes() -> tuple[int, int]:
-    """The two ends of our parent, moved to where no policy finds them by chance.
+    """Move the two pipes of our parent to descriptors that no policy finds by chance.
 
-    What policies print goes to stderr, and there is nothing that they can read.
+    The output of policies goes to stderr, and their standard input is empty.
     """
     messages, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -29,9 +29,9 @@ def take_pipes() -> tuple[int, int]:
 
 
 def end_with_supervisor() -> None:
-    """End soon after it, also where a policy runs and runs; leave Ctrl-C to the parent.
+    """End this process soon after the supervisor, even in an endless policy; ignore Ctrl-C.
 
-    On Linux the system sees to the end.
+    On Linux the system ends it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "linux":
@@ -55,20 +55,20 @@ MEMORY_IS_LIMITED = sys.platform == "linux"
 
 
 def limit_memory(more: int) -> None:
-    """From now on the process gets ``more`` bytes above what it holds, and then MemoryError."""
+    """Limit the process to ``more`` bytes above its memory now; beyond them comes MemoryError."""
     if MEMORY_IS_LIMITED:
         _set(_held() + more)
 
 
 def lift_limit() -> None:
-    """No limit, for what is not the policies' doing."""
+    """Remove the limit, for work that is not the policies'."""
     if MEMORY_IS_LIMITED:
         _set(resource.RLIM_INFINITY)
 
 
 @contextmanager
 def above_limit() -> Iterator[None]:
-    """What the process takes meanwhile comes on top of its limit."""
+    """Raise the limit by the memory that the process takes meanwhile."""
     if not MEMORY_IS_LIMITED:
         yield
         return

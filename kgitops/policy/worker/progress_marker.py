@@ -1,4 +1,4 @@
-"""Where the worker is, in memory that both processes see: it is read even if the worker hangs."""
+"""The worker's progress, in shared memory: the parent reads it even if the worker hangs."""
 
 import mmap
 from collections.abc import MutableSequence

@@ -1,7 +1,7 @@
 """The worker's own side: reads messages, lets the policies judge, writes answers.
 
-Whatever goes wrong outside of a policy ends the process. The other side sees that, and the marker
-tell it which policy was at work.
+A failure outside of a policy ends the process. The other side sees that, and the progress marker
+tells it which policy was at work.
 """
 
 import json
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 def serve(marker_file: int) -> None:
-    """Do what the parent says until it is done, or gone."""
+    """Serve the parent until it closes the session, or is gone."""
     messages, answers = take_pipes()
     end_with_supervisor()
     try:
@@ -80,7 +80,7 @@ class Worker:
         self._pieces = 0
 
     def run(self) -> None:
-        """Load, then judge until told to close; with the parent gone, close all the same."""
+        """Load, then judge until ``Close``; close also if the parent is gone."""
         load = self._receive()
         if not isinstance(load, Load):
             return
@@ -119,7 +119,7 @@ class Worker:
             return None
         self._marker.at_nothing()
         self._send(["loaded", []])
-        self._writing = VerdictCodec(load.policies, load.waivers)
+        self._codec = VerdictCodec(load.policies, load.waivers)
         heeded = [
             _BannedRule(rule, load.banned[index], self._marker) if index in load.banned else rule
             for index, rule in enumerate(rules)
@@ -135,9 +135,9 @@ class Worker:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What a policy waits for is not its doing: neither the time that it takes nor the memory.
+        """Count neither the time nor the memory of a reading for the policy that waits for it.
 
-        Each piece of reading counts anew as a time without an answer.
+        Each piece of reading counts as a new time without an answer.
         """
         at_work = self._marker.at_work
         policy = at_work[0]
@@ -162,19 +162,19 @@ class Worker:
             carried_out = accepted or self._last
             if carried_out is not None:
                 judge.accept(carried_out)
-        written: list[object] = []
+        answers: list[object] = []
         for number, request in enumerate(work.requests, work.first):
             self._marker.at_request(number)
-            judgement = judge.judge(
+            rulings = judge.judge(
                 request,
                 broker_configs=self._broker_configs.configs,
                 failed=work.failed.get(number, _NONE),
             )
-            if work.accepting and not judgement.stops:
+            if work.accepting and not rulings.stops:
                 judge.accept(request)
-            written.append(self._writing.written(judgement))
+            answers.append(self._codec.encode(rulings))
             self._last = request
-        return written
+        return answers
 
     def _receive(self) -> Message | None:
         """The next message; None where the parent has closed its end."""
@@ -188,7 +188,7 @@ class Worker:
             return from_bytes(self._read(size))
 
     def _read(self, size: int) -> bytes:
-        """So many bytes, or fewer at the end; what was read beyond them is kept for the next."""
+        """Read so many bytes, or fewer at the end; bytes beyond them are kept for the next call."""
         while len(self._ahead) < size:
             part = os.read(self._messages, max(size - len(self._ahead), 1 << 16))
             if not part:
@@ -206,7 +206,7 @@ class Worker:
 
 
 class _WorkerEvaluator(InProcessEvaluator):
-    """Where memory has run out nothing can be trusted to go on."""
+    """Gives up where memory has run out: nothing can be trusted then."""
 
     def _failure(self, rule: Rule, policy_input: PolicyInput, error: BaseException) -> Ruling:
         if isinstance(error, MemoryError):
@@ -215,7 +215,7 @@ class _WorkerEvaluator(InProcessEvaluator):
 
 
 class _BannedRule:
-    """A policy that broke its limits too often: it is not asked any more."""
+    """A policy that broke its limits too often: it is no longer asked."""
 
     def __init__(self, rule: Rule, ban: Ban, marker: ProgressMarker) -> None:
         self.name = rule.name
@@ -229,10 +229,10 @@ class _BannedRule:
     def check(
         self, policy_input: PolicyInput, cluster: PolicyClusterState
     ) -> Sequence[RuleViolation]:
-        """What it says of requests before it was banned, which may be judged again.
+        """Ask the policy about requests before the ban, which may be judged again.
 
         Raises:
-            PolicyFailed: it is banned; or whatever the policy raises.
+            PolicyFailed: it is banned. Other exceptions are the policy's own.
         """
         request, _ = self._marker.place
         if request < self._ban.since:

@@ -1,4 +1,4 @@
-"""Judges in a worker process; a policy that breaks its limits denies, and the rest goes on."""
+"""Judges in a worker process: a policy that breaks its limits denies, and the others go on."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,10 +31,10 @@ _log = logging.getLogger(__name__)
 
 
 class WorkerEvaluator:
-    """Implements ``judging.Judging``; the process starts at once and loads the policies.
+    """Implements ``PolicyEvaluator``; the process starts at once and loads the policies.
 
-    It serves one thread at a time. After a process that was stopped comes another, which loads the
-    policies anew and is told what the first one knew of the cluster.
+    It serves one thread at a time. A process that was stopped is replaced by another, which loads
+    the policies again and gets the state of the cluster as the first one had it.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class WorkerEvaluator:
         self._policies = tuple(policies)
         self._waivers = tuple(waivers)
         self._limits = limits
-        self._answers = VerdictCodec(self._policies, self._waivers)
+        self._codec = VerdictCodec(self._policies, self._waivers)
         self._violations = LimitViolations(self._policies, limits)
-        self._asked = 0  # how many requests so far: the number of the next one
+        self._asked = 0  # the number of requests so far, which is that of the next one
         self._closed = False
         self._failure: KgitopsError | None = None
         if not MEMORY_IS_LIMITED:
@@ -62,7 +62,7 @@ class WorkerEvaluator:
 
     @property
     def sound(self) -> bool:
-        """Whether no policy has broken a limit, and the process can go on."""
+        """True if no policy has broken a limit, and the process can go on."""
         return self._failure is None and not self._violations.happened
 
     def begin(self, state: ClusterState, *, principal: str) -> None:
@@ -80,7 +80,7 @@ class WorkerEvaluator:
     def judge(
         self, request: Request, *, broker_configs: Mapping[str, str] | None = None
     ) -> RequestRulings:
-        """What the policies say of ``request``; errors as of ``begin``.
+        """Judge the request; errors as of ``begin``.
 
         Raises:
             UnreachableError: the part of the state that a policy asked for can't be read.
@@ -88,7 +88,7 @@ class WorkerEvaluator:
         return self._judged([request], broker_configs, accepting=False)[0]
 
     def accept(self, request: Request) -> None:
-        """``request`` is going to be carried out; the process is told with what comes next."""
+        """Count the request as carried out; the process learns it with the next message."""
         self._accepted.append(request)
 
     def judge_all(self, requests: Sequence[Request]) -> Sequence[RequestRulings]:
@@ -103,7 +103,7 @@ class WorkerEvaluator:
         try:
             if self._loaded:
                 self._process.send(Close())
-                # After an interrupt there may be answers that nobody waited for.
+                # After an interrupt there may be answers that were never read.
                 while self._process.answer(self._limits.closing_seconds) != ["closed"]:
                     pass
         except LimitViolation as violation:
@@ -146,13 +146,13 @@ class WorkerEvaluator:
         self._loaded = True
 
     def _show(self) -> None:
-        """Let the process judge on the state and what was accepted since."""
+        """Send the state to the process, and forget what was sent since."""
         if self._failure is not None:
             raise self._failure
         if not self._loaded:
             self._wait_until_loaded()
-        known = self._shown is self._state
-        self._process.send(Begin(None if known else self._state, self._principal))
+        same = self._shown is self._state
+        self._process.send(Begin(None if same else self._state, self._principal))
         self._shown = self._state
         self._told = 0
         self._in_step = True
@@ -176,11 +176,11 @@ class WorkerEvaluator:
             self._in_step = False  # until all that is sent is answered
             try:
                 self._tell(broker_configs)
-                for judgement in self._answered(requests, len(judged), first, failed, accepting):
-                    if accepting and not judgement.stops:
+                for rulings in self._answered(requests, len(judged), first, failed, accepting):
+                    if accepting and not rulings.stops:
                         self._accepted.append(requests[len(judged)])
                         self._told += 1
-                    judged.append(judgement)
+                    judged.append(rulings)
                 self._in_step = True
             except LimitViolation as violation:
                 self._retry_without(violation, requests, first, failed)
@@ -199,7 +199,7 @@ class WorkerEvaluator:
         failed: Mapping[int, Mapping[int, str]],
         accepting: bool,
     ) -> Iterator[RequestRulings]:
-        """The judgements from ``done`` on; while some are made, more requests are on their way."""
+        """The rulings from request ``done`` on; meanwhile more requests are sent."""
         sent = done
         while done < len(requests):
             while sent < len(requests) and sent - done < _ON_THEIR_WAY:
@@ -219,12 +219,12 @@ class WorkerEvaluator:
                 self._told = len(self._accepted)
                 self._last = batch[-1]
                 sent += len(batch)
-            for judgement in self._received(first + done):
-                yield judgement
+            for rulings in self._received(first + done):
+                yield rulings
                 done += 1
 
     def _received(self, number: int) -> Sequence[RequestRulings]:
-        """The next answer, which begins with the judgement on the request of this number."""
+        """The next answer, which begins with the rulings on the request of this number."""
         while True:
             answer = self._process.answer(self._limits.seconds)
             try:
@@ -232,7 +232,7 @@ class WorkerEvaluator:
                 if kind in ("judged", "unreadable") and first < number:
                     continue  # of a call that was interrupted
                 if kind == "judged" and first == number:
-                    return [self._answers.read(item) for item in written]
+                    return [self._codec.decode(item) for item in written]
             except (TypeError, ValueError, IndexError):
                 kind = written = None
             if kind == "unreadable" and isinstance(written, str):
@@ -249,7 +249,7 @@ class WorkerEvaluator:
         first: int,
         failed: dict[int, dict[int, str]],
     ) -> None:
-        """The policy at work denies that request, and a new process goes on."""
+        """Let the policy at work deny that request, and start a new process."""
         position = violation.request - first
         if not (self._violations.has_culprit(violation) and 0 <= position < len(requests)):
             self._give_up(violation)
@@ -271,7 +271,7 @@ class WorkerEvaluator:
         )
 
     def _fail(self, error: KgitopsError) -> NoReturn:
-        """Without the policies nothing is judged, now and later."""
+        """Raise this error now and at every later call: without the policies nothing is judged."""
         self._process.kill()
         self._loaded = False
         self._failure = error

@@ -1,7 +1,7 @@
-"""Stands between kgitops and what runs policies, to end whatever they leave running.
+"""The process between kgitops and the worker, which ends every process that policies leave behind.
 
-On Linux every process that a policy starts, or what it started, becomes this one's child once its
-own parent is gone, whatever session it is in: none is left when this one has no child any more.
+On Linux every descendant of a policy becomes this process's child once its own parent is gone, in
+whichever session it is: none is left when this one has no child any more.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""The policies of a run, found and opened."""
+"""Reads the policies of a run and opens an evaluator of them."""

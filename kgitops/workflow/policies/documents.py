@@ -21,7 +21,7 @@ _JUDGES = ("Policy", "Waiver")
 
 @dataclass(slots=True)
 class ReadPolicies:
-    """What the documents say, each taken once, though a file may be below several paths."""
+    """Policies and waivers of documents, each once, though a file may be below several paths."""
 
     findings: list[Finding] = field(default_factory=list)
     policies: list[Policy] = field(default_factory=list)
@@ -51,7 +51,7 @@ class ReadPolicies:
 
 
 def _shows_secrets(manifest: Manifest) -> Iterator[Finding]:
-    """What a policy says is printed, and its expressions are explained: no place for a secret."""
+    """Report a policy with values of the environment: reports print messages and expressions."""
     document = manifest.document
     if "${env:" in document.file.text[document.start : document.end]:
         yield Finding(
@@ -65,13 +65,13 @@ def _shows_secrets(manifest: Manifest) -> Iterator[Finding]:
 def more_documents(
     workspace: Workspace, manifests: ManifestSet | None, findings: list[Finding]
 ) -> Iterator[ManifestSet]:
-    """What may hold policies besides the ``manifests`` that are loaded already."""
+    """Load the other documents that may be policies, next to ``manifests``, which are loaded."""
     file = workspace.file
     if file is None:
         return
     if file.policies:
         loaded = _load(workspace, file.policies, findings)
-        findings += map(_stranger, _not_judging(loaded))
+        findings += map(_misplaced, _not_judging(loaded))
         yield loaded
     if manifests is None or tuple(workspace.manifests) != file.manifests:
         # A policy among the manifests that are left out judges those that are not. A project of
@@ -115,7 +115,7 @@ def documents_beside(
         paths, cluster=cluster, variables={}, env=environ, known_clusters=None, cache=cache
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
-    findings += map(_stranger, _not_judging(loaded))
+    findings += map(_misplaced, _not_judging(loaded))
     return loaded
 
 
@@ -125,16 +125,16 @@ def _not_judging(loaded: ManifestSet) -> Iterator[Manifest]:
             yield manifest
 
 
-def _stranger(manifest: Manifest) -> Finding:
+def _misplaced(manifest: Manifest) -> Finding:
     return Finding(
         source=manifest.document.at("kind"),
-        problem=f"a {manifest.declares.kind} stands among the policies, so nothing would plan it",
+        problem=f"a {manifest.declares.kind} is among the policies, so nothing would plan it",
         advice="move it to the manifests",
     )
 
 
 def described(policy: PythonPolicy) -> PythonPolicy:
-    """With what a class of kgitops' own pack says of itself; the project's were read already."""
+    """Add the description of a class of kgitops' own pack; the project's have theirs already."""
     module, _, name = policy.class_.partition(":")
     if module.split(".")[:2] != ["kgitops", "policies"]:
         return policy

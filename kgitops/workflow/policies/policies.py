@@ -1,4 +1,4 @@
-"""The policies of a run: read wherever the project has them, given their levels, and opened.
+"""The policies of a run: read from all places of the project, set to their levels, and opened.
 
 They judge every run of a project, also one that loads a part of it or applies a saved plan.
 """
@@ -34,13 +34,13 @@ _NOWHERE = ClusterState(cluster_id="", backend="", brokers=())
 
 @dataclass(frozen=True, slots=True)
 class OpenPolicies:
-    """The policies of a run, and who judges by them: nobody where there are none."""
+    """The policies of a run, and the evaluator of them; None where there is no policy."""
 
     bundle: Bundle
     evaluator: PolicyEvaluator | None = None
 
     def wait(self) -> None:
-        """Wait until the policies can judge: that takes a moment, in which other work gets done.
+        """Wait until the policies are loaded, which takes a moment in which other work can be done.
 
         Raises:
             FindingsError: some can't be loaded; it holds every finding.
@@ -50,17 +50,17 @@ class OpenPolicies:
 
 
 def utc_day(moment: datetime) -> date:
-    """The day on which waivers are looked at: the same one everywhere."""
+    """The day for which waivers are checked: the same one everywhere."""
     return moment.astimezone(UTC).date()
 
 
 def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) -> Bundle:
-    """The policies that judge on the workspace's cluster, and the waivers that hold there today.
+    """Load the policies for the workspace's cluster, and the waivers that hold there today.
 
-    They stand in the project file, in the files and folders that its ``policies`` name, and among
-    its manifests. ``manifests`` are those that are loaded already; what is wrong with them is said
-    by whoever loaded them. Beside them judge those of ``workspace.selection.policies``, at the
-    levels that they are written with: no project's file weakens them.
+    They are in the project file, in the files and folders that its ``policies`` name, and among
+    its manifests. ``manifests`` are those that are loaded already, with their findings reported.
+    The policies of ``workspace.selection.policies`` judge, too, at the levels in their documents:
+    no project file weakens them.
 
     Raises:
         FindingsError: with every finding; without all of its policies nothing may be judged.
@@ -93,7 +93,7 @@ def load_policies_from(
     environ: Mapping[str, str],
     cache: ManifestCache = NO_CACHE,
 ) -> Bundle:
-    """The policies below ``paths`` alone, as they judge on ``cluster``, without any project.
+    """Load the policies below ``paths`` alone, for ``cluster``, without any project.
 
     Raises:
         FindingsError: with every finding; without all of its policies nothing may be judged.
@@ -110,7 +110,7 @@ def _bundle(policies: Mapping[str, Policy], read: ReadPolicies) -> Bundle:
     ordered = tuple(policies[name] for name in sorted(policies))
     read.findings += [_reserved(one) for one in ordered if one.name == BROKER_POLICY.name]
     today = utc_day(SystemClock().now())
-    waivers, warnings = _that_hold(read, ordered, today)
+    waivers, warnings = _holding_waivers(read, ordered, today)
     if any(finding.severity is Severity.ERROR for finding in read.findings):
         raise FindingsError(read.findings)
     return Bundle(
@@ -120,7 +120,7 @@ def _bundle(policies: Mapping[str, Policy], read: ReadPolicies) -> Bundle:
 
 @contextmanager
 def open_policies(bundle: Bundle) -> Iterator[OpenPolicies]:
-    """Who judges by ``bundle``, within a ``with`` block; see ``OpenPolicies.wait``.
+    """Open an evaluator of the bundle, within a ``with`` block; see ``OpenPolicies.wait``.
 
     Raises:
         KgitopsError: the process that judges can't be started.
@@ -136,7 +136,7 @@ def open_policies(bundle: Bundle) -> Iterator[OpenPolicies]:
 
 
 def _named(policies: Iterable[Policy], findings: list[Finding]) -> dict[str, Policy]:
-    """The policies by name, of which each has one of its own."""
+    """The policies by name; a name that two have is a finding."""
     named: dict[str, Policy] = {}
     for policy in policies:
         first = named.setdefault(policy.name, policy)
@@ -149,7 +149,7 @@ def _at_their_levels(
     policies: dict[str, Policy], read: ReadPolicies, workspace: Workspace
 ) -> dict[str, Policy]:
     """The policies at the levels that they have on the cluster."""
-    # One that can't be read is not one that is not there.
+    # A policy that can't be read is not missing.
     stopped = any(finding.severity is Severity.ERROR for finding in read.findings)
     for name, (level, source) in workspace.cluster.policy_levels.items():
         if name in policies:
@@ -172,7 +172,7 @@ def _at_their_levels(
     return policies
 
 
-def _that_hold(
+def _holding_waivers(
     read: ReadPolicies, policies: Sequence[Policy], today: date
 ) -> tuple[tuple[Waiver, ...], tuple[Finding, ...]]:
     """The waivers that hold today, and warnings about them and the others."""
@@ -187,12 +187,12 @@ def _that_hold(
             )
         if item.policy in read.elsewhere and item.policy not in levels:
             continue  # it is for the clusters that the policy is for
-        why = waiver_problem(item, levels, today)
-        soon = None if why else expiry_notice(item, today)
-        if why is None:
+        problem_of = waiver_problem(item, levels, today)
+        soon = None if problem_of else expiry_notice(item, today)
+        if problem_of is None:
             holding.append(item)
-        if said := why or soon:
-            place, problem, advice = said
+        if notice := problem_of or soon:
+            place, problem, advice = notice
             warnings.append(
                 Finding(
                     source=manifest.document.at("spec", place),
@@ -217,6 +217,6 @@ def _reserved(policy: Policy) -> Finding:
 def _twice(what: str, source: Source | None, first: Source | None) -> Finding:
     return Finding(
         source=source,
-        problem=f"the {what} stands here and at {first}",
+        problem=f"the {what} is here and at {first}",
         advice="rename or remove one of them",
     )

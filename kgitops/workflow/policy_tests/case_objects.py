@@ -1,4 +1,4 @@
-"""What a test says of objects → the model's values of them."""
+"""Makes the model's values of the objects that a test describes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -22,14 +22,14 @@ from kgitops.model.resources.quotas import (
 from kgitops.model.resources.topics import Assignment
 
 TOPIC_ID = "A" * 22
-"""The id of every topic of a case: there is no cluster that could have minted another."""
+"""The id of every topic of a case, as no cluster generates ids."""
 
 DocumentPath = tuple[str | int, ...]
 Value = TypeVar("Value", float, float | None)
 
 
 class StepError(Exception):
-    """Something that can't be: ``path`` below what was asked about, the problem, the advice."""
+    """An object or request that can't exist: the path below it, the problem, the advice."""
 
     def __init__(self, path: DocumentPath, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
@@ -41,10 +41,10 @@ class StepError(Exception):
 def topic_assignment(
     given: GivenTopic, name: str, brokers: Sequence[Broker]
 ) -> tuple[Assignment, bool]:
-    """The replicas of every partition, and whether they were placed here.
+    """The replicas of every partition, and True if they were placed here.
 
     Raises:
-        StepError: the topic's size is not said, said twice, or can't be.
+        StepError: the topic's size is missing, given twice, or impossible.
     """
     sized = given.partitions is not None or given.replication_factor is not None
     if given.assignments is not None:
@@ -74,10 +74,10 @@ def topic_assignment(
 
 
 def binding_of(given: GivenAcl) -> AclBinding:
-    """The binding.
+    """The ACL binding.
 
     Raises:
-        StepError: its principal is none.
+        StepError: its principal is not one.
     """
     if not is_principal(given.principal):
         raise StepError(
@@ -99,10 +99,10 @@ def binding_of(given: GivenAcl) -> AclBinding:
 
 
 def entity_of(given: GivenEntity) -> ClientQuotaEntity:
-    """Whom a quota is for.
+    """The entity of a quota.
 
     Raises:
-        StepError: nobody, or an ip together with others.
+        StepError: it is empty, or an ip together with others.
     """
     named = {
         VIRTUAL_CLUSTER: given.virtual_cluster,
@@ -127,10 +127,10 @@ def entity_of(given: GivenEntity) -> ClientQuotaEntity:
 
 
 def quotas_of(entity: ClientQuotaEntity, quotas: Mapping[str, Value]) -> dict[str, Value]:
-    """The quotas, whose keys Kafka knows for this entity.
+    """The quotas, with keys that Kafka knows for this entity.
 
     Raises:
-        StepError: it does not know one.
+        StepError: Kafka does not know a key.
     """
     known = sorted(quota_keys(entity))
     for key in quotas:

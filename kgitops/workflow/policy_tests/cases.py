@@ -1,4 +1,4 @@
-"""Tests of policies as values: what is judged, on which cluster, and what must be said."""
+"""Tests of policies as values: the requests, their cluster, and the expected outcomes."""
 
 from dataclasses import dataclass
 
@@ -45,8 +45,8 @@ class Case:
 class Suite:
     """A test document.
 
-    ``policy`` is the one under test; ``asked`` are all whose words count: it, and those that
-    cases name. Every other policy is as if it were not there.
+    ``policy`` is the one under test; ``asked`` are all policies whose rulings count: it, and those
+    that cases name. Every other policy is ignored.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleObservation:
-    """What a policy said of one request; ``rules`` are the validations that denied.
+    """The outcome of a policy on one request; ``rules`` are the validations that denied.
 
     ``api`` is the request's, which in Python names the method.
     """
@@ -78,5 +78,5 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether everything was as expected."""
+        """True if everything was as expected."""
         return not self.outcome.failures

@@ -1,4 +1,4 @@
-"""The cluster that a case starts from, as the model has it."""
+"""Makes the cluster state that a case starts from."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ from kgitops.workflow.policy_tests.case_objects import (
 
 
 def cluster_of(given: GivenCluster) -> ClusterState:
-    """The state.
+    """The state of the cluster.
 
     Raises:
-        StepError: it can't be; the path begins below the cluster.
+        StepError: it can't exist; the path begins below the cluster.
     """
     brokers = _brokers(given)
     topics: dict[str, TopicState] = {}

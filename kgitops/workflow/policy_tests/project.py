@@ -1,4 +1,4 @@
-"""The policies and the test documents that a command line means, brought together."""
+"""The policies and the test documents that a command line selects, brought together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +25,9 @@ from kgitops.workflow.project.selection import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestProject:
-    """What is tested: ``policies`` are the project's and those that tests bring themselves.
+    """The policies and tests of a run: ``policies`` are the project's and the tests' own ones.
 
-    All of them are at the level hard: what a policy says is the same on every level.
+    All of them are at the level hard: a policy's outcome is the same on every level.
     """
 
     __test__ = False  # for pytest, by its name
@@ -68,7 +68,7 @@ def open_test_project(workspace: Workspace) -> TestProject:
     if not suites:
         places = ", ".join(map(str, paths))
         raise UsageError(
-            f"there is no PolicyTest in {places}; write one beside the policies: "
+            f"there is no PolicyTest in {places}; write one next to the policies: "
             "docs/guides/policy-tests.md shows how"
         )
     return TestProject(
@@ -77,7 +77,7 @@ def open_test_project(workspace: Workspace) -> TestProject:
 
 
 def _paths(workspace: Workspace) -> Sequence[Path]:
-    """Where tests are looked for: beside the policies, which also lie among the manifests."""
+    """The paths that may hold tests: those of the policies, which include the manifests."""
     if workspace.file is None or not workspace.whole:
         if not workspace.manifests:
             raise UsageError(
@@ -89,7 +89,7 @@ def _paths(workspace: Workspace) -> Sequence[Path]:
 
 
 def _beside(workspace: Workspace) -> ManifestSet | None:
-    """The policies that lie where the tests do, where no project says which there are."""
+    """The policies next to the tests, if there is no project file that names them."""
     if workspace.file is not None:
         return None
     loaded = load_manifests(
@@ -126,7 +126,7 @@ def _suite(
             findings.append(
                 Finding(
                     source=document.key_at("spec", "configs"),
-                    problem="spec.configs can't stand beside spec.policy",
+                    problem="spec.configs can't be combined with spec.policy",
                     advice="the project configures its policies: remove them here",
                 )
             )
@@ -146,7 +146,7 @@ def _suite(
 
 
 def _of_class(parsed: ParsedTest, workspace: Workspace) -> Policy:
-    """The policy that a test brings itself."""
+    """The policy that a test defines by its class."""
     spec = parsed.test.spec
     content = {"class": spec.class_, "configs": spec.configs}
     written = TypeAdapter(PythonPolicyWritten).validate_python(content)
@@ -154,7 +154,7 @@ def _of_class(parsed: ParsedTest, workspace: Workspace) -> Policy:
 
 
 def _free_name(name: str, taken: dict[str, Policy]) -> str:
-    """One class may be tested with several configs."""
+    """The name with a number, for a class that is tested with several configs."""
     number = 2
     free = name
     while free in taken:
@@ -172,7 +172,7 @@ def _named_twice(documents: Sequence[ParsedTest]) -> list[Finding]:
             findings.append(
                 Finding(
                     source=parsed.document.at("metadata", "name"),
-                    problem=f"the test {name} stands here and at {place}",
+                    problem=f"the test {name} is here and at {place}",
                     advice="rename or remove one of them",
                 )
             )

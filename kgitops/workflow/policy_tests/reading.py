@@ -31,7 +31,7 @@ KIND = "PolicyTest"
 
 @dataclass(frozen=True, slots=True)
 class ParsedTest:
-    """A checked document and where it stands."""
+    """A checked document and its place."""
 
     test: PolicyTest
     document: Document
@@ -40,19 +40,19 @@ class ParsedTest:
 def find_documents(
     paths: Sequence[Path], cluster: str, findings: list[Finding], *, may_be_empty: bool
 ) -> list[ParsedTest]:
-    """The tests below ``paths`` for ``cluster``, in the order of their files.
+    """Find the tests below ``paths`` for ``cluster``, in the order of their files.
 
-    What is wrong is a finding; that a path holds no files is none where it ``may_be_empty``.
+    Problems become findings; a path without files is one unless it ``may_be_empty``.
     """
-    found: list[ParsedTest] = []
+    tests: list[ParsedTest] = []
     for file in find_files(paths, findings, may_be_empty=may_be_empty):
         text = read_text(file.path, file.name)
         if isinstance(text, Finding):
             findings.append(text)
-        elif KIND in text.text:  # of a fleet's manifests none is parsed for nothing
+        elif KIND in text.text:  # a fleet's many other manifests are not parsed
             for parsed in parse(text, findings):
-                found += _document(parsed, findings)
-    return [one for one in found if cluster in (one.test.metadata.clusters or [cluster])]
+                tests += _document(parsed, findings)
+    return [parsed for parsed in tests if cluster in (parsed.test.metadata.clusters or [cluster])]
 
 
 def _document(parsed: ParsedDocument, findings: list[Finding]) -> list[ParsedTest]:
@@ -79,7 +79,7 @@ def _document(parsed: ParsedDocument, findings: list[Finding]) -> list[ParsedTes
 
 
 def _placeholder(content: Content, path: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
-    """Where the first one stands, None where there is none."""
+    """The path of the first placeholder; None where there is none."""
     items: Sequence[tuple[str | int, Content]] = ()
     if isinstance(content, str):
         return path if "${var:" in content or "${env:" in content else None
@@ -202,7 +202,7 @@ class _Reader:
         except re.error as error:
             self._error(
                 (*path, "message"),
-                f"the message is no regular expression: {error}",
+                f"the message is not a regular expression: {error}",
                 "correct it, or write a backslash before what stands for itself",
             )
         if item.outcome != "denied":
@@ -233,8 +233,8 @@ class _Reader:
         )
 
 
-def unknown_policy(name: str, known: Collection[str]) -> tuple[str, str]:
-    """What to say of a name that no policy has: the problem and the advice."""
-    near = suggestion(name, sorted(known))
-    advice = f"did you mean {near}?" if near else f"it has {listed(sorted(known)) or 'none'}"
+def unknown_policy(name: str, policies: Collection[str]) -> tuple[str, str]:
+    """The problem and the advice for a name that no policy has."""
+    near = suggestion(name, sorted(policies))
+    advice = f"did you mean {near}?" if near else f"it has {listed(sorted(policies)) or 'none'}"
     return f"the project has no policy {name!r}", advice

@@ -1,4 +1,4 @@
-"""What came of testing policies, as values for every format."""
+"""The report of a run of policy tests, as values for every format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from kgitops.model.source import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What was expected at ``source`` and what came instead; ``advice`` where that is not plain."""
+    """An unmet expectation at ``source``: expected, actual, and advice where it is not plain."""
 
     source: Source
     expected: str
@@ -65,9 +65,9 @@ class Survivor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationOutcome:
-    """How many mutants there were, how many of them tests caught, and those that survived.
+    """The number of mutants, the number that tests caught, and those that survived.
 
-    Of the caught ones ``timed_out`` went in circles.
+    Of the caught ones ``timed_out`` had an endless loop.
     """
 
     total: int
@@ -77,13 +77,13 @@ class MutationOutcome:
 
     @property
     def score(self) -> float:
-        """How many of a hundred were caught."""
+        """The percentage of mutants that were caught."""
         return 100 * self.caught / self.total if self.total else 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyTestReport:
-    """One run: the suites, and what was asked for beside them.
+    """One run: the suites, and the coverage and mutation score where they are requested.
 
     ``untested`` are policies of the project that no document tests. ``covered`` is None where
     coverage was not asked for. ``least_covered`` and ``least_score`` are percentages that are
@@ -100,29 +100,29 @@ class PolicyTestReport:
 
     @property
     def cases(self) -> int:
-        """How many cases there are."""
+        """The number of cases."""
         return sum(len(suite.cases) for suite in self.suites)
 
     @property
     def failed(self) -> int:
-        """How many of them failed."""
+        """The number of cases that failed."""
         return sum(len(suite.failed) for suite in self.suites)
 
     @property
     def uncovered(self) -> bool:
-        """Whether less is covered than required."""
+        """True if less is covered than required."""
         required = self.least_covered
         return required is not None and percent_covered(self.covered or ()) < required
 
     @property
     def survived(self) -> bool:
-        """Whether fewer mutants were caught than required."""
+        """True if fewer mutants were caught than required."""
         mutation, required = self.mutation, self.least_score
         return mutation is not None and required is not None and mutation.score < required
 
     @property
     def passed(self) -> bool:
-        """Whether all is well: the exit code."""
+        """True if nothing failed and the required percentages are met: the exit code."""
         return not (self.failed or self.uncovered or self.survived)
 
 

@@ -1,4 +1,4 @@
-"""Goes through a case's requests without any policy: which can't be made, whatever is said?"""
+"""Runs cases, without policies to find wrong requests and with them, and compares the outcomes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,17 +32,17 @@ _KINDS = tuple(name for name in RequestStep.__dataclass_fields__ if name != "lab
 def rehearse(
     steps: Sequence[RequestStep], state: ClusterState
 ) -> Iterator[tuple[DocumentPath, str | StepError]]:
-    """The path of each step, and the address it is about or why it can't be made.
+    """Go through a case's requests without policies: each step's path with its address or problem.
 
-    Whether a topic or virtual cluster that the case itself creates or deletes is there later
-    depends on what the policies say, so nothing is said of requests on it.
+    A topic or virtual cluster that the case itself creates or deletes exists later or not,
+    depending on the policies, so requests on it are skipped.
     """
     simulated = SimulatedState(state)
     touched: set[str] = set()
     for index, step in enumerate(steps):
         kinds = [name for name in _KINDS if getattr(step, name)]
         if len(kinds) != 1:
-            yield (index,), _not_one()
+            yield (index,), _not_one_kind()
             continue
         path = (index, _written(kinds[0]))
         try:
@@ -56,20 +56,20 @@ def rehearse(
             touched.add(request.topic)
         if isinstance(request, CreateVirtualClusterRequest | DeleteVirtualClusterRequest):
             touched.add(request.virtual_cluster)
-        if not _takes_away(request):
+        if not _removes_object(request):
             simulated.accept(request)
 
 
-def _takes_away(request: Request) -> bool:
+def _removes_object(request: Request) -> bool:
     if isinstance(request, AlterVirtualClusterRequest):
         return request.change is ChangeType.REMOVE
     return isinstance(request, DeleteTopicRequest | DeleteVirtualClusterRequest)
 
 
-def _not_one() -> StepError:
+def _not_one_kind() -> StepError:
     return StepError(
         (),
-        "a request has exactly one key beside labels",
+        "a request has exactly one key next to labels",
         "write for example createTopic: {…}, each request as an item of the list",
     )
 
@@ -81,7 +81,7 @@ def _written(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRuling:
-    """A ruling on the request at ``source``, which is the case's ``number``th, from 0."""
+    """A ruling on the request at ``source``, which has this ``number`` in the case, from 0."""
 
     number: int
     source: Source
@@ -90,14 +90,14 @@ class ObservedRuling:
     ruling: Ruling
 
 
-def compare(case: Case, said: Sequence[ObservedRuling]) -> Iterator[Failure]:
-    """Everything that is not as expected; each thing is said once."""
+def compare(case: Case, rulings: Sequence[ObservedRuling]) -> Iterator[Failure]:
+    """Find everything that is not as expected, each thing once."""
     explained: set[tuple[str, str]] = set()
     for expected in case.expect:
-        if not any(_matches(expected, item) for item in said):
+        if not any(_matches(expected, item) for item in rulings):
             explained.add((expected.address, expected.policy))
-            yield _missing(expected, said)
-    for item in said:
+            yield _missing(expected, rulings)
+    for item in rulings:
         place = item.address, item.ruling.policy
         if item.ruling.crashed:
             yield _crashed(item)
@@ -118,11 +118,11 @@ def _matches(expected: Expected, item: ObservedRuling) -> bool:
     )
 
 
-def _missing(expected: Expected, said: Sequence[ObservedRuling]) -> Failure:
+def _missing(expected: Expected, rulings: Sequence[ObservedRuling]) -> Failure:
     saying = f" with a message like /{expected.message}/" if expected.message else ""
     came = [
         _words(item.ruling)
-        for item in said
+        for item in rulings
         if (item.address, item.ruling.policy) == (expected.address, expected.policy)
     ]
     return Failure(
@@ -173,14 +173,14 @@ def _quoted(address: str) -> str:
 
 
 def run_case(case: Case, suite: Suite, evaluator: PolicyEvaluator) -> CaseResult:
-    """Run one case; ``evaluator`` knows at least the policies that the suite asks."""
+    """Run one case; ``evaluator`` has at least the policies that the suite asks."""
     evaluator.begin(case.state, principal=case.principal)
     run = _Run(case, suite, evaluator)
-    said = list(run.judge_all())
-    failures = (*run.failures, *compare(case, said))
+    rulings = list(run.judge_all())
+    failures = (*run.failures, *compare(case, rulings))
     return CaseResult(
         outcome=CaseOutcome(name=case.name, source=case.source, failures=failures),
-        seen=tuple(_seen(said)),
+        seen=tuple(_observations(rulings)),
     )
 
 
@@ -210,8 +210,8 @@ class _Run:
                 )
                 return
             configs = broker_configs_of(step.written)
-            judgement = self._evaluator.judge(request, broker_configs=configs)
-            rulings = [item for item in judgement if item.policy in self._asked]
+            all_rulings = self._evaluator.judge(request, broker_configs=configs)
+            rulings = [ruling for ruling in all_rulings if ruling.policy in self._asked]
             policy_input = build_input(request, principal, simulated, configs)
             for ruling in rulings:
                 yield ObservedRuling(
@@ -222,10 +222,10 @@ class _Run:
                 simulated.accept(request)
 
 
-def _seen(said: Sequence[ObservedRuling]) -> Iterator[RuleObservation]:
-    """One for each policy and request, whatever number of validations denied."""
+def _observations(rulings_of_case: Sequence[ObservedRuling]) -> Iterator[RuleObservation]:
+    """Make one observation of each policy and request, even if several validations denied."""
     together: dict[tuple[int, str], list[ObservedRuling]] = {}
-    for item in said:
+    for item in rulings_of_case:
         together.setdefault((item.number, item.ruling.policy), []).append(item)
     for items in together.values():
         rulings = [item.ruling for item in items]

@@ -1,4 +1,4 @@
-"""A request as a test writes it → a request on the cluster as it then is."""
+"""Makes requests on the cluster, as it is then, of the steps that a test describes."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Which rules of the policies their tests made fire, and which they saw stay silent."""
+"""A whole run of policy tests: the cases, then the rules that they cover, then mutants."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -39,11 +39,11 @@ class TestedRule:
     api: str | None = None
 
     def judged(self, seen: RuleObservation) -> bool:
-        """Whether the rule was asked there."""
+        """Tell if the rule was asked there."""
         return seen.policy in self.policies and self.api in (None, seen.api)
 
     def fired(self, seen: RuleObservation) -> bool:
-        """Whether it denied there."""
+        """Tell if it denied there."""
         return seen.denied if self.number is None else self.number in seen.rules
 
 
@@ -54,10 +54,10 @@ def cover(
     *,
     of_project: Collection[str],
 ) -> tuple[Covered, ...]:
-    """What the tests saw of each rule of each policy.
+    """The coverage of each rule of each policy by the tests.
 
-    Those of ``policies`` that the project does not name are told together where they are of one
-    class: tests configure it in several ways to see all of it.
+    Those of ``policies`` that the project does not name count as one where they are of one class:
+    tests configure it in several ways to cover all of it.
     """
     return tuple(
         Covered(
@@ -101,7 +101,7 @@ def _rules(policies: Sequence[Policy], anatomies: Mapping[str, Anatomy]) -> Iter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyTestOptions:
-    """What is wanted beside the cases; the two ``least`` are percentages, None for none."""
+    """The options of a run; the two ``least`` are required percentages, None for none."""
 
     coverage: bool = False
     least_covered: float | None = None
@@ -110,7 +110,7 @@ class PolicyTestOptions:
 
 
 def run_policy_tests(
-    workspace: Workspace, wishes: PolicyTestOptions, on_stage: OnStage = ignore_stage
+    workspace: Workspace, options: PolicyTestOptions, on_stage: OnStage = ignore_stage
 ) -> PolicyTestReport:
     """Run the tests below the paths that were given; policies run in processes of their own.
 
@@ -125,7 +125,7 @@ def run_policy_tests(
     failed = any(not result.passed for ran in results for result in ran)
     tested = {suite.policy for suite in project.suites}
     untested = _without(project.of_project, tested) if workspace.whole else ()
-    mutate = wishes.mutate and not failed
+    mutate = options.mutate and not failed
     looked_at = [
         policy for policy in project.policies if policy.name in tested or policy.name in untested
     ]
@@ -134,10 +134,10 @@ def run_policy_tests(
         pool = TrialPool(project.policies, project.suites)
         anatomies: Mapping[str, Anatomy] = {}
         is_python = any(not isinstance(policy, CelPolicy) for policy in looked_at)
-        if mutate or (wishes.coverage and is_python):
+        if mutate or (options.coverage and is_python):
             on_stage("looking at the policies")
             anatomies = stack.enter_context(pool).anatomies
-        if wishes.coverage:
+        if options.coverage:
             seen = [item for ran in results for result in ran for item in result.seen]
             covered = cover(looked_at, anatomies, seen, of_project=project.of_project)
         if mutate:
@@ -147,10 +147,10 @@ def run_policy_tests(
         suites=_outcomes(project, results),
         untested=untested,
         covered=covered,
-        least_covered=wishes.least_covered,
+        least_covered=options.least_covered,
         mutation=mutation,
-        least_score=wishes.least_score if wishes.mutate else None,
-        not_mutated=wishes.mutate and failed,
+        least_score=options.least_score if options.mutate else None,
+        not_mutated=options.mutate and failed,
     )
 
 
@@ -168,12 +168,12 @@ def _mutation(
     mutants = make_mutants(policies, pool.anatomies, of_project=project.of_project)
     done = 0
 
-    def told() -> None:
+    def count() -> None:
         nonlocal done
         done += 1
         on_stage(f"trying mutants: {done} of {len(mutants)}")
 
-    return outcome_of(mutants, pool.fates(mutants, told))
+    return outcome_of(mutants, pool.try_all(mutants, count))
 
 
 def _outcomes(

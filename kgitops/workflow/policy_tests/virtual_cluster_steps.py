@@ -1,4 +1,4 @@
-"""Steps about virtual clusters, as a test writes them → requests."""
+"""Makes requests of the steps about virtual clusters that a test describes."""
 
 from collections.abc import Container
 

@@ -293,7 +293,7 @@ def test_functions(expression: str) -> None:
 def test_a_function_that_fails_denies_and_says_why(capfd: pytest.CaptureFixture[str]) -> None:
     text = one("durationMs(requested.configs['a']) > 1")
     (ruling,) = judged(text, creation(configs={"a": "soon"}))
-    assert "durationMs(): 'soon' is no duration" in ruling.message
+    assert "durationMs(): 'soon' is not a duration" in ruling.message
     assert capfd.readouterr() == ("", "")
 
 

@@ -133,8 +133,8 @@ EXPRESSIONS: dict[str, tuple[str, str]] = {
     "a key that is a fraction": ("{1.5: 'a'} == {}", "1.5 can't be a key"),
     # What can never be evaluated.
     "no number": ("int('many') > 1", "int('many') gives no number; write the number itself"),
-    "no duration": ("durationMs('7x') > 1", "durationMs(): '7x' is no duration"),
-    "no size": ("byteSize('7 days') > 1", "byteSize(): '7 days' is no byte size"),
+    "no duration": ("durationMs('7x') > 1", "durationMs(): '7x' is not a duration"),
+    "no size": ("byteSize('7 days') > 1", "byteSize(): '7 days' is not a byte size"),
     "a size beyond 64 bits": ("byteSize('9999999999TiB') > 1", "is beyond 64 bits; write less"),
     "no regular expression": (
         "requested.name.matches('(')",

@@ -70,11 +70,11 @@ def test_a_name_that_a_project_has_too_is_a_finding(project, tmp_path):
     rules = beside(tmp_path, policy("own"), policy("twice"), policy("twice"))
     with pytest.raises(FindingsError) as error:
         of(project, rules)
-    assert problems(error).count("stands here and at") == 2
-    assert "the policy own stands here and at" in problems(error)
+    assert problems(error).count("is here and at") == 2
+    assert "the policy own is here and at" in problems(error)
     with pytest.raises(FindingsError) as error:
         load_policies_from([rules], cluster="prod", environ={})
-    assert problems(error).count("stands here and at") == 1
+    assert problems(error).count("is here and at") == 1
 
 
 def test_a_file_that_is_the_projects_own_too_is_read_once(project, monkeypatch):
@@ -110,7 +110,7 @@ def test_clusters_that_a_project_does_not_know_are_no_mistake(project, tmp_path)
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        (topic(), "a Topic stands among the policies, so nothing would plan it"),
+        (topic(), "a Topic is among the policies, so nothing would plan it"),
         (policy("broker"), "so no other may be"),
         (policy(expression="${env:SECRET}"), "takes a value from the environment"),
         (policy(expression="${var:LIMIT}"), "LIMIT"),

@@ -78,9 +78,9 @@ def test_the_fate_of_a_mutant_in_python(
     policy = python(tmp_path, BODY)
     trial = Trial([policy], [suite(CASES)])
     before = sys.modules["mine"]
-    assert trial.fate(mutant(policy, old, new)) is fate
+    assert trial.run(mutant(policy, old, new)) is fate
     assert sys.modules["mine"] is before
-    assert trial.fate(mutant(policy, "class", "class")) is MutantResult.SURVIVED
+    assert trial.run(mutant(policy, "class", "class")) is MutantResult.SURVIVED
 
 
 def test_a_base_class_of_another_module_is_changed_for_the_policy_too(tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_a_base_class_of_another_module_is_changed_for_the_policy_too(tmp_path: 
     policy = PythonPolicy(name="p", level=base.level, digest="", class_="other:Q", folder=tmp_path)
     trial = Trial([policy], [suite(CASES)])
     assert [part.module for part in trial.anatomies["p"].parts] == ["mine", "other"]
-    assert trial.fate(mutant(policy, "class", "class")) is MutantResult.SURVIVED
-    assert trial.fate(mutant(policy, "> 3", ">= 3")) is MutantResult.CAUGHT
+    assert trial.run(mutant(policy, "class", "class")) is MutantResult.SURVIVED
+    assert trial.run(mutant(policy, "> 3", ">= 3")) is MutantResult.CAUGHT
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_the_fate_of_a_mutant_in_cel(expression: str, fate: MutantResult) -> Non
         excerpt="",
         policy=cel(expression),
     )
-    assert trial.fate(one) is fate
+    assert trial.run(one) is fate
 
 
 def pool(policies: list[Policy], suites: list[Suite], *mutants: Mutant) -> list[MutantResult]:
     told: list[int] = []
     with TrialPool(policies, suites) as opened:
-        fates = opened.fates(mutants, lambda: told.append(1))
+        fates = opened.try_all(mutants, lambda: told.append(1))
     assert len(told) == len(mutants)
     return fates
 

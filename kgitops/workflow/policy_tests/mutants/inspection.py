@@ -1,4 +1,4 @@
-"""What a policy in Python is made of; only for a process that may run the project's code."""
+"""Inspects the classes of a policy in Python; only in a process that may run project code."""
 
 import ast
 import inspect
@@ -15,7 +15,7 @@ from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.settings import Configured
 
 OURS = ("kgitops.policy", "abc", "builtins", "typing")
-"""What no project wrote: the interfaces and what they are made of."""
+"""Modules that are not the project's: the interfaces and their bases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class SettingOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A method that judges: the api of its requests, and where it stands."""
+    """A method that judges: the api of its requests, and its place."""
 
     api: str
     file: str
@@ -62,7 +62,7 @@ class Anatomy:
 
 
 def anatomy(policy: PythonPolicy) -> Anatomy:
-    """What the class is made of; its module can be imported, since it was loaded before."""
+    """Inspect the class; its module can be imported, since it was loaded before."""
     module, _, name = policy.class_.partition(":")
     class_: type = getattr(import_from(policy.folder, module), name)
     return Anatomy(
@@ -108,7 +108,7 @@ def _settings(class_: type, policy: PythonPolicy) -> Iterator[SettingOf]:
 
 
 def _judges(function: Callable[..., Any]) -> bool:
-    """Whether the method says anything: not where it is inherited, or has nothing but words."""
+    """Tell if the method has any code of its own: not inherited, and more than a docstring."""
     if function.__module__ == interfaces.__name__:
         return False
     try:

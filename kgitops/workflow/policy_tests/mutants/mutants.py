@@ -1,4 +1,4 @@
-"""The mutants of the policies under test, and what became of each, as values."""
+"""The mutants of the policies under test, and the results of trying them, as values."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Mutant:
 
 
 class MutantResult(StrEnum):
-    """What became of a mutant; one that is no policy at all says nothing about the tests."""
+    """The result of trying a mutant; an INVALID one is not a policy, and no test could tell."""
 
     CAUGHT = "caught"
     TIMED_OUT = "timed out"
@@ -42,16 +42,16 @@ class MutantResult(StrEnum):
     INVALID = "invalid"
 
 
-def outcome_of(mutants: Sequence[Mutant], fates: Sequence[MutantResult]) -> MutationOutcome:
-    """What the fates come to; mutants that are no policies are left out."""
+def outcome_of(mutants: Sequence[Mutant], results: Sequence[MutantResult]) -> MutationOutcome:
+    """The totals of the results, without mutants that are not policies."""
     tried = [
-        pair for pair in zip(mutants, fates, strict=True) if pair[1] is not MutantResult.INVALID
+        pair for pair in zip(mutants, results, strict=True) if pair[1] is not MutantResult.INVALID
     ]
-    survivors = [mutant for mutant, fate in tried if fate is MutantResult.SURVIVED]
+    survivors = [mutant for mutant, result in tried if result is MutantResult.SURVIVED]
     return MutationOutcome(
         total=len(tried),
         caught=len(tried) - len(survivors),
-        timed_out=sum(fate is MutantResult.TIMED_OUT for _, fate in tried),
+        timed_out=sum(result is MutantResult.TIMED_OUT for _, result in tried),
         survivors=tuple(
             Survivor(source=mutant.source, what=mutant.what, excerpt=mutant.excerpt)
             for mutant in survivors
@@ -98,7 +98,7 @@ def _mutants(
 
 
 def _is_own(file: Path, policy: PythonPolicy) -> bool:
-    """Whether the project wrote it; its folder may also hold an environment with packages."""
+    """Tell if the file is the project's; its folder may also hold an environment with packages."""
     folder = (policy.folder or Path()).resolve()
     return file.resolve().is_relative_to(folder) and "site-packages" not in file.parts
 

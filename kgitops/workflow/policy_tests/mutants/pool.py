@@ -1,4 +1,4 @@
-"""The other side of a mutant process: waits for mutants, says what became of each."""
+"""Two processes that try mutants; a process that does not answer is ended and replaced."""
 
 import logging
 import multiprocessing
@@ -32,7 +32,7 @@ def serve(
     policies: Sequence[Policy],
     suites: Sequence[Suite],
 ) -> None:
-    """The process's whole life: first the anatomies of the policies, then a fate per mutant.
+    """Run the process: send the anatomies of the policies first, then a result for each mutant.
 
     It ends, with all that policies started, when ``lifeline`` says so or the ``owner`` is gone.
     """
@@ -40,25 +40,25 @@ def serve(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began the run stops it
     limit_memory(_MEMORY)
     logging.disable()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what policies print is no result
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the output of policies is not a result
     try:
         trial = Trial(policies, suites)
     except BaseException:  # noqa: BLE001 (a policy may raise anything)
-        return  # whoever waits hears nothing: loading the policies for good says why
+        return  # without an answer the run loads the policies itself, which gives the reason
     connection.send(trial.anatomies)
     while (mutant := connection.recv()) is not None:
         try:
-            fate = trial.fate(mutant)
+            result = trial.run(mutant)
         except OutOfTimeError:  # it rang once more on the way out
-            fate = MutantResult.TIMED_OUT
-        connection.send(fate)
+            result = MutantResult.TIMED_OUT
+        connection.send(result)
 
 
 PROCESSES = 2
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
-"""For what no alarm ends: code that is not Python's, or sleeps."""
+"""For mutants that no alarm ends: in code that is not Python's, or asleep."""
 
 
 class _Process:
@@ -79,22 +79,22 @@ class _Process:
         end.close()
         self.anatomies: Mapping[str, Anatomy] | None = self._answer(_START_SECONDS)
 
-    def fate(self, mutant: Mutant) -> MutantResult:
-        """What became of the mutant; the process is of no more use where it timed out."""
+    def run(self, mutant: Mutant) -> MutantResult:
+        """Try the mutant; after a time-out the process is of no more use."""
         with suppress(OSError):
             self._connection.send(mutant)
-        fate: MutantResult | None = self._answer(_ANSWER_SECONDS)
-        return MutantResult.TIMED_OUT if fate is None else fate
+        result: MutantResult | None = self._answer(_ANSWER_SECONDS)
+        return MutantResult.TIMED_OUT if result is None else result
 
     def _answer(self, seconds: float) -> Any:  # noqa: ANN401 (what the other side sends)
-        """What it says; None where it says nothing in time, or has died of the mutant."""
+        """Its next answer; None if it does not answer in time, or has ended."""
         try:
             return self._connection.recv() if self._connection.poll(seconds) else None
         except (EOFError, OSError):
             return None
 
     def end(self) -> None:
-        """End it and what it started, whatever it does."""
+        """End it and everything that it started."""
         with suppress(OSError):
             os.write(self._lifeline.fileno(), END)
         self._process.join(_END_SECONDS)
@@ -133,20 +133,22 @@ class TrialPool:
         while not self._idle.empty():
             self._idle.get().end()
 
-    def fates(self, mutants: Sequence[Mutant], told: Callable[[], None]) -> list[MutantResult]:
-        """What becomes of each, in order; ``told`` is called after each."""
+    def try_all(
+        self, mutants: Sequence[Mutant], on_result: Callable[[], None]
+    ) -> list[MutantResult]:
+        """Try all mutants, in order; ``on_result`` is called after each."""
         for _ in range(PROCESSES - self._idle.qsize()):
             self._idle.put(self._make())
 
         def try_one(mutant: Mutant) -> MutantResult:
             process = self._idle.get()
-            fate = process.fate(mutant)
-            if fate is MutantResult.TIMED_OUT:
+            result = process.run(mutant)
+            if result is MutantResult.TIMED_OUT:
                 process.end()
                 process = self._make()
             self._idle.put(process)
-            told()
-            return fate
+            on_result()
+            return result
 
         with ThreadPoolExecutor(PROCESSES) as threads:
             return list(threads.map(try_one, mutants))

@@ -1,4 +1,4 @@
-"""Runs tests against one mutant after the other; only for a process that is made for it."""
+"""Runs tests against one mutant after another; only in a process of its own."""
 
 import signal
 import sys
@@ -17,12 +17,12 @@ from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult
 from kgitops.workflow.policy_tests.running import run_case
 
 SECONDS = 5.0
-"""How long one mutant may compute; tests take far less, so one that takes longer goes in circles.
-It is the processor's time: what else the machine does is not counted."""
+"""The processor time that one mutant may take: tests take far less, so beyond it there is an
+endless loop."""
 
 
 class OutOfTimeError(BaseException):
-    """The mutant goes in circles. No policy's own ``except Exception`` may hold this up."""
+    """The mutant is in an endless loop. No policy's own ``except Exception`` may catch this."""
 
 
 class _BrokenModuleError(Exception):
@@ -40,20 +40,20 @@ class Trial:
             policy.name: anatomy(policy) for policy in policies if isinstance(policy, PythonPolicy)
         }
 
-    def fate(self, mutant: Mutant) -> MutantResult:
-        """What becomes of the mutant in the suites of those policies that are made of it."""
+    def run(self, mutant: Mutant) -> MutantResult:
+        """Try the mutant in the suites of those policies that are made of it."""
         with _alarm() as late:
-            fate = self._fate(mutant)
-        return MutantResult.TIMED_OUT if late else fate
+            result = self._run(mutant)
+        return MutantResult.TIMED_OUT if late else result
 
-    def _fate(self, mutant: Mutant) -> MutantResult:
+    def _run(self, mutant: Mutant) -> MutantResult:
         try:
             with self._in_place(mutant):
                 for suite in self._suites:
                     if suite.policy in mutant.seen_in:
-                        fate = self._in_suite(suite, mutant)
-                        if fate is not MutantResult.SURVIVED:
-                            return fate
+                        result = self._in_suite(suite, mutant)
+                        if result is not MutantResult.SURVIVED:
+                            return result
         except _BrokenModuleError:
             return MutantResult.CAUGHT
         return MutantResult.SURVIVED
@@ -76,7 +76,7 @@ class Trial:
         return MutantResult.SURVIVED if passed else MutantResult.CAUGHT
 
     def _where_made(self, policy: Policy) -> Policy:
-        """The policy by the module that its class stands in: others still hold the class before."""
+        """The policy with the module that defines its class: others still have the class before."""
         if isinstance(policy, CelPolicy):
             return policy
         own = self.anatomies[policy.name].parts[-1]
@@ -84,7 +84,7 @@ class Trial:
 
     @contextmanager
     def _in_place(self, mutant: Mutant) -> Iterator[None]:
-        """Within, the modules that the policies are made of are made anew, with the mistake."""
+        """Replace the modules of the policies by new ones with the mistake, within the block."""
         if not mutant.module:
             yield
             return
@@ -120,7 +120,7 @@ class Trial:
 
 @contextmanager
 def _alarm() -> Iterator[list[bool]]:
-    """Interrupts what is within after a while, again and again; says whether it had to."""
+    """Interrupt the block after a while, again and again; the list is not empty if it had to."""
     late: list[bool] = []
 
     def ring(_signal: int, _frame: object) -> None:
