@@ -129,6 +129,7 @@ def test_importing_kgitops_imports_nothing_else() -> None:
 
 
 @pytest.mark.lint
+@pytest.mark.lint
 def test_a_users_types_check(tmp_path: Path) -> None:
     """``py.typed``: a type checker knows what ``kgitops.open`` gives, and finds a wrong use."""
     (tmp_path / "right.py").write_text(

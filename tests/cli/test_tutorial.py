@@ -26,6 +26,7 @@ class Done(NamedTuple):
     said: str
 
 
+@pytest.mark.slow  # some thirty processes
 def test_the_tutorial_works_in_its_order(here: Path) -> None:
     """Commands exit as the page says, and print each line that it shows."""
     commands = go_through(PAGE.read_text().partition(KAFKA)[0], here, os.environ.copy())
