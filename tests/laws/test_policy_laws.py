@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 from apply.faults import FakeClock
 from apply.plans import Apply, sealed_now
-from cluster.test_policy_law import policies, waivers
+from cluster.embedded.test_policy_law import policies, waivers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught

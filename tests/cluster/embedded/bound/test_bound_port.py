@@ -1,7 +1,8 @@
 """What a plan's principal may apply to topics by the names that they have in a virtual cluster."""
 
 import pytest
-from cluster.bound.tenancies import (
+from cluster.clusters import BOTH, topic_grant
+from cluster.embedded.bound.tenancies import (
     HR,
     PHYSICAL,
     SALES,
@@ -9,7 +10,6 @@ from cluster.bound.tenancies import (
     scoped,
     two_tenants,
 )
-from cluster.clusters import BOTH, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import Compat

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from cluster.bound.tenancies import HR, SALES, connect, on_cluster, root, two_tenants
+from cluster.embedded.bound.tenancies import HR, SALES, connect, on_cluster, root, two_tenants
 
 from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.refusal import Refusal

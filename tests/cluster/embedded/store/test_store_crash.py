@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cluster.store_driver import __file__ as driver
+from cluster.embedded.store.store_driver import __file__ as driver
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.store.file import open_store

@@ -3,8 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from cluster.bound.tenancies import HR, PHYSICAL, SALES, connect, on_cluster, scoped, two_tenants
 from cluster.clusters import BOTH, a_grant, cluster_grant, topic_grant
+from cluster.embedded.bound.tenancies import (
+    HR,
+    PHYSICAL,
+    SALES,
+    connect,
+    on_cluster,
+    scoped,
+    two_tenants,
+)
 
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.controls.acls import AclAction

@@ -6,7 +6,8 @@
 from collections.abc import Iterator
 
 import pytest
-from cluster.bound.foreign_requests import (
+from cluster.clusters import BOTH, a_new_topic
+from cluster.embedded.bound.foreign_requests import (
     ANSWERED,
     ENTITIES,
     GLOBAL,
@@ -19,7 +20,7 @@ from cluster.bound.foreign_requests import (
     Theirs,
     topic,
 )
-from cluster.bound.tenancies import (
+from cluster.embedded.bound.tenancies import (
     HR,
     SALES,
     change,
@@ -29,7 +30,6 @@ from cluster.bound.tenancies import (
     root,
     two_tenants,
 )
-from cluster.clusters import BOTH, a_new_topic
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin

@@ -1,7 +1,8 @@
 """Groups and their offsets, as consumers in virtual clusters and outside use them."""
 
 import pytest
-from cluster.bound.tenancies import (
+from cluster.clusters import ROOT, a_grant, codes, topic_grant
+from cluster.embedded.bound.tenancies import (
     HR,
     PHYSICAL,
     SALES,
@@ -15,7 +16,6 @@ from cluster.bound.tenancies import (
     tenant,
     two_tenants,
 )
-from cluster.clusters import ROOT, a_grant, codes, topic_grant
 
 from kgitops.cluster.embedded.client.groups import CoordinatorType, GroupState
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from cluster.clusters import a_cluster, a_grant, a_new_topic, admin
-from cluster.store_driver import __file__ as driver
+from cluster.embedded.store.store_driver import __file__ as driver
 
 import kgitops
 from kgitops.cluster.embedded.boot import boot

@@ -1,7 +1,8 @@
 """DeleteRecords and reassignments of callers in a virtual cluster."""
 
 import pytest
-from cluster.bound.tenancies import (
+from cluster.clusters import codes, topic_grant
+from cluster.embedded.bound.tenancies import (
     PHYSICAL,
     SALES,
     SHARED,
@@ -11,7 +12,6 @@ from cluster.bound.tenancies import (
     scoped,
     two_tenants,
 )
-from cluster.clusters import codes, topic_grant
 
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation

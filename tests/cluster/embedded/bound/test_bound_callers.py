@@ -1,6 +1,7 @@
 """Who is in which virtual cluster, and from when on."""
 
-from cluster.bound.tenancies import (
+from cluster.clusters import ROOT, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
+from cluster.embedded.bound.tenancies import (
     HR,
     PHYSICAL,
     SALES,
@@ -14,7 +15,6 @@ from cluster.bound.tenancies import (
     scoped,
     two_tenants,
 )
-from cluster.clusters import ROOT, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cluster.bound.tenancies import (
+from cluster.clusters import ROOT, a_cluster, a_grant, admin, topic_grant
+from cluster.embedded.bound.tenancies import (
     SALES,
     change,
     connect,
@@ -14,7 +15,6 @@ from cluster.bound.tenancies import (
     scoped,
     two_tenants,
 )
-from cluster.clusters import ROOT, a_cluster, a_grant, admin, topic_grant
 
 from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
 from kgitops.cluster.embedded.store.store import dump_json

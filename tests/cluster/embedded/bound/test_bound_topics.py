@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from cluster.bound.tenancies import (
+from cluster.clusters import BOTH, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
+from cluster.embedded.bound.tenancies import (
     HR,
     PHYSICAL,
     SALES,
@@ -16,7 +17,6 @@ from cluster.bound.tenancies import (
     tenant,
     two_tenants,
 )
-from cluster.clusters import BOTH, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.partitions import NewPartitions

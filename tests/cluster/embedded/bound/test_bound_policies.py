@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from cluster.bound.tenancies import SALES, change, connect, execute, link
 from cluster.clusters import a_new_topic, codes
+from cluster.embedded.bound.tenancies import SALES, change, connect, execute, link
 from cluster.policing import Recorder, policed
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster

@@ -1,7 +1,8 @@
 """The configs of topics, and of brokers, as callers in a virtual cluster ask for them."""
 
 import pytest
-from cluster.bound.tenancies import (
+from cluster.clusters import BOTH, a_grant, codes, topic_grant
+from cluster.embedded.bound.tenancies import (
     HR,
     PHYSICAL,
     SALES,
@@ -12,7 +13,6 @@ from cluster.bound.tenancies import (
     scoped,
     two_tenants,
 )
-from cluster.clusters import BOTH, a_grant, codes, topic_grant
 
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import Compat

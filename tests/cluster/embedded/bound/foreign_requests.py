@@ -6,13 +6,13 @@ They name things as they are called in ``hr``, by physical names, and by names m
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.bound.tenancies import (
+from cluster.clusters import a_new_topic, topic_grant
+from cluster.embedded.bound.tenancies import (
     HR,
     SALES,
     on_cluster,
     scoped,
 )
-from cluster.clusters import a_new_topic, topic_grant
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.client.groups import CoordinatorType
