@@ -12,6 +12,8 @@ from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 
+T = TypeVar("T")
+
 # An apply needs an answer, or none, within 30 seconds: its lock must not expire meanwhile. Reading
 # the topics and the change after it share that time. A change gets less time on the brokers than on
 # the wire, so that it is a broker that reports the timeout (K-03: with 0 or less it would drop the
@@ -33,6 +35,17 @@ UNKNOWN_ID = RequestResult(
 
 # AuthHelper.authorizeClusterOperation prints the Java object of the request that lacks a right.
 _DUMPED_REQUEST = re.compile(r"Request Request\(.*\) needs", re.DOTALL)
+
+REFUSED = frozenset(
+    {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+_AGAIN = RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.BROKER_NOT_AVAILABLE}
+_TRIES = 5
+_MOST_CONNECTIONS = 8
 
 
 def answer(row: Message | None, response: Message) -> RequestResult:
@@ -60,19 +73,6 @@ def result_of(code: int, message: str | None) -> RequestResult:
         name = getattr(for_code(code), "message", "unknown")
         error_text = f"error {code} ({name})" + (f": {message}" if message else "")
         return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR, message=error_text)
-
-
-T = TypeVar("T")
-REFUSED = frozenset(
-    {
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.GROUP_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    }
-)
-_AGAIN = RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.BROKER_NOT_AVAILABLE}
-_TRIES = 5
-_MOST_CONNECTIONS = 8
 
 
 def ask_each_broker(whom: Sequence[int], ask: Callable[[int], T]) -> list[T]:
