@@ -248,7 +248,7 @@ def test_a_forged_plan_deletes_no_right_that_the_member_has_not_as_well(
     assert kgitops("plan", golden.folder, "-o", saved).code == 0
     _forged(saved, binding)
     ran = kgitops("apply", saved)
-    assert (ran.code, "has the same right, which is not so" in ran.said) == (5, True), ran.said
+    assert (ran.code, "has the same right, but it does not" in ran.said) == (5, True), ran.said
     assert binding in golden.state().acls
 
 

@@ -134,7 +134,7 @@ def test_no_request_of_the_wire_has_a_key_of_kip_1134() -> None:
     import kafka.protocol.producer
 
     folder = Path(boot.__code__.co_filename).parent
-    sources = "".join(path.read_text() for path in folder.glob("*.py"))
+    sources = "".join(path.read_text() for path in folder.rglob("*.py"))
     parts = (
         kafka.protocol.admin,
         kafka.protocol.consumer,

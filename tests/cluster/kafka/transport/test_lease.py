@@ -113,13 +113,13 @@ def test_a_change_that_is_tried_elsewhere_is_held_to_the_same_lease(many: ManyLi
         wire.connect()
         between.cut_before = {METADATA}
         wire.send(ask_for("a"))
-        real = Wire._link
+        real = Wire._connect
 
         def slow(self: Wire, flight: object) -> BrokerConnection:
             time.sleep(LEASE_S)
             return real(self, flight)  # type: ignore[arg-type]
 
-        with patch.object(Wire, "_link", slow), pytest.raises(LockedError):
+        with patch.object(Wire, "_connect", slow), pytest.raises(LockedError):
             wire.until(ticks() + LEASE_S).send(create(name))
         assert CREATE_TOPICS not in between.seen
         assert not exists(wire, name)
