@@ -134,7 +134,7 @@ def _use_of_waivers(
 ) -> Iterator[Finding]:
     # Collecting all addresses of a cluster is only worth it if a waiver may name one.
     if bundle.waivers:
-        yield from use_of_waivers(bundle, plan_rulings, known=_addresses(desired, state))
+        yield from use_of_waivers(bundle, plan_rulings, addresses=_addresses(desired, state))
 
 
 def _addresses(desired: DesiredState, state: ClusterState) -> frozenset[str] | None:

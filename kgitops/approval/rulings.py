@@ -63,11 +63,11 @@ def judge_changes(
 
 def waived_violations(plan_rulings: PlanRulings) -> Mapping[Waiver, set[str]]:
     """Return the fingerprints of the violations that each waiver lifts."""
-    found: dict[Waiver, set[str]] = defaultdict(set)
+    waived: dict[Waiver, set[str]] = defaultdict(set)
     for _, ruling in plan_rulings.failed:
         if ruling.waiver is not None and ruling.fingerprint is not None:
-            found[ruling.waiver].add(ruling.fingerprint)
-    return found
+            waived[ruling.waiver].add(ruling.fingerprint)
+    return waived
 
 
 def violation_fingerprints(plan_rulings: PlanRulings) -> Mapping[tuple[str, str], list[str]]:
@@ -75,11 +75,11 @@ def violation_fingerprints(plan_rulings: PlanRulings) -> Mapping[tuple[str, str]
 
     The key is the policy's name and the object's address. A policy that failed has no fingerprint.
     """
-    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    by_object: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for address, ruling in plan_rulings.failed:
         if ruling.fingerprint is not None:
-            found[ruling.policy, address][ruling.fingerprint] = None
-    return {key: list(fingerprints) for key, fingerprints in found.items()}
+            by_object[ruling.policy, address][ruling.fingerprint] = None
+    return {key: list(fingerprints) for key, fingerprints in by_object.items()}
 
 
 def _ended(plan_rulings: PlanRulings, today: date) -> Iterator[Waiver]:
@@ -89,9 +89,9 @@ def _ended(plan_rulings: PlanRulings, today: date) -> Iterator[Waiver]:
 
 def _too_wide(plan_rulings: PlanRulings) -> Iterator[Waiver]:
     """Waivers without a fingerprint for objects with several violations: they cover only one."""
-    found = violation_fingerprints(plan_rulings)
+    violations = violation_fingerprints(plan_rulings)
     for waiver in waived_violations(plan_rulings):
-        if waiver.fingerprint is None and len(found[waiver.policy, waiver.address]) > 1:
+        if waiver.fingerprint is None and len(violations[waiver.policy, waiver.address]) > 1:
             yield waiver
 
 
@@ -202,32 +202,32 @@ def _with_results(
     sources: SourceLookup,
     passed: dict[tuple[Ruling, ...], tuple[PolicyResult, ...]],
 ) -> Change:
-    said = [
+    rulings = [
         (planned.id, ruling)
         for planned in change.requests
         for ruling in plan_rulings.by_request.get(planned.id, ())
     ]
-    if not said:
+    if not rulings:
         return change
-    if all(ruling.outcome is Outcome.PASSED for _, ruling in said):
-        alike = tuple(dict.fromkeys(ruling for _, ruling in said))
+    if all(ruling.outcome is Outcome.PASSED for _, ruling in rulings):
+        alike = tuple(dict.fromkeys(ruling for _, ruling in rulings))
         if alike not in passed:
             passed[alike] = tuple(map(_passed, alike))
         return replace(change, policies=passed[alike])
-    return replace(change, policies=tuple(_rows(change, said, sources)))
+    return replace(change, policies=tuple(_rows(change, rulings, sources)))
 
 
 def _rows(
-    change: Change, said: Sequence[tuple[str, Ruling]], sources: SourceLookup
+    change: Change, rulings: Sequence[tuple[str, Ruling]], sources: SourceLookup
 ) -> Iterator[PolicyResult]:
-    for policy in dict.fromkeys(ruling.policy for _, ruling in said):
-        rulings = [(request, ruling) for request, ruling in said if ruling.policy == policy]
+    for policy in dict.fromkeys(ruling.policy for _, ruling in rulings):
+        of_policy = [(request, ruling) for request, ruling in rulings if ruling.policy == policy]
         broken: dict[tuple[str | None, str], tuple[str, Ruling]] = {}
-        for request, ruling in rulings:
+        for request, ruling in of_policy:
             if ruling.outcome is not Outcome.PASSED:
                 broken.setdefault((ruling.fingerprint, ruling.message), (request, ruling))
         if not broken:
-            yield _passed(rulings[0][1])
+            yield _passed(of_policy[0][1])
         for request, ruling in broken.values():
             yield PolicyResult(
                 policy=ruling.policy,

@@ -23,29 +23,29 @@ def waiver_problem(
 
     ``levels`` are those of the policies on this cluster, ``today`` is a UTC day.
     """
-    said = f"the waiver {waiver.name}"
+    name = f"the waiver {waiver.name}"
     if waiver.policy not in levels:
         near = get_close_matches(waiver.policy, levels, n=1)
         advice = f"did you mean {near[0]}?" if near else "correct it, or remove the waiver"
-        return "policy", f"{said} names {waiver.policy}, which is not a policy here", advice
+        return "policy", f"{name} names {waiver.policy}, which is not a policy here", advice
     level = levels[waiver.policy]
     if level is Level.HARD:
         return (
             "policy",
-            f"{said} lifts nothing: {waiver.policy} is hard here, and a hard policy can't be "
+            f"{name} lifts nothing: {waiver.policy} is hard here, and a hard policy can't be "
             "waived",
             f"remove it, or make {waiver.policy} soft in the cluster's policyLevels",
         )
     if level is not Level.SOFT:
-        problem = f"{said} is not needed: {waiver.policy} is {level} here, so it stops nothing"
+        problem = f"{name} is not needed: {waiver.policy} is {level} here, so it stops nothing"
         return "policy", problem, _NOT_NEEDED
     if waiver.expires < today:
-        problem = f"{said} ended with {waiver.expires} (UTC), so it lifts nothing"
+        problem = f"{name} ended with {waiver.expires} (UTC), so it lifts nothing"
         return "expires", problem, "remove it, or renew it where it is still needed"
     if waiver.expires - today > LONGEST:
         return (
             "expires",
-            f"{said} lifts nothing: it lasts until {waiver.expires}, longer than "
+            f"{name} lifts nothing: it lasts until {waiver.expires}, longer than "
             f"{LONGEST.days} days",
             f"let it end by {today + LONGEST}",
         )
@@ -54,10 +54,10 @@ def waiver_problem(
 
 def expiry_notice(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
     """Warn of a waiver in effect that ends soon: the field, the problem, the advice."""
-    left = waiver.expires - today
-    if left > _SOON:
+    remaining = waiver.expires - today
+    if remaining > _SOON:
         return None
-    when = {0: "today", 1: "tomorrow"}.get(left.days, f"in {left.days} days")
+    when = {0: "today", 1: "tomorrow"}.get(remaining.days, f"in {remaining.days} days")
     return (
         "expires",
         f"the waiver {waiver.name} ends {when}, with {waiver.expires} (UTC)",
@@ -66,26 +66,26 @@ def expiry_notice(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
 
 
 def use_of_waivers(
-    bundle: Bundle, plan_rulings: PlanRulings, *, known: Collection[str] | None
+    bundle: Bundle, plan_rulings: PlanRulings, *, addresses: Collection[str] | None
 ) -> Iterator[Finding]:
     """Report waivers in effect that lifted nothing, after the requests were judged.
 
-    ``known`` are the addresses that a waiver may name, None if only a part of them was loaded.
+    ``addresses`` are those that a waiver may name, None if only a part of them was loaded.
     """
     used = waived_violations(plan_rulings)
-    found = violation_fingerprints(plan_rulings)
+    violations = violation_fingerprints(plan_rulings)
     heard = _heard(plan_rulings, {waiver.address for waiver in bundle.waivers})
     for waiver in bundle.waivers:
         key = waiver.policy, waiver.address
         if waiver in used:
             continue
-        if key in found:
-            problem, advice = _of_another(waiver, found[key])
+        if key in violations:
+            problem, advice = _of_another(waiver, violations[key])
         elif key in heard:
             problem = f"is not needed: {waiver.policy} does not deny {waiver.address}"
             advice = "remove it"
-        elif known is not None and waiver.address not in known:
-            near = get_close_matches(waiver.address, sorted(known), n=1)
+        elif addresses is not None and waiver.address not in addresses:
+            near = get_close_matches(waiver.address, sorted(addresses), n=1)
             problem = f"names {waiver.address}, which is not the address of anything here"
             advice = f"did you mean {near[0]}?" if near else "correct it, or remove the waiver"
         else:  # nothing changes there, so nothing is known

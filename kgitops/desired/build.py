@@ -73,9 +73,11 @@ def build_desired(
             "is unknown what it declares, and this run removes nothing",
             "give its placeholders a default",
         )
-    found = without_env_values((*manifests.findings, *here.findings.found), manifests.env_values)
-    if any(finding.severity is Severity.ERROR for finding in found):
-        raise FindingsError(found)
+    all_findings = without_env_values(
+        (*manifests.findings, *here.findings.found), manifests.env_values
+    )
+    if any(finding.severity is Severity.ERROR for finding in all_findings):
+        raise FindingsError(all_findings)
     elsewhere = _build(manifests.other_clusters, allow_configs)
     declared = {desired.address for desired, _ in here.objects}
     other_clusters = {desired.address for desired, _ in elsewhere.objects}
@@ -100,7 +102,7 @@ def build_desired(
         links=_only(DesiredLink, objects),
         members=_only(DesiredMember, objects),
         tombstones=tombstones,
-        warnings=tuple(sorted(found, key=lambda finding: finding.sort_key)),
+        warnings=tuple(sorted(all_findings, key=lambda finding: finding.sort_key)),
     )
     return replace(state, digest=digest(state))
 

@@ -76,16 +76,16 @@ class ConfigReader:
                 key=True,
             )
             return None
-        known = topic_configs().get(key)
-        if known is None and not any(fnmatchcase(key, pattern) for pattern in self.allowed):
+        config = topic_configs().get(key)
+        if config is None and not any(fnmatchcase(key, pattern) for pattern in self.allowed):
             self.findings.error(document, path, *_unknown(key), key=True)
             return None
-        if isinstance(value, list) and known is not None and known.type is not ConfigType.LIST:
+        if isinstance(value, list) and config is not None and config.type is not ConfigType.LIST:
             self.findings.error(
                 document, path, f"{key} takes one value, not a list", "write the value alone"
             )
             return None
-        text = _text(value, whole=known is not None and known.type in _WHOLE)
+        text = _text(value, whole=config is not None and config.type in _WHOLE)
         if problem := config_problem(key, text):
             self.findings.error(document, path, problem, "correct the value")
             return None

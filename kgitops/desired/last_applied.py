@@ -47,16 +47,16 @@ def former_identities(project: Project, registry: RegistryState | None) -> froze
     """
     if registry is None:
         return frozenset(project.formerly) - {project.identity, DEFAULT_PROJECT}
-    found = {*project.formerly, *registry.formerly.get(project.identity, ())}
+    identities = {*project.formerly, *registry.formerly.get(project.identity, ())}
     if project.identity not in registry.projects:
-        found |= {it for it, name in registry.projects.items() if name in project.formerly}
-    return frozenset(found - {project.identity, DEFAULT_PROJECT})
+        identities |= {it for it, name in registry.projects.items() if name in project.formerly}
+    return frozenset(identities - {project.identity, DEFAULT_PROJECT})
 
 
 def identities_to_remember(project: Project, registry: RegistryState | None) -> tuple[str, ...]:
     """Return the former identities and the reserved names, as the registry records them."""
-    known = registry.projects if registry else {}
-    former = {it for it in former_identities(project, registry) if it in known}
+    projects = registry.projects if registry else {}
+    former = {it for it in former_identities(project, registry) if it in projects}
     return tuple(sorted({*former, *project.formerly}))
 
 
@@ -87,7 +87,7 @@ def desired_from_registry(
     }
     digest = sha256(canonical_json({key: dict(o.last_applied) for key, o in owned.items()}))
     # Copied ACLs follow from their member, as they did when they were planned.
-    found = [
+    objects = [
         declared_object(address, owner.last_applied, _InRegistry(address))
         for address, owner in owned.items()
         if "origin" not in owner.last_applied
@@ -100,13 +100,13 @@ def desired_from_registry(
             principal=principal,
             digest=digest,
         ),
-        found,
+        objects,
     )
 
 
-def with_objects(desired: DesiredState, found: Iterable[DesiredObject]) -> DesiredState:
+def with_objects(desired: DesiredState, objects: Iterable[DesiredObject]) -> DesiredState:
     """Return the desired state of the same project with just these objects."""
-    every = tuple(found)
+    every = tuple(objects)
     return replace(
         desired,
         topics=tuple(item for item in every if isinstance(item, DesiredTopic)),

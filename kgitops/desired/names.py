@@ -38,11 +38,11 @@ def address_in_java(text: str) -> str | None:
         at, _, interface = text.partition("%")
         spelt = address_in_java(at)
         return f"{spelt}%{interface}" if spelt and interface and ":" in spelt else None
-    found = address(text)
-    if found is None:
+    ip = address(text)
+    if ip is None:
         return None
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return ":".join(f"{int(group, 16):x}" for group in found.exploded.split(":"))
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return ":".join(f"{int(group, 16):x}" for group in ip.exploded.split(":"))

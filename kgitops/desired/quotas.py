@@ -126,11 +126,11 @@ def _value(
     key: str, value: float, entity: ClientQuotaEntity, document: Document, findings: Findings
 ) -> float | None:
     path = ("spec", "quotas", key)
-    known = quota_keys(entity)
-    if key not in known:
-        near = suggestion(key, sorted(known))
-        names = ", ".join(sorted(known))
-        whom = "an ip" if known == IP_KEYS else "a user or client id"
+    allowed = quota_keys(entity)
+    if key not in allowed:
+        near = suggestion(key, sorted(allowed))
+        names = ", ".join(sorted(allowed))
+        whom = "an ip" if allowed == IP_KEYS else "a user or client id"
         advice = f"did you mean {near}?" if near else f"write one of {names}"
         findings.error(document, path, f"{shown(key)} is not a quota of {whom}", advice, key=True)
         return None

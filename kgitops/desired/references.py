@@ -131,12 +131,12 @@ def _check_tombstones(
 
 def _first_within(declared: Iterable[str]) -> dict[str, str]:
     """Return the first declared object inside each virtual cluster, by that one's address."""
-    found: dict[str, str] = {}
+    first: dict[str, str] = {}
     for address in declared:
         scope = split_scoped_address(address)
         if scope is not None and not scope.prefixed:
-            found.setdefault(virtual_cluster_address(scope.virtual_cluster), address)
-    return found
+            first.setdefault(virtual_cluster_address(scope.virtual_cluster), address)
+    return first
 
 
 def _place_of_name(desired: DesiredObject) -> Path:

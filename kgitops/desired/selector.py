@@ -47,13 +47,13 @@ def parse_selector(texts: Sequence[str]) -> Selector:
 
 
 def _requirement(part: str, text: str) -> Requirement:
-    if found := _IN.fullmatch(part):
-        values = frozenset(value.strip() for value in found[3].split(","))
-        return Requirement(found[1], values, found[2] == "in")
-    if found := _EQUALS.fullmatch(part):
-        return Requirement(found[1], frozenset({found[3].strip()}), found[2] != "!=")
-    if found := _HAS.fullmatch(part):
-        return Requirement(found[2], None, not found[1])
+    if match := _IN.fullmatch(part):
+        values = frozenset(value.strip() for value in match[3].split(","))
+        return Requirement(match[1], values, match[2] == "in")
+    if match := _EQUALS.fullmatch(part):
+        return Requirement(match[1], frozenset({match[3].strip()}), match[2] != "!=")
+    if match := _HAS.fullmatch(part):
+        return Requirement(match[2], None, not match[1])
     raise UsageError(
         f"--selector {text!r} can't be read at {part!r}; write team=payments, env!=prod, team, "
         "!team, or 'team in (a, b)', with commas between them"
@@ -73,8 +73,8 @@ def narrow_to_labels(desired: DesiredState, selector: Selector) -> DesiredState:
         if all(requirement.holds(item.labels) for requirement in selector)
     }
     if not chosen:
-        found = Counter(pair for item in every for pair in item.labels.items())
-        common = ", ".join(f"{key}={value}" for (key, value), _ in found.most_common(_SHOWN))
+        counts = Counter(pair for item in every for pair in item.labels.items())
+        common = ", ".join(f"{key}={value}" for (key, value), _ in counts.most_common(_SHOWN))
         raise UsageError(
             "nothing that is declared here has the labels that --selector asks for; "
             f"{f'there are {common}' if common else 'no document has labels'}"

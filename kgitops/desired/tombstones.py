@@ -85,8 +85,8 @@ def _named(
         problem = f"a {kind} lies in a virtual cluster, and the target names none"
         findings.error(document, _TARGET, problem, "add virtualCluster")
     else:
-        known = ", ".join(("Topic", "VirtualCluster", *_MEMBERS))
-        problem = f"{shown(kind)} can't be named by kind and name, only {known} can"
+        kinds = ", ".join(("Topic", "VirtualCluster", *_MEMBERS))
+        problem = f"{shown(kind)} can't be named by kind and name, only {kinds} can"
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)
     return None
@@ -114,9 +114,9 @@ def _checked(address: str, document: Document, path: Path, findings: Findings) -
 
 def _scope_problem(address: str) -> str | None:
     """Explain a wrong virtual cluster in an address; that of an ACL may be a pattern."""
-    found = split_scoped_address(address)
-    if found is not None:
-        if found.segment == "acl" and (found.prefixed or found.virtual_cluster == "*"):
+    scoped = split_scoped_address(address)
+    if scoped is not None:
+        if scoped.segment == "acl" and (scoped.prefixed or scoped.virtual_cluster == "*"):
             return None
         return virtual_cluster_name_problem(address.split("/")[1])
     scope = address.removeprefix("vc/")

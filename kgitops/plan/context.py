@@ -248,9 +248,9 @@ class PlanContext:
             Drift(address=address, path="", last_applied="present", found=None, rule="missing")
         )
 
-    def keep_others(self, found: dict[str, None], declared: frozenset[str]) -> None:
+    def keep_others(self, existing: dict[str, None], declared: frozenset[str]) -> None:
         """Record all other objects on the cluster as kept, with the rule."""
-        for address in found:
+        for address in existing:
             if address in declared:
                 continue
             match self.ownership.status(address):
@@ -263,8 +263,8 @@ class PlanContext:
 
 
 def _all_risks(fields: Iterable[FieldChange], more: Iterable[Risk]) -> tuple[Risk, ...]:
-    found = {*more, *(field.risk for field in fields if field.risk)}
-    return worst_first(found or {risks.REGISTRY_ONLY})
+    all_risks = {*more, *(field.risk for field in fields if field.risk)}
+    return worst_first(all_risks or {risks.REGISTRY_ONLY})
 
 
 def selected(desired: DesiredState, address: str) -> bool:

@@ -110,8 +110,8 @@ def _afterwards(
 def _effective(
     entities: Iterable[ClientQuotaEntity], key: str, quotas: _Quotas
 ) -> tuple[ClientQuotaEntity, float] | None:
-    found = ((entity, quotas[entity][key]) for entity in entities if key in quotas.get(entity, ()))
-    return next(found, None)
+    limits = ((entity, quotas[entity][key]) for entity in entities if key in quotas.get(entity, ()))
+    return next(limits, None)
 
 
 def _warning(change: Change, limits: Sequence[str], user: str, client_id: str) -> Finding:

@@ -14,7 +14,6 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.document.labels import label_changes
 from kgitops.plan.document.plan import (
     AccessLoss,
     Base,
@@ -91,7 +90,7 @@ def make_plan(
         draft.changes, current.quotas, client, desired.principal
     )
     last = own_quota_ranks(client, desired.principal)
-    labelled = label_changes(draft.changes, desired)
+    labelled = _with_labels(draft.changes, desired)
     changes = order_changes(labelled, capabilities.validation, last)
     losses = access_losses(current.acls, changes, desired.principal)
     changes = with_rights_lost(changes, losses)
@@ -190,6 +189,25 @@ def _unsupported(changes: Sequence[Change], capabilities: Capabilities) -> list[
         for api in sorted({api_name(planned.request) for planned in change.requests})
         if not capabilities.supports(api)
     ]
+
+
+def _with_labels(changes: Iterable[Change], desired: DesiredState) -> list[Change]:
+    """Give each change the labels of its document.
+
+    A derived change has the labels of the object that it is derived from, and a deletion those of
+    its Tombstone, because the document of the object is gone.
+    """
+    labels = {
+        item.address: item.labels for item in (*desired.tombstones, *desired.objects) if item.labels
+    }
+    if not labels:
+        return list(changes)
+    return [change.with_labels(_labels_of(change, labels)) for change in changes]
+
+
+def _labels_of(change: Change, labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    addresses = (change.address, *change.derived_from)
+    return next((labels[address] for address in addresses if address in labels), {})
 
 
 def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -135,18 +135,18 @@ def _numbers(last: Mapping[str, object]) -> _Quotas:
     return {key: float(text) for key, text in quotas.items()} if isinstance(quotas, dict) else {}
 
 
-def _merged(found: _Quotas, requested: Mapping[str, float | None]) -> _Quotas:
-    merged = {**found, **requested}
+def _merged(current: _Quotas, requested: Mapping[str, float | None]) -> _Quotas:
+    merged = {**current, **requested}
     return {key: value for key, value in merged.items() if value is not None}
 
 
-def _fields(requested: Mapping[str, float | None], found: _Quotas) -> tuple[FieldChange, ...]:
+def _fields(requested: Mapping[str, float | None], current: _Quotas) -> tuple[FieldChange, ...]:
     return tuple(
         FieldChange(
             path=f"quotas.{key}",
-            before=_text(found.get(key)),
+            before=_text(current.get(key)),
             after=_text(value),
-            risk=_risk(found.get(key), value),
+            risk=_risk(current.get(key), value),
         )
         for key, value in requested.items()
     )
@@ -160,20 +160,20 @@ def _risk(before: float | None, after: float | None) -> Risk:
     return risks.QUOTA_LOWER if after < before else risks.QUOTA_RAISE
 
 
-def _drift(quota: DesiredQuota, found: _Quotas, last: _Quotas) -> list[Drift]:
+def _drift(quota: DesiredQuota, current: _Quotas, last: _Quotas) -> list[Drift]:
     rows = []
-    for key in sorted({*found, *last}):
-        if found.get(key) == last.get(key):
+    for key in sorted({*current, *last}):
+        if current.get(key) == last.get(key):
             continue
         wanted = quota.quotas.get(key)
         undeclared = key not in last and key not in quota.quotas
-        restored = wanted != found.get(key)
+        restored = wanted != current.get(key)
         rows.append(
             Drift(
                 address=quota.address,
                 path=f"quotas.{key}",
                 last_applied=_text(last.get(key)),
-                found=_text(found.get(key)),
+                found=_text(current.get(key)),
                 rule="undeclared" if undeclared else "restored" if restored else "accepted",
             )
         )

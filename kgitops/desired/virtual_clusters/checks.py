@@ -137,12 +137,12 @@ def _check_target(
     findings: Findings,
 ) -> None:
     """Check that a link leads to a topic (VC-005) that is shared with its cluster (VC-040)."""
-    found = names.get(target)
+    declared = names.get(target)
     scope = link.local.virtual_cluster
     path = ("spec", "target", "topic")
-    if found is None:
+    if declared is None:
         return
-    topic, where = found
+    topic, where = declared
     if isinstance(topic, DesiredLink):
         findings.error(
             document,

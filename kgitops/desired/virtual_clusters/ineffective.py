@@ -49,14 +49,14 @@ def warn_of_ineffective(objects: Sequence[DeclaredObject], findings: Findings) -
     if not (members.declared or members.home or members.client_ids):
         return
     pairs: dict[str, set[str]] = defaultdict(set)
-    said: set[tuple[Declaration, str]] = set()
+    reported: set[tuple[Declaration, str]] = set()
     for desired, document in objects:
         match desired:
             case DesiredAcl(binding=binding) if binding.scoped:
                 literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
                 whom, scope = binding.principal, binding.virtual_cluster
-                if literal and scope != "*" and (document, whom) not in said:
-                    said.add((document, whom))
+                if literal and scope != "*" and (document, whom) not in reported:
+                    reported.add((document, whom))
                     path: Path = ("spec", "virtualCluster")
                     _check_reach(whom, scope, "ACLs", document, path, members, findings)
             case DesiredQuota(entity=entity):
@@ -79,9 +79,9 @@ def warn_of_ineffective(objects: Sequence[DeclaredObject], findings: Findings) -
 def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """Warn of ACLs on a cluster resource that is not Kafka's and that is not declared."""
     declared = {name for item, _ in objects if (name := _virtual_cluster(item)) is not None}
-    said: set[Declaration] = set()
+    reported: set[Declaration] = set()
     for desired, document in objects:
-        if not isinstance(desired, DesiredAcl) or document in said:
+        if not isinstance(desired, DesiredAcl) or document in reported:
             continue
         binding, name = desired.binding, desired.binding.resource_name
         if (
@@ -94,7 +94,7 @@ def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings
         pattern = name == "*" or binding.pattern_type is PatternType.PREFIXED
         if pattern and declared:
             continue
-        said.add(document)
+        reported.add(document)
         findings.warning(
             document,
             ("spec", "resource", "name"),

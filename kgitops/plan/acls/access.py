@@ -101,8 +101,8 @@ def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) 
         return change
     denies = rule.permission_type is PermissionType.DENY
     reach = frozenset({rule.operation}) if denies else _granted(rule)
-    found = lost.get((rule.principal, resource_text(rule)), ())
-    own = [str(each) for each in found if each in reach or rule.operation is Operation.ALL]
+    operations = lost.get((rule.principal, resource_text(rule)), ())
+    own = [str(each) for each in operations if each in reach or rule.operation is Operation.ALL]
     if denies and not own:
         return change
     return replace(change, impact={**change.impact, "rights_lost": own})
@@ -193,7 +193,7 @@ def warn_of_registry_writers(acls: Iterable[AclBinding], principal: str) -> tupl
     """
     rules = [acl for acl in acls if covers(acl, _REGISTRY) and not acl.scoped]
     denies = [acl for acl in rules if acl.permission_type is PermissionType.DENY]
-    found = {
+    harmful = {
         (acl.principal, operation.value)
         for acl in rules
         if acl.permission_type is PermissionType.ALLOW and acl.principal != principal
@@ -201,11 +201,11 @@ def warn_of_registry_writers(acls: Iterable[AclBinding], principal: str) -> tupl
         if acl.operation in (operation, Operation.ALL)
         and not any(_denies(deny, acl, operation) for deny in denies)
     }
-    if not found:
+    if not harmful:
         return ()
-    names = sorted({who for who, _ in found})
+    names = sorted({who for who, _ in harmful})
     rights = [
-        f"{who} ({', '.join(sorted(right for other, right in found if other == who))})"
+        f"{who} ({', '.join(sorted(right for other, right in harmful if other == who))})"
         for who in names[:_SHOWN]
     ]
     more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []

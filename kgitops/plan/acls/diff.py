@@ -66,11 +66,11 @@ def plan_acls(
         if copy.planned and _may_copy(context, copy):
             _plan(context, copy.acl, in_use, copy)
     declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
-    found = {acl_address(binding): binding for binding in current.acls}
+    existing = {acl_address(binding): binding for binding in current.acls}
     missing = {acl_address(binding): binding for binding in current.partial_acls}
     for removal in find_removals(("acl",), declared, context):
-        _remove(context, removal, found.get(removal.address), missing.get(removal.address))
-    context.keep_others(dict.fromkeys(found), declared)
+        _remove(context, removal, existing.get(removal.address), missing.get(removal.address))
+    context.keep_others(dict.fromkeys(existing), declared)
     plan_migrated(context, translation, _PlannedAcls(context))
     if not current.has_authorizer:
         context.draft.findings += [
@@ -112,8 +112,10 @@ def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:
     if name == CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
         return True
     pattern = binding.pattern_type is PatternType.PREFIXED or name == "*"
-    known = {*context.current.virtual_clusters, *context.links.declared}
-    if binding in context.current.acls or (known if pattern else name in known):
+    virtual_clusters = {*context.current.virtual_clusters, *context.links.declared}
+    if binding in context.current.acls or (
+        virtual_clusters if pattern else name in virtual_clusters
+    ):
         return True
     context.draft.findings.append(
         Finding(

@@ -23,7 +23,6 @@ from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.labels import labelled
 from kgitops.plan.document.plan import (
     AccessLoss,
     Action,
@@ -145,7 +144,7 @@ def _change(value: Json, path: str) -> Change:
         policies=array(given["policies"], f"{path}.policies", read_result),
         derived_from=array(given["derived_from"], f"{path}.derived_from", text) if derived else (),
     )
-    return labelled(change, read_labels(given["labels"], f"{path}.labels")) if labels else change
+    return change.with_labels(read_labels(given["labels"], f"{path}.labels")) if labels else change
 
 
 def _action(value: Json, path: str) -> Action:

@@ -1,13 +1,13 @@
 """A plan: all changes with their reasons, preconditions and exact requests."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
-from kgitops.model.requests import Request
+from kgitops.model.requests import Request, with_labels
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, denial_sentence
@@ -114,6 +114,16 @@ class Change:
     policies: tuple[PolicyResult, ...] = ()
     derived_from: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+
+    def with_labels(self, labels: Mapping[str, str]) -> "Change":
+        """Return the change with these labels, which its requests get as well where they can."""
+        if not labels:
+            return self
+        requests = tuple(
+            replace(planned, request=with_labels(planned.request, labels))
+            for planned in self.requests
+        )
+        return replace(self, labels=labels, requests=requests)
 
     @property
     def denied(self) -> bool:

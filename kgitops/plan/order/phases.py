@@ -68,8 +68,8 @@ def phase(change: Change) -> Phase:
         case Kind.GROUP:
             return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
         case Kind.BINDING:
-            found = split_scoped_address(change.address)
-            if found and found.segment == "txn":
+            scoped = split_scoped_address(change.address)
+            if scoped and scoped.segment == "txn":
                 return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
             return _either(change, Phase.BIND, Phase.UNBIND)
 
@@ -79,9 +79,9 @@ def order_key(change: Change) -> PhaseKey:
     of_binding = _acl_key(change) if change.kind is Kind.ACL else None
     if of_binding:
         return (phase(change), 1, *of_binding)
-    found = split_scoped_address(change.address)
-    if found:
-        return (phase(change), 1, found.virtual_cluster, found.segment, found.tail)
+    scoped = split_scoped_address(change.address)
+    if scoped:
+        return (phase(change), 1, scoped.virtual_cluster, scoped.segment, scoped.tail)
     return (phase(change), 0, change.address)
 
 

@@ -50,17 +50,17 @@ def plan_alteration(
     if replicas is None or records is None or conflicts:
         return
     assignment = replicas.final
-    left = context.stale_throttles.topics.get(topic.address, {})
+    stale = context.stale_throttles.topics.get(topic.address, {})
     rate = context.desired.safety.replication_throttle
-    throttle = topic_throttle(state, replicas, rate=rate, left=left)
+    throttle = topic_throttle(state, replicas, rate=rate, stale=stale)
     # Producers would be refused while too few replicas are in sync.
-    waits = state.reassigning and bool(left or _MIN_ISR in configs.requested)
+    waits = state.reassigning and bool(stale or _MIN_ISR in configs.requested)
     fields = (
         *_link_fields(relink),
         *configs.fields,
         *_shape_fields(state, assignment),
         *_record_fields(records),
-        *stale_throttle_fields(state, left),
+        *stale_throttle_fields(state, stale),
     )
     owner_after = context.record_after(topic, adopts=adopts, topic_id=state.topic_id)
     if not fields and not adopts and owner == owner_after:
@@ -209,11 +209,11 @@ def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json
             address=topic.address,
             path=path,
             last_applied=applied,
-            found=found,
-            rule="accepted" if wanted in (found, "") else "restored",
+            found=current,
+            rule="accepted" if wanted in (current, "") else "restored",
         )
-        for path, applied, found, wanted in pairs
-        if applied != found
+        for path, applied, current, wanted in pairs
+        if applied != current
     ]
 
 

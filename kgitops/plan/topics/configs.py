@@ -27,13 +27,13 @@ class ConfigDiff:
 
 def diff_configs(
     desired: DesiredTopic,
-    found: Mapping[str, str],
+    existing: Mapping[str, str],
     last: Mapping[str, str],
     broker_defaults: Mapping[str, str],
 ) -> ConfigDiff:
     """Compare the keys that kgitops owns: those it last applied and those now declared."""
     wanted = desired.configs
-    current = {key: normal_value(key, value) for key, value in found.items()}
+    current = {key: normal_value(key, value) for key, value in existing.items()}
     exact = desired.configs_policy is ConfigsPolicy.EXACT
     requested: dict[str, str | None] = {}
     fields = []

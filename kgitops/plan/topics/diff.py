@@ -63,9 +63,9 @@ def plan_topics(
             remove_local(local, removal)
         else:
             _remove(context, removal)
-    found = (state.name for state in current.topics.values() if not state.internal)
+    physical_names = (state.name for state in current.topics.values() if not state.internal)
     behind = local.addresses(declared)
-    listed = (behind.get(name) or topic_address(name) for name in found)
+    listed = (behind.get(name) or topic_address(name) for name in physical_names)
     context.keep_others(dict.fromkeys(listed), declared)
     return context.draft
 
@@ -76,11 +76,11 @@ def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -
     source = topic.located.at("metadata", "virtualCluster")
     if not context.has_virtual_cluster(virtual_cluster, source, topic.address):
         return
-    found = local.find(topic)
-    if found is None or _is_going(context, topic.address, found.state):
+    current = local.find(topic)
+    if current is None or _is_going(context, topic.address, current.state):
         return
-    if found.state is not None:
-        plan_alteration(context, topic, found.state, found.relink)
+    if current.state is not None:
+        plan_alteration(context, topic, current.state, current.relink)
     elif _creatable(context, topic, {}):
         _create(context, topic)
 

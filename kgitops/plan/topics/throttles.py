@@ -46,30 +46,30 @@ NO_THROTTLE = TopicThrottle()
 
 
 def topic_throttle(
-    state: TopicState, replicas: TargetReplicas, *, rate: int, left: RestoredConfigs
+    state: TopicState, replicas: TargetReplicas, *, rate: int, stale: RestoredConfigs
 ) -> TopicThrottle:
     """Return the configs that mark moving replicas as throttled, in addition to existing marks.
 
-    Nothing is marked if nothing is copied. Marks that an unfinished run ``left`` are taken over,
+    Nothing is marked if nothing is copied. Marks that an unfinished run ``stale`` are taken over,
     and removed in the end.
     """
-    if not left and replicas.grown == replicas.final:
+    if not stale and replicas.grown == replicas.final:
         return NO_THROTTLE
     held = {key: state.configs[key] for key in _KEYS if key in state.configs}
-    theirs = {**held, **left}
+    theirs = {**held, **stale}
     ours = throttled_replicas(replicas.grown, replicas.final) if rate else {}
     lists = {
         key: add_throttled_replicas(theirs.get(key), ours[key]) for key in _KEYS if key in ours
     }
     marks = {key: text for key, text in lists.items() if text is not None}
-    marks = {**{key: held[key] for key in left if key in held}, **marks}
+    marks = {**{key: held[key] for key in stale if key in held}, **marks}
     return TopicThrottle(
         marks={key: normal_value(key, text) for key, text in marks.items()},
         restored={key: theirs.get(key) for key in marks},
     )
 
 
-def stale_throttle_fields(state: TopicState, left: RestoredConfigs) -> Iterable[FieldChange]:
+def stale_throttle_fields(state: TopicState, stale: RestoredConfigs) -> Iterable[FieldChange]:
     """Return the field changes that remove marks of an unfinished run."""
     return [
         FieldChange(
@@ -79,17 +79,17 @@ def stale_throttle_fields(state: TopicState, left: RestoredConfigs) -> Iterable[
             risk=risks.REPLICATION_THROTTLE,
             note="an unfinished run left it",
         )
-        for key, value in sorted(left.items())
+        for key, value in sorted(stale.items())
     ]
 
 
 def add_throttles(
-    draft: PlanDraft, current: ClusterState, rate: int, left: Mapping[int, RestoredConfigs]
+    draft: PlanDraft, current: ClusterState, rate: int, stale: Mapping[int, RestoredConfigs]
 ) -> None:
     """Add a change for each broker that limits its replication rate during the plan's moves.
 
     A rate that is set already was set by somebody else and stays in effect for the moves. Rates
-    that an unfinished run ``left`` are taken over. A fenced broker accepts no config, and copies
+    that an unfinished run ``stale`` are taken over. A fenced broker accepts no config, and copies
     nothing.
     """
     needed = _needed(draft.changes, current)
@@ -97,7 +97,7 @@ def add_throttles(
     setting: dict[str, list[str]] = {}
     for broker in sorted(current.brokers, key=lambda broker: broker.id):
         needs = needed.get(broker.id, {}) if rate else {}
-        mine = left.get(broker.id, {})
+        mine = stale.get(broker.id, {})
         if broker.fenced or not (needs or mine):
             continue
         held = broker.throttles or {}

@@ -25,7 +25,7 @@ def lint_virtual_clusters(
     draft: PlanDraft, desired: DesiredState, current: ClusterState, links: PlannedLinks
 ) -> list[Finding]:
     """Warn of misleading names of added links, and of quotas above their virtual cluster's cap."""
-    found: list[Finding] = []
+    warnings: list[Finding] = []
     names: dict[str, dict[str, list[str]]] = {}
     # By address: which name of a topic comes first must not depend on the order of documents.
     for change in sorted(draft.changes, key=lambda change: change.address):
@@ -39,10 +39,10 @@ def lint_virtual_clusters(
                 at = request.virtual_cluster
                 if at not in names:
                     names[at] = _by_topic(links.of(at))
-                found += _names(change, request, current, links, names[at])
+                warnings += _names(change, request, current, links, names[at])
                 # Once for all names of a topic.
                 names[at].pop(links.of_one(at, request.entity_name or "") or "", None)
-    return [*found, *_capped(desired, current)]
+    return [*warnings, *_capped(desired, current)]
 
 
 def _by_topic(links: Mapping[str, str | None]) -> dict[str, list[str]]:
@@ -103,9 +103,9 @@ def _cap(
     for name in (at, None):
         entity = make_entity({VIRTUAL_CLUSTER: name})
         there = current.quotas.get(entity)
-        found = wanted.get(entity, there.quotas if there else {})
-        if key in found:
-            return found[key]
+        quotas = wanted.get(entity, there.quotas if there else {})
+        if key in quotas:
+            return quotas[key]
     return None
 
 

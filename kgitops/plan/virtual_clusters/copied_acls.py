@@ -90,11 +90,11 @@ class AclTranslation:
 
     @cached_property
     def _by_scope(self) -> Mapping[tuple[str, str], Sequence[AclBinding]]:
-        found: dict[tuple[str, str], list[AclBinding]] = {}
+        by_scope: dict[tuple[str, str], list[AclBinding]] = {}
         for acl in sorted(self._current.acls):
             if acl.virtual_cluster_pattern_type is PatternType.LITERAL:
-                found.setdefault((acl.virtual_cluster, acl.principal), []).append(acl)
-        return found
+                by_scope.setdefault((acl.virtual_cluster, acl.principal), []).append(acl)
+        return by_scope
 
 
 def _in(target: str, binding: AclBinding) -> AclBinding:

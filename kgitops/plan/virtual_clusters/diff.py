@@ -32,11 +32,11 @@ def plan_virtual_clusters(
     for declared in desired.virtual_clusters:
         if not context.may_plan(declared):
             continue
-        found = current.virtual_clusters.get(declared.name)
-        if found is None:
+        existing = current.virtual_clusters.get(declared.name)
+        if existing is None:
             _create(context, declared)
         else:
-            _keep_or_change(context, declared, found)
+            _keep_or_change(context, declared, existing)
     addresses = frozenset(item.address for item in desired.virtual_clusters)
     for removal in find_removals(("vc",), addresses, context):
         _remove(context, removal)
@@ -94,13 +94,17 @@ def _remove(context: PlanContext, removal: Removal) -> None:
     )
 
 
-def _warn_of_lost_offsets(context: PlanContext, removal: Removal, found: VirtualCluster) -> None:
+def _warn_of_lost_offsets(
+    context: PlanContext, removal: Removal, virtual_cluster: VirtualCluster
+) -> None:
     """Warn of offsets that a renamed virtual cluster would not have (VC-009).
 
     A group's id on the cluster begins with the name of the virtual cluster.
     """
     copied = {member.adopt for member in context.desired.members if member.copy_offsets}
-    groups = sorted({physical_id(found.name, group) for group in found.groups} - copied)
+    groups = sorted(
+        {physical_id(virtual_cluster.name, group) for group in virtual_cluster.groups} - copied
+    )
     if not groups:
         return
     more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
@@ -135,7 +139,7 @@ def _option_fields(before: LoweringOptions, after: LoweringOptions) -> tuple[Fie
 
 
 def _drift(
-    context: PlanContext, declared: DesiredVirtualCluster, found: VirtualCluster
+    context: PlanContext, declared: DesiredVirtualCluster, existing: VirtualCluster
 ) -> list[Drift]:
     last = context.ownership.last_applied(declared.address).get("lowering")
     if not last:
@@ -144,7 +148,7 @@ def _drift(
         "options.capLowering": last["capLowering"],
         "options.denyWins": str(last["denyWins"]).lower(),
     }
-    now, wanted = _texts(found.options), _texts(declared.options)
+    now, wanted = _texts(existing.options), _texts(declared.options)
     return [
         Drift(
             address=declared.address,

@@ -45,8 +45,8 @@ def virtual_cluster_of(request: Request) -> str | None:
         ):
             return local.virtual_cluster if local else None
         case DeleteAclRequest(migrated_to=member) if member:
-            found = split_scoped_address(member)
-            return found.virtual_cluster if found else None
+            scoped = split_scoped_address(member)
+            return scoped.virtual_cluster if scoped else None
         case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
             return _of_binding(binding)
         case AlterClientQuotaRequest(entity=entity):
@@ -163,9 +163,9 @@ class VirtualClusterEdges:
                 removes = request.change is ChangeType.REMOVE
                 key = (request.virtual_cluster, kind, entity)
                 (self._gone if removes else self._made).setdefault(key, []).append(name)
-                left = planned.expects.fields.get("topic") if removes else request.replaces
-                if left:
-                    self._unlinked.setdefault(left, []).append(name)
+                unlinked = planned.expects.fields.get("topic") if removes else request.replaces
+                if unlinked:
+                    self._unlinked.setdefault(unlinked, []).append(name)
                 if request.moved_from:
                     self._binds.setdefault(request.moved_from, []).append(name)
             case _:

@@ -40,12 +40,14 @@ class LinkTargets:
         while at is not None and at not in seen:
             seen.add(at)
             topic = self._topics.get(at)
-            found = self._link(at)
+            topic_name = self._link(at)
             if topic is not None:
-                return LinkDestination(topic=found) if found else LinkDestination(follows=at)
+                return (
+                    LinkDestination(topic=topic_name) if topic_name else LinkDestination(follows=at)
+                )
             declared = self._links.get(at)
             if declared is None:
-                return LinkDestination(topic=found) if found else self._nowhere(link, at)
+                return LinkDestination(topic=topic_name) if topic_name else self._nowhere(link, at)
             if declared.topic is not None:
                 return self._physical(link, declared.topic)
             at = declared.target

@@ -45,12 +45,12 @@ def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownershi
     for removal in find_removals(("link",), declared, context):
         _remove(context, removal)
     topics = frozenset(topic.address for topic in desired.topics)
-    found = (
-        LocalName(each.name, name)
-        for each in current.virtual_clusters.values()
-        for name in each.links
+    names = (
+        LocalName(virtual_cluster.name, name)
+        for virtual_cluster in current.virtual_clusters.values()
+        for name in virtual_cluster.links
     )
-    listed = (_address(local) for local in found if not belongs_to_topic(context, local, topics))
+    listed = (_address(local) for local in names if not belongs_to_topic(context, local, topics))
     context.keep_others(dict.fromkeys(listed), declared)
     return context.draft
 

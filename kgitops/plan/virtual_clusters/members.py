@@ -47,13 +47,13 @@ def plan_members(desired: DesiredState, current: ClusterState, ownership: Owners
             member.virtual_cluster, at, member.address
         ):
             _check_sources(context, member)
-            left = _plan(context, member, membership)
-            moved |= {left} if left else set()
+            old_address = _plan(context, member, membership)
+            moved |= {old_address} if old_address else set()
     declared = frozenset(member.address for member in desired.members)
     for removal in find_removals(_KINDS, declared, context):
         remove_member(context, removal, membership, moved=removal.address in moved)
-    found = list(membership.addresses())
-    context.keep_others(dict.fromkeys(found), declared | moved)
+    existing = list(membership.addresses())
+    context.keep_others(dict.fromkeys(existing), declared | moved)
     _report_extra(context, membership, declared)
     return context.draft
 

@@ -26,21 +26,21 @@ class Membership:
         self._acls = current.acls
         self._bound: dict[tuple[EntityType, str], str] = {}
         self._adopters: dict[str, LocalName] = {}
-        for found in self._found.values():
+        for virtual_cluster in self._found.values():
             for entity_type in EXCLUSIVE:
-                for name in found.members(entity_type):
-                    self._bound[entity_type, name] = found.name
-            for group, source in found.groups.items():
+                for name in virtual_cluster.members(entity_type):
+                    self._bound[entity_type, name] = virtual_cluster.name
+            for group, source in virtual_cluster.groups.items():
                 if source is not None:
-                    self._adopters[source] = LocalName(found.name, group)
+                    self._adopters[source] = LocalName(virtual_cluster.name, group)
 
     def addresses(self, names: frozenset[str] | None = None) -> Iterator[str]:
         """Yield the addresses of all members, or of those of these virtual clusters."""
-        for found in self._found.values():
-            if names is None or found.name in names:
+        for virtual_cluster in self._found.values():
+            if names is None or virtual_cluster.name in names:
                 for entity_type in _MEMBERS:
-                    for name in sorted(found.members(entity_type)):
-                        yield member_address(found.name, entity_type, name)
+                    for name in sorted(virtual_cluster.members(entity_type)):
+                        yield member_address(virtual_cluster.name, entity_type, name)
 
     def global_allows(self, principal: str) -> Sequence[AclBinding]:
         """Return the Allows outside of virtual clusters for exactly this user."""
@@ -60,13 +60,13 @@ class Membership:
 
     def belongs(self, virtual_cluster: str, entity_type: EntityType, name: str) -> bool:
         """Tell if the name is a member of the virtual cluster."""
-        found = self._found.get(virtual_cluster)
-        return found is not None and name in found.members(entity_type)
+        current = self._found.get(virtual_cluster)
+        return current is not None and name in current.members(entity_type)
 
     def adopts(self, member: DesiredMember) -> str | None:
         """Return the global group that a group took over."""
-        found = self._found.get(member.virtual_cluster)
-        return found.groups.get(member.name) if found else None
+        current = self._found.get(member.virtual_cluster)
+        return current.groups.get(member.name) if current else None
 
     def elsewhere(self, member: DesiredMember) -> str | None:
         """Return the other virtual cluster that has the member, or that took its group over."""

@@ -32,7 +32,7 @@ def plan_migrated(
         source = member.remove_old_acls_from
         if source is None or not selected(context.desired, member.address):
             continue
-        removed, left = [], []
+        removed, remaining = [], []
         for binding in translation.of(source, member.name):
             address = acl_address(binding)
             translated = translation.translate(binding, member.virtual_cluster)
@@ -41,14 +41,14 @@ def plan_migrated(
             if address in declared:
                 context.draft.findings.append(_declared(member, address))
             elif not translated or not all(acl in after for acl in translated):
-                left.append(address)
+                remaining.append(address)
             elif _may_delete(context, member, address):
                 stands = _stands(context, translated, changed)
                 removed.append(binding)
                 changed.add(address)
                 change = _deletion(context, member, address, binding, stands)
                 context.draft.changes.append(change)
-        context.draft.warnings += _warnings(context, member, translation, removed, left)
+        context.draft.warnings += _warnings(context, member, translation, removed, remaining)
 
 
 def _may_delete(context: PlanContext, member: DesiredMember, address: str) -> bool:
@@ -104,8 +104,10 @@ def _deletion(
 def _who_asks(context: PlanContext, member: DesiredMember) -> tuple[Precondition, ...]:
     """Expect the member to exist and to be ours: only then may unmanaged ACLs be deleted."""
     address = member.address
-    found = context.current.virtual_clusters.get(member.virtual_cluster)
-    there = found is not None and member.name in found.members(member.entity_type)
+    virtual_cluster = context.current.virtual_clusters.get(member.virtual_cluster)
+    there = virtual_cluster is not None and member.name in virtual_cluster.members(
+        member.entity_type
+    )
     if not there or context.ownership.status(address) is not OwnershipStatus.MINE:
         return ()
     return (context.expect(address),)
@@ -124,14 +126,14 @@ def _warnings(
     member: DesiredMember,
     translation: AclTranslation,
     removed: Sequence[AclBinding],
-    left: Sequence[str],
+    remaining: Sequence[str],
 ) -> Iterator[Finding]:
     source, at = of_source(member.remove_old_acls_from or ""), member.virtual_cluster
-    if left:
+    if remaining:
         yield _warning(
             member,
             f"ACLs of {member.name} in {source} stay, for {at} has no counterpart of them: "
-            f"{_list(left)}",
+            f"{_list(remaining)}",
             "declare what the user needs there, or remove them yourself",
         )
     for binding in removed:
