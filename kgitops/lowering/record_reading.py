@@ -170,6 +170,6 @@ def _quota_key(fields: Mapping[str, Json]) -> QuotaKey:
 
 def _damaged(key: str, problem: str) -> SafetyError:
     return SafetyError(
-        f"the registry record {PREFIX}{key} is damaged: {problem}; nobody can tell what the "
-        "virtual clusters consist of, so restore the registry before planning"
+        f"the registry record {PREFIX}{key} is damaged: {problem}; the virtual "
+        "clusters can't be determined without it, so restore the registry before planning"
     )

@@ -62,7 +62,7 @@ class DeclaredRules:
             if binding.resource_type in INEXPRESSIBLE:
                 raise NotLowerable(
                     f"L-ACL-TOKEN: bindings on {binding.resource_type} can't be kept in a virtual "
-                    "cluster on this Kafka; make a global one"
+                    "cluster on this Kafka; create a global one"
                 )
             self._namespaces.allow(binding, request_index)
             if binding not in self.missing_acls:

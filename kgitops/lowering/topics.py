@@ -159,6 +159,6 @@ def lost_registry(state: ClusterState) -> str | None:
         return None
     more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
     return (
-        f"the registry is gone, but {topics[0]}{more} was made in a virtual cluster; restore "
+        f"the registry is gone, but {topics[0]}{more} was created in a virtual cluster; restore "
         "__kgitops as docs/reference/virtual-clusters.md says, and delete nothing before that"
     )

@@ -67,7 +67,7 @@ def test_an_unknown_api_is_refused() -> None:
 
 def test_no_other_config_of_a_broker_can_be_planned() -> None:
     """Contract §6: AlterBroker is for replication throttles."""
-    with pytest.raises(ValueError, match=r"num\.io\.threads is no replication throttle"):
+    with pytest.raises(ValueError, match=r"num\.io\.threads is not a replication throttle"):
         request_from_json("AlterBroker", {"broker": 1, "configs": {"num.io.threads": "1"}})
 
 

@@ -73,7 +73,7 @@ def test_what_can_not_be_lowered_is_a_finding_where_it_is_declared() -> None:
     (finding,) = lowered(plan).findings
     assert finding.source == token.located.source
     assert "L-ACL-TOKEN" in finding.problem
-    assert finding.advice == "make a global one"
+    assert finding.advice == "create a global one"
 
 
 def test_without_virtual_clusters_nothing_is_added() -> None:

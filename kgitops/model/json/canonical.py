@@ -50,7 +50,7 @@ def _as_dict(value: object) -> Mapping[str, Json]:
     """Converts views and other mappings, which orjson does not encode by itself."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def sha256(data: bytes) -> str:

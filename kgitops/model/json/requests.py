@@ -227,7 +227,7 @@ def request_from_json(api: str, body: Json) -> Request:
                 group=text(given["group"], "body.group"),
             )
         case _:
-            raise ShapeError(f"api is {api!r}, and there is no request named so")
+            raise ShapeError(f"api is {api!r}, which is not a request")
 
 
 def _state_to_json(state: RequestedTopicState) -> dict[str, Json]:
@@ -274,7 +274,7 @@ def _rates(value: Json, path: str) -> dict[str, str | None]:
     for key in rates:
         if key not in RATES:
             raise ShapeError(
-                f"{path}.{key} is no replication throttle, and nothing else is changed"
+                f"{path}.{key} is not a replication throttle, and no other config may be changed"
             )
     return rates
 

@@ -67,6 +67,6 @@ def check_jars(jars: Sequence[Jar], folder: Path) -> None:
             raise KgitopsError(f"the download of Kafka brought no {jar.file}; start again")
         if hashlib.sha256(file.read_bytes()).hexdigest() != jar.sha256:
             raise KgitopsError(
-                f"{jar.file} is not the file that kgitops was tested with; ask who runs the mirror "
-                "that it came from, and do not use it"
+                f"{jar.file} is not the file that kgitops was tested with; ask the operator of "
+                "the mirror that it came from, and do not use it"
             )
