@@ -58,7 +58,7 @@ def main() -> None:
     elif how == "units":
         counts = units(folder, Path(sys.argv[3]))
     else:
-        with session("local[2]", None, {}, plan_task=plan_task) as spark:
+        with session("local[2]", None, {}, work=plan_task) as spark:
             spark.engine()
     print(json.dumps({"seconds": time.perf_counter() - started, "actions": dict(counts)}))
 

@@ -44,8 +44,8 @@ MISTAKES = {
     f"{GIVEN} to-states/new": "--out to-states/new lies in states, which is read",
     "fleet plan --desired loose --state states --out loose/new": "lies in loose, which is read",
     f"{GIVEN} file": "--out file is a file; name a folder",
-    f"{GIVEN} mine": "--out mine holds notes.txt and no fleet.json, so it is no result",
-    f"{GIVEN} shop": "--out shop holds .kgitops and no fleet.json, so it is no result",
+    f"{GIVEN} mine": "--out mine holds notes.txt and no fleet.json, so it is not a result",
+    f"{GIVEN} shop": "--out shop holds .kgitops and no fleet.json, so it is not a result",
     f"{GIVEN} mixed": "--out mixed holds notes.txt, which kgitops fleet plan did not write",
     f"{GIVEN} .": "--out . is the folder you are in; name a folder in it",
     f"{GIVEN} ..": "--out .. is the folder you are in; name a folder in it",
@@ -230,11 +230,11 @@ def test_projects_given_twice_are_told(states: Path, kgitops: Kgitops) -> None:
 
 
 SNAPSHOTS = {
-    "no bytes": (b"", "it is no complete JSON"),
+    "no bytes": (b"", "it is not complete JSON"),
     "another tool's": (b'{"kafka": {"topics": []}}', 'it has no "kind": "kgitops.snapshot"'),
     "a list": (b"[1, 2]", 'it has no "kind": "kgitops.snapshot"'),
     "not UTF-8": (b"\xff\xfe\x00", "it is not UTF-8"),
-    "endless": (b"[" * 100_000, "it is no complete JSON"),
+    "endless": (b"[" * 100_000, "it is not complete JSON"),
 }
 
 

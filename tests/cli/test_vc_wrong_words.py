@@ -144,7 +144,10 @@ MISTAKES = {
     "vc create --virtual-cluster x --bootstrap-server localhost:1": (8, "can't be reached"),
     "acls --list --bootstrap-server [::1]:1": (8, "can't be reached"),
     "vc list --command-config nowhere.properties": (64, "can't be read: no such file"),
-    "vc list --command-config garbled.properties": (64, "garbled.properties:3: the line is no pro"),
+    "vc list --command-config garbled.properties": (
+        64,
+        "garbled.properties:3: the line is not a pro",
+    ),
     "vc list --command-config binary.properties": (
         64,
         "can't be read: it is not text; name a file",

@@ -190,7 +190,7 @@ def test_a_disputed_state_is_no_missing_state() -> None:
     assert not found.units
     assert not found.unplanned
     assert len(found.findings) == 1
-    assert "the state of the cluster dev stands in more/dev.parquet and in" in said(found)[0]
+    assert "the state of the cluster dev is in more/dev.parquet and in" in said(found)[0]
 
 
 def test_where_no_state_is_found_that_alone_is_said() -> None:

@@ -104,7 +104,7 @@ def test_a_single_run_is_compared_with_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("fleet", "step"),
-    [("empty", "declare something"), ("all failed", "correct what is said"), ("calm", "--cluster")],
+    [("empty", "declare something"), ("all failed", "correct the problems"), ("calm", "--cluster")],
 )
 def test_the_last_line_is_the_next_step(fleet: str, step: str) -> None:
     last = render_fleet_text(FLEETS[fleet]()).splitlines()[-1]
