@@ -69,7 +69,9 @@ def test_without_its_registry_no_virtual_cluster_is_made_anew(
     project.write_file(cluster={"url": LOWERED})
     planned = kgitops("plan", project.folder)
     assert planned.code == 5, planned.said
-    assert f"the registry is gone, but {UUID}.Orders was created in a virtual cluster" in planned.said
+    assert (
+        f"the registry is gone, but {UUID}.Orders was created in a virtual cluster" in planned.said
+    )
     assert "restore __kgitops" in planned.said
     applied = kgitops("apply", project.folder, "--auto-approve")
     assert applied.code == 5, applied.said

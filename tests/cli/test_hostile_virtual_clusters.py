@@ -63,7 +63,7 @@ def _scenario(folder: Path, kgitops: Kgitops, *, lowered: bool) -> Golden:
 
 @pytest.fixture
 def lowered(here: Path, kgitops: Kgitops) -> Golden:
-    """Where brokers know no virtual clusters."""
+    """A cluster whose brokers have no virtual clusters."""
     return _scenario(here / "golden", kgitops, lowered=True)
 
 

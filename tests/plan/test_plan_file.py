@@ -179,7 +179,7 @@ RESEALED = {
     ),
     "another api": (
         _set("changes", 0, "requests", 0, "api", value="DropAll"),
-        "requests[0].api is 'DropAll', and there is no request",
+        "requests[0].api is 'DropAll', which is not a request",
     ),
     "a request's key": (
         _set("changes", 0, "requests", 0, "body", "force", value=True),
