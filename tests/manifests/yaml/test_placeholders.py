@@ -132,7 +132,7 @@ def test_a_name_that_is_not_known_here_makes_no_absence(tmp_path: Path, text: st
     state = build(load(tmp_path))
     assert not state.scope.whole
     (warning,) = state.warnings
-    assert "so this run removes nothing" in str(warning)
+    assert "and this run removes nothing" in str(warning)
 
 
 def test_a_mistake_in_a_document_for_another_cluster_is_found(tmp_path: Path) -> None:
