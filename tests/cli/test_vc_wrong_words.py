@@ -94,8 +94,8 @@ MISTAKES = {
         "is not in the virtual cluster w, so its old ACLs stay",
     ),
     # What only looks.
-    "vc quota explain --user 'User:*'": (64, "is no user; name one"),
-    "vc quota explain --user :x": (64, "is no user; name one"),
+    "vc quota explain --user 'User:*'": (64, "is not a user; name one"),
+    "vc quota explain --user :x": (64, "is not a user; name one"),
     "vc quota explain --user a --virtual-cluster nope": (1, "there is no virtual cluster nope"),
     "vc quota explan": (64, "did you mean explain?"),
     "vc bindings --user :x": (64, "is not a principal; write Type:name"),

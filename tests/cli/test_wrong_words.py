@@ -36,7 +36,7 @@ MISTAKES = {
     "quotas": "quotas are declared in YAML",
     "acl --list": "kgitops acls lists, adds and removes bindings",
     "help nonsense": "no such command 'nonsense'; see kgitops --help",
-    "plan payments --debug": "--debug stands before the command; write kgitops --debug plan",
+    "plan payments --debug": "--debug goes before the command; write kgitops --debug plan",
     "apply payments --log-level debug": "write kgitops --log-level debug apply",
     "sandbox status --debug": "write kgitops --debug sandbox status",
     "plan payments --version": "no such option: --version; write kgitops --version",
