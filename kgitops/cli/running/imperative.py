@@ -40,10 +40,8 @@ def run_change(
     from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.execute import ExecuteOptions, run_plan
     from kgitops.cli.running.plan_output import exit_code, show_plan
-    from kgitops.desired.state import Project
-    from kgitops.model.registry import COMMAND_PROJECT
     from kgitops.model.resources.object_names import object_name
-    from kgitops.workflow.commands.imperative import plan_command
+    from kgitops.workflow.commands.imperative import as_command, plan_command
 
     with open_target(options) as (workspace, policies, cluster):
         state = cluster.read_state()
@@ -68,9 +66,7 @@ def run_change(
             no_color=options.no_color,
             timeout_ms=options.timeout_ms,
         )
-        # A command makes nobody an owner: it runs as the project that manages nothing.
-        unowned = replace(workspace, project=Project(name=COMMAND_PROJECT))
-        code = run_plan(sealed, cluster, unowned, policies, execution)
+        code = run_plan(sealed, cluster, as_command(workspace), policies, execution)
         if code:
             print_notice("kgitops: run the same command again: it looks first at what was done")
         return code

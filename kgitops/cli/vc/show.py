@@ -240,20 +240,13 @@ def explain(
     from kgitops.model.resources.names import is_principal
     from kgitops.model.resources.virtual_clusters import as_principal
     from kgitops.report.text.listings import render_quotas
-    from kgitops.virtual_clusters.image import build_image
-    from kgitops.virtual_clusters.resolution import bind
-    from kgitops.workflow.commands.member_options import find_virtual_cluster
+    from kgitops.workflow.commands.virtual_clusters import caller_scope
 
     if user is None and client_id is None:
         raise UsageError("say whose quota: give --user, --client-id, or both")
-    principal = as_principal(user) if user else "User:ANONYMOUS"
-    if not is_principal(principal) or principal == "User:*":
+    principal = as_principal(user) if user else None
+    if principal and (not is_principal(principal) or principal == "User:*"):
         raise UsageError(f"--user {user!r} is not a user; name one, as in jane or User:jane")
     state = read_cluster(options)
-    if virtual_cluster is not None:
-        where: str | None = find_virtual_cluster(virtual_cluster, state).name
-    else:
-        image = build_image(state.virtual_clusters.values())
-        bound = bind(image, principal, client_id)
-        where = bound.virtual_cluster.name if bound else None
-    print_result(render_quotas(state.quotas, virtual_cluster=where, user=user, client_id=client_id))
+    scope = caller_scope(state, user=user, client_id=client_id, virtual_cluster=virtual_cluster)
+    print_result(render_quotas(state.quotas, virtual_cluster=scope, user=user, client_id=client_id))

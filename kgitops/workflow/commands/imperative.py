@@ -120,6 +120,11 @@ def plan_command(
     return seal_now(validate_on_brokers(plan, cluster, is_denied=is_denied), current)
 
 
+def as_command(workspace: Workspace) -> Workspace:
+    """The workspace as the project of commands, in whose name a run makes nobody an owner."""
+    return replace(workspace, project=Project(name=COMMAND_PROJECT))
+
+
 def refuse_managed(addresses: Iterable[str], registry: RegistryState | None) -> None:
     """Refuse objects that a project manages.
 

@@ -10,8 +10,11 @@ from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     VirtualCluster,
+    as_principal,
     virtual_cluster_name_problem,
 )
+from kgitops.virtual_clusters.image import build_image
+from kgitops.virtual_clusters.resolution import bind
 from kgitops.workflow.commands.imperative import CommandLine, ImperativeChange, refuse_managed
 from kgitops.workflow.commands.member_options import (
     NOUNS,
@@ -143,3 +146,25 @@ def _member(options: MemberOptions) -> DesiredMember | DesiredLink:
         adopt=options.adopt,
         located=CommandLine(),
     )
+
+
+def caller_scope(
+    state: ClusterState,
+    *,
+    user: str | None,
+    client_id: str | None,
+    virtual_cluster: str | None = None,
+) -> str | None:
+    """The virtual cluster in which a caller's quotas are looked up; None outside of all.
+
+    It is ``virtual_cluster`` if that is given, else the one that the user or the client id is
+    bound to.
+
+    Raises:
+        KgitopsError: there is no such virtual cluster.
+    """
+    if virtual_cluster is not None:
+        return find_virtual_cluster(virtual_cluster, state).name
+    principal = as_principal(user) if user else "User:ANONYMOUS"
+    binding = bind(build_image(state.virtual_clusters.values()), principal, client_id)
+    return binding.virtual_cluster.name if binding else None
