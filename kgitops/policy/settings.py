@@ -94,8 +94,10 @@ class Configured(Configurable):
     @classmethod
     def settings(cls) -> Sequence[Setting[Any]]:
         """The class's settings, those of its bases first."""
-        found = {name: item for base in reversed(cls.__mro__) for name, item in vars(base).items()}
-        return [item for item in found.values() if isinstance(item, Setting)]
+        attributes = {
+            name: item for base in reversed(cls.__mro__) for name, item in vars(base).items()
+        }
+        return [item for item in attributes.values() if isinstance(item, Setting)]
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Read the settings.

@@ -120,13 +120,13 @@ class InProcessEvaluator:
 
     def judge_all(self, requests: Sequence[Request]) -> Sequence[RequestRulings]:
         """Judge one after another, and accept each that nothing stops."""
-        judgements = []
+        all_rulings = []
         for request in requests:
-            judgement = self.judge(request)
-            if not judgement.stops:
+            rulings = self.judge(request)
+            if not rulings.stops:
                 self.accept(request)
-            judgements.append(judgement)
-        return judgements
+            all_rulings.append(rulings)
+        return all_rulings
 
     def close(self) -> None:
         """Close the policies, once; a failure of one is logged and hides no other."""

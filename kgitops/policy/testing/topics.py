@@ -83,9 +83,9 @@ def create_topic(
 
     With ``virtual_cluster`` it is made there, and ``name`` is its name there (VC-056).
     """
-    made = name if virtual_cluster is None else generated_topic_name(NEW_UUID, name)
+    physical_name = name if virtual_cluster is None else generated_topic_name(NEW_UUID, name)
     requested = RequestedTopicState(
-        name=made,
+        name=physical_name,
         topic_id=None,
         assignment=assignment_of(name, partitions, replication_factor, assignments),
         configs=dict(configs or {}),
@@ -93,9 +93,9 @@ def create_topic(
         generated_replica_assignments=assignments is None,
     )
     return CreateTopicRequest(
-        topic=made,
+        topic=physical_name,
         principal=Principal.parse(principal),
-        local=_local(virtual_cluster, made),
+        local=_local(virtual_cluster, physical_name),
         requested_state=read_only(requested),
     )
 

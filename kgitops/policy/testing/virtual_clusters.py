@@ -73,7 +73,7 @@ def alter_virtual_cluster(
     Raises:
         ValueError: not exactly one member is given.
     """
-    given = [
+    members = [
         (entity_type, name)
         for entity_type, name in (
             (EntityType.USER, as_principal(user) if user else None),
@@ -83,13 +83,13 @@ def alter_virtual_cluster(
         )
         if name
     ]
-    if len(given) != 1:
+    if len(members) != 1:
         raise ValueError("give exactly one of user, client_id, group and transactional_id")
     request = wire.AlterVirtualClusterRequest(
         virtual_cluster=before.name,
         change=ChangeType.REMOVE if remove else ChangeType.ADD,
-        entity_type=given[0][0],
-        entity_name=given[0][1],
+        entity_type=members[0][0],
+        entity_name=members[0][1],
         moved_from=moved_from,
         adopts=adopts,
     )
@@ -147,5 +147,5 @@ def delete_topic_link(
 def _asked(
     request: wire.AlterVirtualClusterRequest, among: Iterable[VirtualCluster], principal: str
 ) -> VirtualClusterRequest:
-    virtual_clusters = VirtualClusters({found.name: found for found in among})
+    virtual_clusters = VirtualClusters({one.name: one for one in among})
     return build_virtual_cluster_request(request, Principal.parse(principal), virtual_clusters)

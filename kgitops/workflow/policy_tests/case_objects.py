@@ -39,31 +39,31 @@ class StepError(Exception):
 
 
 def topic_assignment(
-    given: GivenTopic, name: str, brokers: Sequence[Broker]
+    described: GivenTopic, name: str, brokers: Sequence[Broker]
 ) -> tuple[Assignment, bool]:
     """The replicas of every partition, and True if they were placed here.
 
     Raises:
         StepError: the topic's size is missing, given twice, or impossible.
     """
-    sized = given.partitions is not None or given.replication_factor is not None
-    if given.assignments is not None:
+    sized = described.partitions is not None or described.replication_factor is not None
+    if described.assignments is not None:
         if sized:
             raise StepError(
                 ("assignments",),
                 "assignments decide partitions and replicationFactor",
                 "write either them or the other two",
             )
-        return _as_assigned(given.assignments), False
-    if given.partitions is None or given.replication_factor is None:
+        return _as_assigned(described.assignments), False
+    if described.partitions is None or described.replication_factor is None:
         raise StepError(
             (), f"the topic {name} has no size", "write partitions and replicationFactor"
         )
     try:
         placed = place(
             brokers,
-            partitions=given.partitions,
-            replication_factor=given.replication_factor,
+            partitions=described.partitions,
+            replication_factor=described.replication_factor,
             seed=name,
         )
     except PlacementError as error:
@@ -73,42 +73,42 @@ def topic_assignment(
     return placed, True
 
 
-def binding_of(given: GivenAcl) -> AclBinding:
+def binding_of(described: GivenAcl) -> AclBinding:
     """The ACL binding.
 
     Raises:
         StepError: its principal is not one.
     """
-    if not is_principal(given.principal):
+    if not is_principal(described.principal):
         raise StepError(
             ("principal",),
-            f"{given.principal!r} is not a principal",
+            f"{described.principal!r} is not a principal",
             "write it as Type:name, such as User:billing",
         )
     return AclBinding(
-        resource_type=given.resource.type,
-        resource_name=given.resource.name,
-        pattern_type=given.resource.pattern_type,
-        principal=given.principal,
-        host=given.host,
-        operation=given.operation,
-        permission_type=given.permission,
-        virtual_cluster=given.virtual_cluster or CLUSTER_NAME,
-        virtual_cluster_pattern_type=given.virtual_cluster_pattern_type,
+        resource_type=described.resource.type,
+        resource_name=described.resource.name,
+        pattern_type=described.resource.pattern_type,
+        principal=described.principal,
+        host=described.host,
+        operation=described.operation,
+        permission_type=described.permission,
+        virtual_cluster=described.virtual_cluster or CLUSTER_NAME,
+        virtual_cluster_pattern_type=described.virtual_cluster_pattern_type,
     )
 
 
-def entity_of(given: GivenEntity) -> ClientQuotaEntity:
+def entity_of(described: GivenEntity) -> ClientQuotaEntity:
     """The entity of a quota.
 
     Raises:
         StepError: it is empty, or an ip together with others.
     """
     named = {
-        VIRTUAL_CLUSTER: given.virtual_cluster,
-        USER: given.user,
-        CLIENT_ID: given.client_id,
-        IP: given.ip,
+        VIRTUAL_CLUSTER: described.virtual_cluster,
+        USER: described.user,
+        CLIENT_ID: described.client_id,
+        IP: described.ip,
     }
     parts = {
         kind: name if isinstance(name, str) and name != "<default>" else None
@@ -132,11 +132,11 @@ def quotas_of(entity: ClientQuotaEntity, quotas: Mapping[str, Value]) -> dict[st
     Raises:
         StepError: Kafka does not know a key.
     """
-    known = sorted(quota_keys(entity))
+    keys = sorted(quota_keys(entity))
     for key in quotas:
-        if key not in known:
-            near = suggestion(key, known)
-            advice = f"did you mean {near}?" if near else f"write one of {listed(known)}"
+        if key not in keys:
+            near = suggestion(key, keys)
+            advice = f"did you mean {near}?" if near else f"write one of {listed(keys)}"
             raise StepError(("quotas", key), f"{key!r} is not a quota of this entity", advice)
     return dict(quotas)
 

@@ -25,15 +25,15 @@ from kgitops.workflow.policy_tests.case_objects import (
 )
 
 
-def cluster_of(given: GivenCluster) -> ClusterState:
+def cluster_of(described: GivenCluster) -> ClusterState:
     """The state of the cluster.
 
     Raises:
         StepError: it can't exist; the path begins below the cluster.
     """
-    brokers = _brokers(given)
+    brokers = _brokers(described)
     topics: dict[str, TopicState] = {}
-    for name, topic in given.topics.items():
+    for name, topic in described.topics.items():
         try:
             assignment, _ = topic_assignment(topic, name, brokers)
         except StepError as error:
@@ -45,13 +45,13 @@ def cluster_of(given: GivenCluster) -> ClusterState:
             configs=configs_of(topic.configs),
         )
     acls = set()
-    for index, acl in enumerate(given.acls):
+    for index, acl in enumerate(described.acls):
         try:
             acls.add(binding_of(acl))
         except StepError as error:
             raise _below(("acls", index), error) from error
     quotas = {}
-    for index, quota in enumerate(given.quotas):
+    for index, quota in enumerate(described.quotas):
         try:
             entity = entity_of(quota.entity)
             held = ClientQuotaState(entity=entity, quotas=quotas_of(entity, quota.quotas))
@@ -67,17 +67,17 @@ def cluster_of(given: GivenCluster) -> ClusterState:
         quotas=quotas,
         virtual_clusters={
             name: _virtual_cluster(name, one, topics)
-            for name, one in given.virtual_clusters.items()
+            for name, one in described.virtual_clusters.items()
         },
     )
 
 
 def _virtual_cluster(
-    name: str, given: GivenVirtualCluster, topics: Mapping[str, TopicState]
+    name: str, described: GivenVirtualCluster, topics: Mapping[str, TopicState]
 ) -> VirtualCluster:
     if problem := virtual_cluster_name_problem(name):
         raise StepError(("virtualClusters", name), problem, "correct the name")
-    for link, topic in given.links.items():
+    for link, topic in described.links.items():
         if topic not in topics:
             raise StepError(
                 ("virtualClusters", name, "links", link),
@@ -86,24 +86,24 @@ def _virtual_cluster(
             )
     return VirtualCluster(
         name=name,
-        users=frozenset(map(as_principal, given.users)),
-        client_ids=frozenset(given.client_ids),
-        groups=dict.fromkeys(given.groups),
-        transactional_ids=frozenset(given.transactional_ids),
-        links={link: TopicLink(name=link, topic=topic) for link, topic in given.links.items()},
+        users=frozenset(map(as_principal, described.users)),
+        client_ids=frozenset(described.client_ids),
+        groups=dict.fromkeys(described.groups),
+        transactional_ids=frozenset(described.transactional_ids),
+        links={link: TopicLink(name=link, topic=topic) for link, topic in described.links.items()},
     )
 
 
-def _brokers(given: GivenCluster) -> tuple[Broker, ...]:
-    if isinstance(given.brokers, int):
-        return tuple(Broker(id=id_) for id_ in range(1, given.brokers + 1))
-    count = Counter(broker.id for broker in given.brokers)
-    for index, broker in enumerate(given.brokers):
+def _brokers(described: GivenCluster) -> tuple[Broker, ...]:
+    if isinstance(described.brokers, int):
+        return tuple(Broker(id=id_) for id_ in range(1, described.brokers + 1))
+    count = Counter(broker.id for broker in described.brokers)
+    for index, broker in enumerate(described.brokers):
         if count[broker.id] > 1:
             raise StepError(
                 ("brokers", index), f"two brokers have the id {broker.id}", "number them apart"
             )
-    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in given.brokers)
+    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in described.brokers)
 
 
 def _below(path: DocumentPath, error: StepError) -> StepError:

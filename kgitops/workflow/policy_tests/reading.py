@@ -94,13 +94,13 @@ def _placeholder(content: Content, path: tuple[str | int, ...]) -> tuple[str | i
 
 
 def read_suite(
-    parsed: ParsedTest, policy: str, known: Collection[str], findings: list[Finding]
+    parsed: ParsedTest, policy: str, policy_names: Collection[str], findings: list[Finding]
 ) -> Suite:
     """The suite of a document, which tests ``policy``.
 
-    ``known`` are the names of all policies that cases may ask about.
+    ``policy_names`` are the names of all policies that cases may ask about.
     """
-    reader = _Reader(parsed, policy, known, findings)
+    reader = _Reader(parsed, policy, policy_names, findings)
     return Suite(
         name=parsed.test.metadata.name,
         source=parsed.document.source,
@@ -114,18 +114,22 @@ class _Reader:
     """Reads one document."""
 
     def __init__(
-        self, parsed: ParsedTest, policy: str, known: Collection[str], findings: list[Finding]
+        self,
+        parsed: ParsedTest,
+        policy: str,
+        policy_names: Collection[str],
+        findings: list[Finding],
     ) -> None:
         self._spec = parsed.test.spec
         self._document = parsed.document
         self._policy = policy
-        self._known = known
+        self._policy_names = policy_names
         self._findings = findings
         self.named = {
             name
             for case in self._spec.cases
             for name in (*case.never, *(item.policy for item in case.expect))
-            if name is not None and name in known
+            if name is not None and name in policy_names
         }
 
     def cases(self) -> Iterator[Case]:
@@ -213,13 +217,13 @@ class _Reader:
             )
 
     def _check_known(self, path: DocumentPath, name: str) -> None:
-        if name not in self._known:
-            problem, advice = unknown_policy(name, self._known)
+        if name not in self._policy_names:
+            problem, advice = unknown_policy(name, self._policy_names)
             self._error(path, problem, advice)
 
-    def _cluster(self, path: DocumentPath, given: GivenCluster) -> ClusterState:
+    def _cluster(self, path: DocumentPath, described: GivenCluster) -> ClusterState:
         try:
-            return cluster_of(given)
+            return cluster_of(described)
         except StepError as error:
             self._step_error(path, error)
             return ClusterState(cluster_id="", backend="")

@@ -44,8 +44,8 @@ from kgitops.workflow.policy_tests.case_objects import (
     topic_assignment,
 )
 from kgitops.workflow.policy_tests.virtual_cluster_steps import (
-    found_in,
     local_name,
+    require_virtual_cluster,
     virtual_cluster_request,
 )
 
@@ -95,7 +95,10 @@ def _create(step: CreateTopicStep, simulated: SimulatedState) -> Request:
     local = local_name(step.virtual_cluster, step.name, simulated.virtual_clusters)
     taken = step.name in simulated.topics
     if local is not None:
-        taken = local.name in found_in(simulated.virtual_clusters, local.virtual_cluster).links
+        taken = (
+            local.name
+            in require_virtual_cluster(simulated.virtual_clusters, local.virtual_cluster).links
+        )
     if taken:
         raise StepError(
             ("name",),
@@ -147,8 +150,8 @@ def _alter(step: AlterTopicStep, simulated: SimulatedState) -> Request:
 def _altered(
     step: AlterTopicStep, topic: TopicState, simulated: SimulatedState
 ) -> tuple[AlterStep, Assignment, bool]:
-    given = [step.configs is not None, step.partitions is not None, step.assignments is not None]
-    if sum(given) != 1:
+    changes = [step.configs is not None, step.partitions is not None, step.assignments is not None]
+    if sum(changes) != 1:
         raise StepError(
             (),
             "alterTopic needs exactly one of configs, partitions and assignments",
@@ -232,11 +235,13 @@ def _check_partitions(topic: TopicState, offsets: Mapping[int, int]) -> None:
 def _check_brokers(
     replicas: Sequence[int], simulated: SimulatedState, path: tuple[str | int, ...]
 ) -> None:
-    known = [broker.id for broker in simulated.brokers]
+    broker_ids = [broker.id for broker in simulated.brokers]
     for broker in replicas:
-        if broker not in known:
+        if broker not in broker_ids:
             raise StepError(
-                path, f"the cluster has no broker {broker}", f"it has {listed(map(str, known))}"
+                path,
+                f"the cluster has no broker {broker}",
+                f"it has {listed(map(str, broker_ids))}",
             )
 
 

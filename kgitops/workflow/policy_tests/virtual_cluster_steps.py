@@ -31,7 +31,7 @@ from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
 
 
 def virtual_cluster_request(
-    step: RequestStep, known: VirtualClusters, topics: Container[str]
+    step: RequestStep, virtual_clusters: VirtualClusters, topics: Container[str]
 ) -> Request:
     """The request that the step is.
 
@@ -40,40 +40,42 @@ def virtual_cluster_request(
     """
     match step:
         case RequestStep(create_virtual_cluster=VirtualClusterStep(name=name)):
-            return _create(name, known)
+            return _create(name, virtual_clusters)
         case RequestStep(delete_virtual_cluster=VirtualClusterStep(name=name)):
-            found_in(known, name, ("name",))
+            require_virtual_cluster(virtual_clusters, name, ("name",))
             return DeleteVirtualClusterRequest(virtual_cluster=name)
         case RequestStep(alter_virtual_cluster=AlterVirtualClusterStep() as alter):
-            return _alter(alter, known)
+            return _alter(alter, virtual_clusters)
         case RequestStep(create_topic_link=CreateTopicLinkStep() as link):
-            return _link(link, known, topics)
+            return _link(link, virtual_clusters, topics)
         case RequestStep(delete_topic_link=DeleteTopicLinkStep() as link):
-            return _unlink(link, known)
+            return _unlink(link, virtual_clusters)
         case _:
             raise StepError((), "the request has no kind", "write one of the thirteen")
 
 
-def found_in(
-    known: VirtualClusters, name: str, path: DocumentPath = ("virtualCluster",)
+def require_virtual_cluster(
+    virtual_clusters: VirtualClusters, name: str, path: DocumentPath = ("virtualCluster",)
 ) -> VirtualCluster:
     """The virtual cluster of that name.
 
     Raises:
         StepError: there is none.
     """
-    found = known.get(name)
-    if found is None:
-        near = suggestion(name, sorted(known.names))
+    virtual_cluster = virtual_clusters.get(name)
+    if virtual_cluster is None:
+        near = suggestion(name, sorted(virtual_clusters.names))
         raise StepError(
             path,
             f"there is no virtual cluster {name} at this point",
             f"did you mean {near}?" if near else "add it to the cluster, or create it before",
         )
-    return found
+    return virtual_cluster
 
 
-def local_name(virtual_cluster: str | None, name: str, known: VirtualClusters) -> LocalName | None:
+def local_name(
+    virtual_cluster: str | None, name: str, virtual_clusters: VirtualClusters
+) -> LocalName | None:
     """The name in that virtual cluster; None without one.
 
     Raises:
@@ -81,14 +83,14 @@ def local_name(virtual_cluster: str | None, name: str, known: VirtualClusters) -
     """
     if virtual_cluster is None:
         return None
-    found_in(known, virtual_cluster)
+    require_virtual_cluster(virtual_clusters, virtual_cluster)
     return LocalName(virtual_cluster, name)
 
 
-def _create(name: str, known: VirtualClusters) -> Request:
+def _create(name: str, virtual_clusters: VirtualClusters) -> Request:
     if problem := virtual_cluster_name_problem(name):
         raise StepError(("name",), problem, "correct the name")
-    if name in known.names:
+    if name in virtual_clusters.names:
         raise StepError(
             ("name",),
             f"the virtual cluster {name} is there already",
@@ -97,32 +99,32 @@ def _create(name: str, known: VirtualClusters) -> Request:
     return CreateVirtualClusterRequest(virtual_cluster=name)
 
 
-def _alter(step: AlterVirtualClusterStep, known: VirtualClusters) -> Request:
-    found = found_in(known, step.name, ("name",))
+def _alter(step: AlterVirtualClusterStep, virtual_clusters: VirtualClusters) -> Request:
+    virtual_cluster = require_virtual_cluster(virtual_clusters, step.name, ("name",))
     if (step.add is None) == (step.remove is None):
         raise StepError((), "alterVirtualCluster needs exactly one of add and remove", "write one")
     if step.add is not None:
-        return _add(step.add, found.name, known)
+        return _add(step.add, virtual_cluster.name, virtual_clusters)
     assert step.remove is not None  # noqa: S101 (one of the two is there)
     entity_type, name = _member(step.remove, "remove")
-    if name not in found.members(entity_type):
+    if name not in virtual_cluster.members(entity_type):
         raise StepError(
             ("remove", str(entity_type)),
-            f"{found.name} has no {entity_type} {name}",
+            f"{virtual_cluster.name} has no {entity_type} {name}",
             "remove one that it has",
         )
     return AlterVirtualClusterRequest(
-        virtual_cluster=found.name,
+        virtual_cluster=virtual_cluster.name,
         change=ChangeType.REMOVE,
         entity_type=entity_type,
         entity_name=name,
     )
 
 
-def _add(member: AddedMember, virtual_cluster: str, known: VirtualClusters) -> Request:
+def _add(member: AddedMember, virtual_cluster: str, virtual_clusters: VirtualClusters) -> Request:
     entity_type, name = _member(member, "add")
     if member.moved_from is not None:
-        found_in(known, member.moved_from, ("add", "movedFrom"))
+        require_virtual_cluster(virtual_clusters, member.moved_from, ("add", "movedFrom"))
     return AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster,
         entity_type=entity_type,
@@ -133,7 +135,7 @@ def _add(member: AddedMember, virtual_cluster: str, known: VirtualClusters) -> R
 
 
 def _member(member: Member, key: str) -> tuple[EntityType, str]:
-    given = [
+    members = [
         (entity_type, name)
         for entity_type, name in (
             (EntityType.USER, as_principal(member.user) if member.user else None),
@@ -143,26 +145,28 @@ def _member(member: Member, key: str) -> tuple[EntityType, str]:
         )
         if name
     ]
-    if len(given) != 1:
+    if len(members) != 1:
         raise StepError(
             (key,),
             f"{key} needs exactly one of user, clientId, group and transactionalId",
             "write one request for each",
         )
-    return given[0]
+    return members[0]
 
 
-def _link(step: CreateTopicLinkStep, known: VirtualClusters, topics: Container[str]) -> Request:
-    found = found_in(known, step.virtual_cluster)
+def _link(
+    step: CreateTopicLinkStep, virtual_clusters: VirtualClusters, topics: Container[str]
+) -> Request:
+    virtual_cluster = require_virtual_cluster(virtual_clusters, step.virtual_cluster)
     if step.topic not in topics:
         raise StepError(
             ("topic",),
             f"there is no topic {step.topic} at this point",
             "add it to the cluster, or create it before",
         )
-    before = found.links.get(step.link)
+    before = virtual_cluster.links.get(step.link)
     return AlterVirtualClusterRequest(
-        virtual_cluster=found.name,
+        virtual_cluster=virtual_cluster.name,
         entity_type=EntityType.TOPIC,
         entity_name=step.link,
         topic=step.topic,
@@ -170,17 +174,17 @@ def _link(step: CreateTopicLinkStep, known: VirtualClusters, topics: Container[s
     )
 
 
-def _unlink(step: DeleteTopicLinkStep, known: VirtualClusters) -> Request:
-    found = found_in(known, step.virtual_cluster)
-    link = found.links.get(step.link)
+def _unlink(step: DeleteTopicLinkStep, virtual_clusters: VirtualClusters) -> Request:
+    virtual_cluster = require_virtual_cluster(virtual_clusters, step.virtual_cluster)
+    link = virtual_cluster.links.get(step.link)
     if link is None:
         raise StepError(
             ("link",),
-            f"{found.name} has no link {step.link} at this point",
+            f"{virtual_cluster.name} has no link {step.link} at this point",
             "add it to the virtual cluster, or create it before",
         )
     return AlterVirtualClusterRequest(
-        virtual_cluster=found.name,
+        virtual_cluster=virtual_cluster.name,
         change=ChangeType.REMOVE,
         entity_type=EntityType.TOPIC,
         entity_name=step.link,
