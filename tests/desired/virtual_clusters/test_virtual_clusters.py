@@ -23,7 +23,7 @@ from kgitops.model.resources.virtual_clusters import (
 )
 
 IN_EMEA = "{name: x, virtualCluster: emea}"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "virtual-clusters"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "virtual-clusters"
 
 
 def desired(tmp_path: Path, *texts: str) -> DesiredState:
