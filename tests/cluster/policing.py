@@ -142,7 +142,7 @@ def policed(
             broker_configs=broker_configs or {},
         ),
         policies=Bundle(policies=(placeholder,)) if rules else None,
-        opening=lambda _: InProcessEvaluator(rules, waivers),
+        open_evaluator=lambda _: InProcessEvaluator(rules, waivers),
     )
     held, cluster.controller.policies = cluster.controller.policies, None
     root = admin(cluster, ROOT)

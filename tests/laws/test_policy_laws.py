@@ -58,7 +58,7 @@ def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
         brokers=BROKERS,
         clock_and_ids=ClockAndIds(now=clock.now, new_id=random_id),
         policies=bundle,
-        opening=lambda _: _judge(chosen, levels, lifted),
+        open_evaluator=lambda _: _judge(chosen, levels, lifted),
     )
     judge = _judge(chosen, levels, lifted)
     try:

@@ -43,12 +43,12 @@ def boot(
     clock_and_ids: ClockAndIds = SYSTEM_CLOCK_AND_IDS,
     policies: Bundle | None = None,
     policy_folder: Path | None = None,
-    opening: OpenEvaluator | None = None,
+    open_evaluator: OpenEvaluator | None = None,
 ) -> EmbeddedCluster:
     """Open the cluster whose store is ``path``; None for one in memory.
 
     Its brokers judge by ``policies`` and by those that their configs name, whose modules are
-    found in ``policy_folder``. ``opening`` replaces the product's evaluator.
+    found in ``policy_folder``. ``open_evaluator`` replaces the product's evaluator.
 
     Raises:
         KgitopsError: brokers can't have the configs, or they name policies that don't go together.
@@ -78,7 +78,7 @@ def boot(
         store.close()
         raise
     try:
-        start_policies(controller, policies or Bundle(), policy_folder, opening)
+        start_policies(controller, policies or Bundle(), policy_folder, open_evaluator)
     except BaseException:
         controller.close()
         raise
@@ -147,9 +147,12 @@ def _in_virtual_clusters(acl: AclBinding) -> bool:
 
 
 def start_policies(
-    controller: Controller, given: Bundle, folder: Path | None, opening: OpenEvaluator | None
+    controller: Controller,
+    declared: Bundle,
+    folder: Path | None,
+    open_evaluator: OpenEvaluator | None,
 ) -> None:
-    """Give the brokers their policies: those that their configs name, then the ``given`` ones.
+    """Give the brokers their policies: those that their configs name, then the ``declared`` ones.
 
     They are loaded now if brokers have configs to be judged, otherwise when they are needed.
 
@@ -159,12 +162,14 @@ def start_policies(
     """
     first, *_ = controller.image().brokers.brokers.values()
     options = controller.options
-    taken = [policy.name for policy in given.policies]
+    taken = [policy.name for policy in declared.policies]
     keyed = key_policies(options, static_configs(options, first), folder, taken)
-    bundle = replace(given, policies=(*keyed.values(), *given.policies))
+    bundle = replace(declared, policies=(*keyed.values(), *declared.policies))
     if not bundle:
         return
-    controller.policies = BrokerPolicies(lambda: (opening or _product)(bundle), controller.show)
+    controller.policies = BrokerPolicies(
+        lambda: (open_evaluator or _open_worker)(bundle), controller.show
+    )
     if options.static_configs or options.broker_configs:
         try:
             _start_brokers(controller, controller.policies)
@@ -172,7 +177,7 @@ def start_policies(
             raise _by_key(error, keyed) from error
 
 
-def _product(bundle: Bundle) -> PolicyEvaluator:
+def _open_worker(bundle: Bundle) -> PolicyEvaluator:
     from kgitops.policy.evaluator import open_evaluator  # noqa: PLC0415 (most never judge)
 
     return open_evaluator(bundle)

@@ -58,9 +58,9 @@ class BrokerPolicies:
     """
 
     def __init__(
-        self, opening: Callable[[], PolicyEvaluator], show: Callable[[Image], ClusterState]
+        self, open_evaluator: Callable[[], PolicyEvaluator], show: Callable[[Image], ClusterState]
     ) -> None:
-        self._opening = opening
+        self._open_evaluator = open_evaluator
         self._show = show
         self._evaluator: PolicyEvaluator | None = None
         self._draft: Draft | None = None  # the one whose requests are judged now
@@ -75,7 +75,7 @@ class BrokerPolicies:
             FindingsError: a policy can't be loaded.
         """
         if self._evaluator is None:
-            self._evaluator = self._opening()
+            self._evaluator = self._open_evaluator()
         return self._evaluator
 
     def judge(self, draft: Draft, request: Request, *, node: int | None) -> None:

@@ -208,7 +208,7 @@ def test_who_could_not_start_is_not_written_down(tmp_path):
         path,
         options=Options(static_configs={RETENTION: "5"}),
         policies=Bundle(policies=(placeholder,)),
-        opening=lambda _: InProcessEvaluator([rule]),
+        open_evaluator=lambda _: InProcessEvaluator([rule]),
     )
     assert denied.read_state().controller_id == 2
     assert altered(denied, broker(2))[broker(2)].ok

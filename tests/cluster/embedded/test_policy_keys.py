@@ -49,7 +49,7 @@ def booted(compat: Compat = Compat.SEED, **configs: str) -> EmbeddedCluster:
     return boot(
         None,
         options=Options(compat=compat, static_configs=static),
-        opening=lambda bundle: InProcessEvaluator(load_rules(bundle.policies)),
+        open_evaluator=lambda bundle: InProcessEvaluator(load_rules(bundle.policies)),
     )
 
 
@@ -393,7 +393,7 @@ def test_a_policy_that_takes_too_long_refuses_that_topic(tmp_path: Path, caplog)
         None,
         options=Options(static_configs={TOPIC_KEY: "slow:Slow"}),
         policy_folder=tmp_path,
-        opening=lambda bundle: WorkerEvaluator(bundle.policies, limits=Limits(seconds=0.5)),
+        open_evaluator=lambda bundle: WorkerEvaluator(bundle.policies, limits=Limits(seconds=0.5)),
     )
     with closing(cluster), caplog.at_level(logging.ERROR):
         results = admin(cluster).create_topics([a_new_topic(name) for name in "abc"])

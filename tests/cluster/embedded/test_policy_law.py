@@ -185,7 +185,7 @@ def one_verdict_in_three_places(data: st.DataObject) -> None:
         brokers=BROKERS,
         clock_and_ids=ClockAndIds(now=lambda: NOON, new_id=lambda: f"id-{next(numbers)}"),
         policies=PLACEHOLDER,
-        opening=lambda _: judge(),
+        open_evaluator=lambda _: judge(),
     )
     try:
         held, cluster.controller.policies = cluster.controller.policies, None

@@ -58,7 +58,9 @@ def watched(
         opened.append(Shown(recorder))
         return opened[-1]
 
-    cluster = boot(path, options=Options(static_configs=configs), policies=BUNDLE, opening=opening)
+    cluster = boot(
+        path, options=Options(static_configs=configs), policies=BUNDLE, open_evaluator=opening
+    )
     return cluster, recorder
 
 
