@@ -99,7 +99,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
     ),
     "no exit code of a reason": (
         lambda d: d["units"][1]["reasons"][0].update(exit=77),
-        "units[1].reasons[0].exit is no exit code",
+        "units[1].reasons[0].exit is not an exit code",
     ),
     "one unit twice": (
         lambda d: d["units"].append(d["units"][0]),
