@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -124,7 +125,7 @@ def assert_junit(text: str) -> None:
 def assert_page(text: str) -> None:
     """HTML whose texts, and which as a text, are harmless."""
     assert_harmless(text)
-    assert_visible("".join(_Page(text).words))
+    assert_visible("".join(_page(text).words))
 
 
 def assert_svg(text: str) -> None:
@@ -162,7 +163,7 @@ def xml_shape(text: str) -> object:
 
 def html_shape(text: str) -> object:
     """The elements with the names of their attributes, counted: they are sorted by name."""
-    return _Page(text).tags
+    return _page(text).tags
 
 
 def line_shape(text: str) -> object:
@@ -174,6 +175,12 @@ def github_shape(text: str) -> object:
     """The commands with the names of their properties."""
     found = commands(text)
     return [(command.name, sorted(command.properties)) for command in found], text.count("\n")
+
+
+@lru_cache(maxsize=1)
+def _page(text: str) -> "_Page":
+    """Parsed once for the check and for the shape."""
+    return _Page(text)
 
 
 class _Page(HTMLParser):
