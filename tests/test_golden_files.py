@@ -1,7 +1,7 @@
 """Files and records of every format, from before the code was rearranged: read and written alike.
 
-``tests/golden`` was written by commands of kgitops 0.1.0 at commit 9ce8349: plans, snapshots, the
-records of two registries (each with an apply that was killed half-way), the log and the image of
+``tests/golden_files`` was written by commands of kgitops 0.1.0 at commit 9ce8349: plans, snapshots,
+the records of two registries (each with an apply that was killed half-way), the log and the image of
 an embedded cluster, and a fleet's rows, one cluster with virtual clusters of its own (``native``)
 and one without (``lowered``). A file there is replaced only together with its format's version.
 """
@@ -23,7 +23,7 @@ from kgitops.cluster.registry import build_registry_state, owner_record, project
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.plan.document.file import read_plan, to_text
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent / "golden_files"
 PLANS = sorted(GOLDEN.glob("plan-*.json"))
 KINDS = ("native", "lowered")
 

@@ -1,4 +1,4 @@
-"""A fleet's files from before the code was rearranged: read and written alike (tests/golden)."""
+"""A fleet's files from before the code was rearranged: read and written alike."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.plan.document.file import to_text
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden_files"
 FLEET = GOLDEN / "fleet"
 COMPILED = sorted((FLEET / "desired").glob("*/*/*.parquet"))
 
