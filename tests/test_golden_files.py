@@ -1,9 +1,10 @@
 """Files and records of every format, from before the code was rearranged: read and written alike.
 
 ``tests/golden_files`` was written by commands of kgitops 0.1.0 at commit 9ce8349: plans, snapshots,
-the records of two registries (each with an apply that was killed half-way), the log and the image of
-an embedded cluster, and a fleet's rows, one cluster with virtual clusters of its own (``native``)
-and one without (``lowered``). A file there is replaced only together with its format's version.
+the records of two registries (each with an apply that was killed half-way), the log and the image
+of an embedded cluster, and a fleet's rows: one cluster with virtual clusters of its own (named
+``native``) and one without (``lowered``). A file there is replaced only together with its format's
+version.
 """
 
 import json

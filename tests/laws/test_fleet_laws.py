@@ -287,9 +287,11 @@ def test_copies_that_are_made_only_once_are_caught(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.slow
 def test_quotas_that_hide_what_was_meant_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = lifting._meant
+    real = lifting._declared_quotas
     monkeypatch.setattr(
-        lifting, "_meant", lambda state, records, lowered: real(state, records, Lowered())
+        lifting,
+        "_declared_quotas",
+        lambda state, records, lowered: real(state, records, Lowered()),
     )
     assert_caught(lambda data: chains(data, both_are_planned_in_the_same_words))
 
