@@ -594,7 +594,7 @@ REWRITES = [
     with_empty_files,
     other_columns_in_another_order,
     by_duckdb,
-    by_pandas,
+    pytest.param(by_pandas, marks=pytest.mark.spark),
 ]
 
 

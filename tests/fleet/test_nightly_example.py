@@ -143,6 +143,7 @@ def test_nights_raise_what_others_changed(tmp_path: Path) -> None:
     assert fleet.files() == before
 
 
+@pytest.mark.spark
 def test_a_night_says_what_it_takes() -> None:
     """``--help`` starts no Spark."""
     ran = subprocess.run(

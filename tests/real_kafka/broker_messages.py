@@ -14,7 +14,7 @@ from kafka.protocol.api_message import ApiMessage, ApiMessageData
 from kafka.protocol.schemas.load_json import _resolve_common_structs
 
 from kgitops.cluster.kafka.transport.wire import Message
-from kgitops.sandbox.jvm.jars import KAFKA, libs_folder
+from kgitops.sandbox.jvm.jars import KAFKA, fetch_libs
 
 _COMMENT = re.compile(r"(?m)^\s*//.*$")
 _LENT = "ApiVersions"  # kafka-python reads a schema of its own before it takes another
@@ -24,7 +24,7 @@ _LENT = "ApiVersions"  # kafka-python reads a schema of its own before it takes 
 def _schemas() -> Mapping[str, dict[str, object]]:
     """By the name of the message, such as HeartbeatRequest."""
     found = {}
-    with ZipFile(libs_folder() / f"kafka-clients-{KAFKA}.jar") as jar:
+    with ZipFile(fetch_libs(lambda _: None) / f"kafka-clients-{KAFKA}.jar") as jar:
         for path in jar.namelist():
             if re.fullmatch(r"common/message/\w+(Request|Response)\.json", path):
                 schema = json.loads(_COMMENT.sub("", jar.read(path).decode()))

@@ -9,15 +9,18 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
-import pandas as pd  # pyarrow imports it sooner or later, and here once for all
 from fleet.output.fleet_results import run, unit, written
 from report.plans import make_plan, update_topic
 
 from kgitops.fleet.output.publish import commit, run_folder
 
-assert pd
+# pyarrow imports it sooner or later, where it is installed, and here once for all.
+with suppress(ImportError):
+    import_module("pandas")
 CALLS = ("rename", "unlink", "rmdir", "mkdir", "fsync")
 
 

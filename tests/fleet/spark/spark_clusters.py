@@ -16,13 +16,20 @@ from fleet.spark_sessions import TESTS
 
 from kgitops.fleet.spark.classic import java_home
 
-_BIN = Path(str(find_spec("pyspark").origin)).parent / "bin"
 # For what is started to do little, executors among it: it is there sooner.
 _LEAN = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _STARTING_S = 120
 _STOPPING_S = 20
 Found = TypeVar("Found")
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+
+def _bin() -> Path:
+    """The folder of Spark's commands."""
+    spec = find_spec("pyspark")
+    assert spec
+    assert spec.origin
+    return Path(spec.origin).parent / "bin"
 
 
 class Server:
@@ -91,7 +98,7 @@ class Cluster:
 @contextmanager
 def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     servers: list[Server] = []
-    spark_class = str(_BIN / "spark-class")
+    spark_class = str(_bin() / "spark-class")
     at = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
     try:
         master = Server(
@@ -124,7 +131,7 @@ def connect_server(folder: Path) -> Iterator[str]:
         "spark.driver.host": "127.0.0.1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
-    words = [str(_BIN / "spark-submit"), "--master", "local[2,4]"]
+    words = [str(_bin() / "spark-submit"), "--master", "local[2,4]"]
     words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     words += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     server = Server(folder, "connect", [*words, "spark-internal"], SPARK_DAEMON_MEMORY="1g")
