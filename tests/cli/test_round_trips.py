@@ -53,7 +53,7 @@ def test_drift_shows_a_topic_that_somebody_else_deleted(applied: Project, kgitop
     Path("drift.json").write_text(ran.out)
     shown = kgitops("show", "drift.json")
     assert (
-        "topic orders deleted outside of kgitops; this plan makes it again, by User:" in shown.said
+        "topic orders deleted outside of kgitops; this plan re-creates it, by User:" in shown.said
     )
 
 

@@ -114,8 +114,8 @@ NEWER = with_header(lambda header: header.update(format_version="2.0"))
 NAMELESS = with_header(lambda header: header.pop("rows"))
 
 BREAKING = {
-    "truncated": (truncate, UnreachableError, "no whole Parquet file"),
-    "empty": (empty, UnreachableError, "no whole Parquet file"),
+    "truncated": (truncate, UnreachableError, "not a whole Parquet file"),
+    "empty": (empty, UnreachableError, "not a whole Parquet file"),
     "a folder": (replace_by_a_folder, UnreachableError, "can't be read"),
     "a missing column": (drop_a_column, SafetyError, "has no column 'fingerprint'"),
     "another type": (another_type, SafetyError, "the column 'bucket' as string"),

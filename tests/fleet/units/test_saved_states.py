@@ -185,7 +185,7 @@ def a_pipe() -> str:
         (json_in_a_partition, "states/cluster=prod/part-0.json is JSON, and a partition holds"),
         (no_name, f"states/cluster={NULL} names no cluster; give files NAME.json"),
         (a_circle, "states/again is a link to a folder that it lies in; remove it"),
-        (a_link_to_nothing, "states holds prod.json beside .json and .parquet files; move"),
+        (a_link_to_nothing, "states holds prod.json next to .json and .parquet files; move"),
         (a_pipe, "prod.json is not a .json or .parquet file; give files"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
