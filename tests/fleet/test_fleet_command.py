@@ -85,7 +85,7 @@ def of_version_nine(file: Path) -> None:
 @pytest.mark.parametrize(
     ("breaks", "code", "sentence"),
     [
-        (breaking.cut, 8, "it is no complete JSON"),
+        (breaking.cut, 8, "it is not complete JSON"),
         (of_version_nine, 5, "has format version 9.0, this kgitops knows"),
         (without_registry, 5, "has no registry part"),
     ],
