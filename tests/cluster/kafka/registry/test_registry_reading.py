@@ -112,7 +112,7 @@ def test_a_record_that_someone_else_wrote_stops_everyone(logs: Logs, value: byte
     _produce(logs, b"own/topic/a", value)
     with pytest.raises(SafetyError, match=r"record at offset 1, key .own/topic/a., is no"):
         log.read()
-    with pytest.raises(SafetyError, match="no JSON object"):
+    with pytest.raises(SafetyError, match="not a JSON object"):
         logs.open().read_state()
 
 
