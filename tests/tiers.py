@@ -58,7 +58,7 @@ def mark_tiers(items: Iterable[pytest.Item]) -> None:
     for item in items:
         fixtures = frozenset(getattr(item, "fixturenames", ()))
         for tier, names in TIERS.items():
-            if fixtures & names:
+            if fixtures & names and not item.get_closest_marker(tier):
                 item.add_marker(tier)
         if item.get_closest_marker("xdist_group") is None and (group := _group(item, fixtures)):
             item.add_marker(pytest.mark.xdist_group(group))
