@@ -203,7 +203,7 @@ def test_an_answer_that_is_missing_leaves_the_old_result(
         (("--conf", "spark.driver.memory"), "write KEY=VALUE"),
         (("--conf", "a=1", "--conf", "a=2"), "is given twice"),
         (("--format", "sarif"), "shows the plan of one cluster"),
-        (("--out", "payments"), "is no result of kgitops fleet plan"),
+        (("--out", "payments"), "is not a result of kgitops fleet plan"),
         (("--out", "no/such/folder"), "make it first"),
         (("--out", "."), "is the folder you are in"),
         (("--frmat", "json"), "did you mean --format "),

@@ -33,7 +33,7 @@ def test_a_reader_far_above_its_quota_is_told_why_it_gets_nothing(
     """Kafka answers such a Fetch without a word on any topic (KIP-219)."""
     kafka_cluster.registry.append([("project/1", {"name": "payments", "schema_version": 1})])
     with logs_on(kafka) as logs:
-        reader = logs.open(patience_s=2)
+        reader = logs.open(timeout_s=2)
         assert reader.read()
         limit(kafka_cluster, 0.001)
         with pytest.raises(SafetyError, match=re.escape("a client quota throttles")):

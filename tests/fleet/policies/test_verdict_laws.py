@@ -105,7 +105,7 @@ def take_all_for_absent(patch: pytest.MonkeyPatch) -> None:
     real = module.LazyTopics
     names = frozenset("abcdefghijklmnopqrstuvwxyz")
     patch.setattr(module, "LazyTopics", lambda stored, _, absent: real(stored, {}, absent))
-    patch.setattr(real, "_may_be", lambda self, name: name in names)
+    patch.setattr(real, "_may_exist", lambda self, name: name in names)
 
 
 @pytest.mark.slow

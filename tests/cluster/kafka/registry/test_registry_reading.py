@@ -184,7 +184,7 @@ def test_an_append_under_the_fence_is_all_or_nothing(kafka: Sandbox, logs: Logs)
     assert dying.ask("torn") == "done"
     dying.close()
     with pytest.raises(SafetyError, match="unfinished write"):
-        logs.open(patience_s=0.5).read()
+        logs.open(timeout_s=0.5).read()
     log.fence()
     log.append([("lock/next", {"schema_version": 1})])
     seen = keys(log.read())
