@@ -41,6 +41,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     installed.missing_packages.cache_clear()
 
 
+@pytest.mark.browser
 def test_a_tier_that_is_not_run_is_named_in_one_line(tmp_path: Path) -> None:
     said = collected(tmp_path)
     (line,) = [line for line in said.splitlines() if "eft out" in line]
@@ -50,6 +51,7 @@ def test_a_tier_that_is_not_run_is_named_in_one_line(tmp_path: Path) -> None:
     assert "deselected" in said
 
 
+@pytest.mark.browser
 def test_without_a_browser_its_tests_are_left_out_even_if_they_are_asked_for(
     tmp_path: Path,
 ) -> None:
@@ -58,6 +60,7 @@ def test_without_a_browser_its_tests_are_left_out_even_if_they_are_asked_for(
     assert "there is no Chrome and driver here" in said
 
 
+@pytest.mark.browser
 def test_ci_insists_on_the_browser(tmp_path: Path) -> None:
     said = collected(tmp_path, "-m", "browser", **{installed.INSIST: "required"})
     assert "::test_a_thousand_changes_are_seen" in said
