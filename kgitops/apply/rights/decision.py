@@ -347,7 +347,7 @@ class _Rights:
                 )
         last = applied if known else {}
         _raise_if_problem(
-            change, request_problem(change, declared, actual, last, self.plan, self.state)
+            change, request_problem(change, declared, actual, last, self._changes, self.state)
         )
         after = expected_record(
             change, declared, self.ownership, self.plan, topic_id=topic_id, made=actual is None

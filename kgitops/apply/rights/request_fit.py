@@ -50,7 +50,7 @@ from kgitops.model.resources.virtual_clusters import (
     generated_topic_name,
 )
 from kgitops.model.topic_configs import is_throttle, normal_value
-from kgitops.plan.document.plan import Action, Change, Plan
+from kgitops.plan.document.plan import Action, Change
 
 Applied = Mapping[str, Json]
 """The fields last applied to the object, by this project or by its previous owner."""
@@ -63,12 +63,13 @@ def request_problem(
     declared: DesiredObject,
     actual: object,
     applied: Applied,
-    plan: Plan,
+    changes: Mapping[str, Change],
     state: ClusterState,
 ) -> str | None:
     """Return the problem of requests that do not fit the change's declaration, or None.
 
-    ``actual`` is the object on the cluster, ``applied`` its last applied fields.
+    ``actual`` is the object on the cluster, ``applied`` its last applied fields, and ``changes``
+    are all of the plan, by address.
     """
     requests = [planned.request for planned in change.requests]
     match declared:
@@ -81,9 +82,9 @@ def request_problem(
         case DesiredVirtualCluster():
             problems = _virtual_cluster(declared, requests, actual)
         case DesiredLink():
-            problems = _link(declared, requests, actual, plan, state)
+            problems = _link(declared, requests, actual, changes, state)
         case DesiredMember():
-            problems = _member(declared, requests, actual, plan, state)
+            problems = _member(declared, requests, actual, changes, state)
     return next(problems, None)
 
 
@@ -206,7 +207,7 @@ def _link(
     declared: DesiredLink,
     requests: Sequence[Request],
     actual: object,
-    plan: Plan,
+    changes: Mapping[str, Change],
     state: ClusterState,
 ) -> Iterator[str]:
     leads: str | LocalName | None = actual.topic if isinstance(actual, TopicLink) else None
@@ -217,13 +218,14 @@ def _link(
         if request.change is not ChangeType.ADD or request.replaces not in (None, leads):
             yield "replaces another object"
         leads = request.target or request.topic
-    if len(requests) > 1 or leads != _link_target(declared, plan, state):
+    if len(requests) > 1 or leads != _link_target(declared, changes, state):
         yield _NOT_REACHED
 
 
-def _link_target(declared: DesiredLink, plan: Plan, state: ClusterState) -> str | LocalName | None:
+def _link_target(
+    declared: DesiredLink, changes: Mapping[str, Change], state: ClusterState
+) -> str | LocalName | None:
     """Return the topic that a declared link leads to: a physical one, or one of the plan."""
-    changes = {change.address: change for change in plan.changes}
     topic, at = declared.topic, declared.target
     seen: set[LocalName] = set()
     while topic is None and at is not None and at not in seen:
@@ -252,7 +254,7 @@ def _member(
     declared: DesiredMember,
     requests: Sequence[Request],
     actual: object,
-    plan: Plan,
+    changes: Mapping[str, Change],
     state: ClusterState,
 ) -> Iterator[str]:
     adopts = actual.adopts if isinstance(actual, MemberState) else None
@@ -271,8 +273,9 @@ def _member(
     if not there or adopts != declared.adopt:
         yield _NOT_REACHED
     user = declared.entity_type is EntityType.USER
-    made = {change.address for change in plan.changes if Action.CREATE in change.actions}
     for source in filter(None, (declared.copy_acls_from, declared.remove_old_acls_from)):
+        made = changes.get(virtual_cluster_address(source))
+        is_made = made is not None and Action.CREATE in made.actions
         is_known = source == CLUSTER_NAME or source in state.virtual_clusters
-        if not user or not (is_known or virtual_cluster_address(source) in made):
+        if not user or not (is_known or is_made):
             yield f"can't copy or remove ACLs of {source}"
