@@ -60,17 +60,23 @@ def identities_to_remember(project: Project, registry: RegistryState | None) -> 
     return tuple(sorted({*former, *project.formerly}))
 
 
+ORIGIN = "origin"
+"""The key in ``last_applied`` of a copied ACL that names its member and the source."""
+
+
 @dataclass(frozen=True, slots=True)
-class _InRegistry:
+class RegistrySource:
     """The source of a declaration that comes from the registry, which has no lines."""
 
     address: str
 
     @property
     def source(self) -> Source:
+        """The record's key, as a place."""
         return Source(f"registry:own/{self.address}", 1, 1)
 
     def at(self, *path: str | int) -> Source:
+        """Return the same place for any path."""
         del path
         return self.source
 
@@ -88,9 +94,9 @@ def desired_from_registry(
     digest = sha256(canonical_json({key: dict(o.last_applied) for key, o in owned.items()}))
     # Copied ACLs follow from their member, as they did when they were planned.
     objects = [
-        declared_object(address, owner.last_applied, _InRegistry(address))
+        declared_object(address, owner.last_applied, RegistrySource(address))
         for address, owner in owned.items()
-        if "origin" not in owner.last_applied
+        if ORIGIN not in owner.last_applied
     ]
     return with_objects(
         DesiredState(

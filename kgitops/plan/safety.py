@@ -2,30 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.plan import Action, Change, Kind
+from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kind
 from kgitops.plan.ownership import Ownership
 
 _PERCENT_FROM = 5
-_KINDS = {
-    "topic": Kind.TOPIC,
-    "acl": Kind.ACL,
-    "quota": Kind.QUOTA,
-    "vc": Kind.VIRTUAL_CLUSTER,
-    "group": Kind.GROUP,
-    "user": Kind.BINDING,
-    "client": Kind.BINDING,
-    "txn": Kind.BINDING,
-}
-"""The counted kind for each kind of address (:func:`kind_of`); links are not counted."""
+_NOT_COUNTED = (Kind.LINK, Kind.BROKER)
 _ALWAYS = (Kind.TOPIC, Kind.ACL, Kind.QUOTA)
 
 
 def counted_as(kind: str) -> Kind | None:
     """Return the kind that addresses of this kind (``kind_of``) count as; None if as none."""
-    return _KINDS.get(kind)
+    counted = KIND_OF_ADDRESS.get(kind)
+    return None if counted in _NOT_COUNTED else counted
 
 
 def managed_counts(ownership: Ownership) -> Mapping[str, int]:
@@ -33,7 +25,7 @@ def managed_counts(ownership: Ownership) -> Mapping[str, int]:
     counts = dict.fromkeys(map(str, _ALWAYS), 0)
     for address in ownership.mine():
         kind = counted_as(kind_of(address))
-        if kind and "origin" not in ownership.owners[address].last_applied:
+        if kind and ORIGIN not in ownership.owners[address].last_applied:
             counts[str(kind)] = counts.get(kind, 0) + 1
     return counts
 

@@ -28,6 +28,7 @@ from kgitops.apply.rights.unowned import (
     origin_problem,
     undoing_problem,
 )
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError
@@ -44,7 +45,7 @@ from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, generated_parts
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kind, Plan
 from kgitops.plan.ownership import (
     Ownership,
     OwnershipStatus,
@@ -53,18 +54,6 @@ from kgitops.plan.ownership import (
     protection_fields,
 )
 
-_KINDS = {
-    "topic": Kind.TOPIC,
-    "acl": Kind.ACL,
-    "quota": Kind.QUOTA,
-    "broker": Kind.BROKER,
-    "vc": Kind.VIRTUAL_CLUSTER,
-    "link": Kind.LINK,
-    "group": Kind.GROUP,
-    "user": Kind.BINDING,
-    "client": Kind.BINDING,
-    "txn": Kind.BINDING,
-}
 _ACTIONS = (
     (Action.CREATE,),
     (Action.UPDATE,),
@@ -125,7 +114,7 @@ class _Rights:
 
     def check(self, change: Change) -> None:
         """Raise an error unless the project has the right to this change."""
-        if _KINDS.get(kind_of(change.address)) is not change.kind:
+        if KIND_OF_ADDRESS.get(kind_of(change.address)) is not change.kind:
             _raise_untrusted(change, f"is not of the kind {change.kind}")
         if change.actions not in _ACTIONS:
             _raise_untrusted(change, "has actions that contradict each other")
@@ -277,10 +266,10 @@ class _Rights:
         behind = topic_behind(change.address)
         live = self.ownership.owner(change.address)
         known = {*migrated_members(change), *([behind] if behind else [])}
-        if live is not None and self.ownership.is_own(live) and "origin" in live.last_applied:
-            known.add(live.last_applied["origin"]["member"])
+        if live is not None and self.ownership.is_own(live) and ORIGIN in live.last_applied:
+            known.add(live.last_applied[ORIGIN]["member"])
         if change.owner_after is not None and not change.owner_after.spent:
-            origin = change.owner_after.last_applied.get("origin")
+            origin = change.owner_after.last_applied.get(ORIGIN)
             if origin is not None:
                 _raise_if_problem(
                     change, origin_problem(change, origin, self._changes, self.ownership)

@@ -7,7 +7,7 @@ it once the change is done (``request_fit``).
 
 from collections.abc import Mapping
 
-from kgitops.desired.last_applied import declared_object
+from kgitops.desired.last_applied import ORIGIN, RegistrySource, declared_object
 from kgitops.desired.state import (
     DeletionPolicy,
     DesiredAcl,
@@ -28,28 +28,10 @@ from kgitops.model.resources.addresses import (
     virtual_cluster_address,
 )
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
-from kgitops.model.source import Source
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.removal import after_removal
-
-ORIGIN = "origin"
-"""The key in ``last_applied`` of a copied ACL that names its member and source."""
-
-
-class NoSource:
-    """A stand-in for a document's source, which is never shown."""
-
-    @property
-    def source(self) -> Source:
-        """A dummy place."""
-        return Source("plan", 1, 1)
-
-    def at(self, *path: str | int) -> Source:
-        """Return the dummy place for any path."""
-        del path
-        return self.source
 
 
 def gives_up(change: Change) -> bool:
@@ -115,7 +97,7 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
         if key not in (EXECUTED_TOMBSTONES, ORIGIN)
     }
     try:
-        item = declared_object(change.address, recorded, NoSource())
+        item = declared_object(change.address, recorded, RegistrySource(change.address))
         same = last_applied(item) == recorded and _address(item) == change.address
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"would record something that is not a declaration ({error})") from error

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kgitops.cluster.snapshot import SnapshotCluster
-from kgitops.desired.last_applied import declared_object, with_objects
+from kgitops.desired.last_applied import ORIGIN, declared_object, with_objects
 from kgitops.desired.state import (
     DesiredObject,
     DesiredState,
@@ -90,7 +90,7 @@ def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
         [
             declared_object(address, owners[address].last_applied, _IN_REGISTRY)
             for address in sorted(owners)
-            if "origin" not in owners[address].last_applied
+            if ORIGIN not in owners[address].last_applied
         ],
     )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredAcl, DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
@@ -170,7 +171,7 @@ def _with_origin(owner: Owner, copy: CopiedAcl | None) -> Owner:
     """Return the registry's record; that of a copy includes its origin (VC-197)."""
     if copy is None:
         return owner
-    return replace(owner, last_applied={**owner.last_applied, "origin": dict(copy.origin)})
+    return replace(owner, last_applied={**owner.last_applied, ORIGIN: dict(copy.origin)})
 
 
 def _create(
@@ -234,7 +235,7 @@ def _remove(
     if deleted:
         denies = deleted.permission_type is PermissionType.DENY
         risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
-    origin = removal.owner.last_applied.get("origin")
+    origin = removal.owner.last_applied.get(ORIGIN)
     because = removal.because
     if origin and not removal.tombstone:
         because = f"it was copied for {origin['member']}, which no longer asks for it"

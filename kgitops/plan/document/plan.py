@@ -37,6 +37,21 @@ class Kind(StrEnum):
     GROUP = "ConsumerGroup"
 
 
+KIND_OF_ADDRESS: Mapping[str, Kind] = {
+    "topic": Kind.TOPIC,
+    "acl": Kind.ACL,
+    "quota": Kind.QUOTA,
+    "broker": Kind.BROKER,
+    "vc": Kind.VIRTUAL_CLUSTER,
+    "link": Kind.LINK,
+    "group": Kind.GROUP,
+    "user": Kind.BINDING,
+    "client": Kind.BINDING,
+    "txn": Kind.BINDING,
+}
+"""By the kind of an address (``model.resources.addresses.kind_of``)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
     """One field before and after, as text; None where it is absent.

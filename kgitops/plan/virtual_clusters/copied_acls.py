@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredAcl, DesiredMember
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
@@ -168,7 +169,7 @@ def _kept(context: PlanContext) -> Mapping[str, Sequence[tuple[str, AclBinding]]
     kept: dict[str, list[tuple[str, AclBinding]]] = {}
     for address in context.ownership.mine("acl"):
         last = context.ownership.owners[address].last_applied
-        origin = last.get("origin")
+        origin = last.get(ORIGIN)
         if origin:
             kept.setdefault(origin["member"], []).append((origin["copiedFrom"], binding_of(last)))
     return kept

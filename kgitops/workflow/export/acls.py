@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import COMMAND_PROJECT, Json
@@ -148,4 +149,4 @@ def copied_acl_documents(
 
 def _is_copied(binding: AclBinding, state: ClusterState) -> bool:
     owner = state.registry.owners.get(acl_address(binding)) if state.registry else None
-    return owner is not None and "origin" in owner.last_applied
+    return owner is not None and ORIGIN in owner.last_applied
