@@ -3,7 +3,6 @@
 A task takes JSON text and answers with JSON text.
 """
 
-import gc
 import json
 import os
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from kgitops.cluster.garbage_collection import without_garbage_collection
 from kgitops.cluster.snapshot import SnapshotCluster
 from kgitops.fleet import summary_json
 from kgitops.fleet.diff.inputs import DesiredSide, side_from_manifests, side_from_rows
@@ -64,21 +64,9 @@ def plan_unit(
         KgitopsError: the rows can't be written.
     """
     start = time.monotonic()
-    with _without_garbage_collection():
+    with without_garbage_collection():
         summary = _plan_and_write(unit, out, created, environ)
     return replace(summary, seconds=time.monotonic() - start)
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Switch the cycle collector off: values have no cycles, and there are millions to visit."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _plan_and_write(

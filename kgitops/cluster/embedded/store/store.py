@@ -7,7 +7,6 @@ of a batch or nothing of it.
 """
 
 import contextlib
-import gc
 import json
 import sqlite3
 import zlib
@@ -24,6 +23,7 @@ from kgitops.cluster.embedded.image.records import (
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.errors import damaged, explained
 from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
+from kgitops.cluster.garbage_collection import without_garbage_collection
 
 FORMAT_VERSION = 2
 """A store has version 1 until it holds records that only a newer kgitops understands."""
@@ -68,7 +68,7 @@ class Store:
 
     def load(self) -> Position:
         """The position at the end of the log, from the newest snapshot on."""
-        with _no_garbage_collection():
+        with without_garbage_collection():
             return self._load()
 
     def catch_up(self, position: Position) -> Position:
@@ -186,18 +186,6 @@ class Store:
             return replay(image, records)
         except (ValueError, KeyError) as error:
             raise damaged(self.name, f"the log up to batch {offset}: {error}") from error
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Turn off garbage collection: among many new values that all stay, it doubles the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def dump_json(value: Json) -> str:

@@ -1,12 +1,10 @@
 """Reading the state of a Kafka cluster in few, large requests."""
 
-import gc
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from kgitops.cluster.garbage_collection import without_garbage_collection
 from kgitops.cluster.kafka.read.acls import AclListing, acls_of, acls_request
 from kgitops.cluster.kafka.read.brokers import (
     brokers_of,
@@ -45,7 +43,7 @@ def read_state(
     """
     captured_at = clock.to_text(datetime.now(UTC))
     names = None if topics is None else sorted(topics)
-    with _without_garbage_collection(), ThreadPoolExecutor(max_workers=2) as pool:
+    with without_garbage_collection(), ThreadPoolExecutor(max_workers=2) as pool:
         for _ in range(ROUNDS):
             registered = pool.submit(registry.read_state)
             others = pool.submit(_read_other_objects, wire)
@@ -146,15 +144,3 @@ def _topic(name: str, topics_read: ConsistentTopics) -> TopicState:
         configs=topics_read.configs[name],
         reassigning=bool(moves),
     )
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Disable garbage collection: the data has no cycles, and looking for some takes longest."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
