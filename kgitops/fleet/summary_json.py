@@ -1,6 +1,5 @@
 """A fleet's run as JSON and back: what ``fleet.json`` holds. Read strictly, or refused."""
 
-import json
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -8,7 +7,16 @@ from kgitops.fleet.summary import RunSummary, UnitSummary
 from kgitops.model import clock
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.canonical import canonical_json
-from kgitops.model.json.strict import ShapeError, array, boolean, integer, mapping, members, text
+from kgitops.model.json.strict import (
+    ShapeError,
+    array,
+    boolean,
+    integer,
+    mapping,
+    members,
+    parse_whole_numbers,
+    text,
+)
 from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode, reason_to_json
 from kgitops.plan.document.from_json import finding_from_json, reason_from_json
@@ -58,12 +66,7 @@ def read_run(content: str, file: str) -> RunSummary:
         UntrustedPlanError: it is not such a file, of an unknown version, or not whole.
     """
     try:
-        document = json.loads(
-            content,
-            object_pairs_hook=_object,
-            parse_float=_no_number,
-            parse_constant=_no_number,
-        )
+        document = parse_whole_numbers(content)
     except (ValueError, RecursionError):
         _refuse(file, "is not JSON, or is cut off")
     if not isinstance(document, dict) or document.get("kind") != FLEET_KIND:
@@ -91,7 +94,7 @@ def read_unit(content: str) -> UnitSummary:
     Raises:
         ValueError: it is not such a text.
     """
-    return _unit(json.loads(content, object_pairs_hook=_object), "the unit")
+    return _unit(parse_whole_numbers(content), "the unit")
 
 
 def _unit_to_json(unit: UnitSummary) -> dict[str, Json]:
@@ -189,17 +192,6 @@ def _exit(value: Json, path: str) -> ExitCode:
         return ExitCode(integer(value, path))
     except ValueError:
         raise ShapeError(f"{path} is not an exit code") from None
-
-
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a key is given twice")
-    return value
-
-
-def _no_number(spelling: str) -> NoReturn:
-    raise ValueError(f"{spelling} has no place in a summary")
 
 
 def _encodable(value: Json) -> Json:

@@ -1,10 +1,11 @@
 """Reading JSON that must have exactly the expected shape: anything else is an error with a path."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from kgitops.model.registry import Json
 
@@ -16,6 +17,29 @@ E = TypeVar("E", bound=StrEnum)
 
 class ShapeError(ValueError):
     """JSON that is not of the expected shape; says where and what."""
+
+
+def parse_whole_numbers(text: str) -> Json:
+    """Parse JSON whose objects have each key once, and whose numbers are whole.
+
+    Raises:
+        ValueError, RecursionError: it is not such JSON.
+    """
+    parsed: Json = json.loads(
+        text, object_pairs_hook=_unique, parse_float=_refuse, parse_constant=_refuse
+    )
+    return parsed
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key is given twice")
+    return value
+
+
+def _refuse(spelling: str) -> NoReturn:
+    raise ValueError(f"{spelling} is not a whole number")
 
 
 def members(value: Json, path: str, keys: Sequence[str]) -> Mapping[str, Json]:

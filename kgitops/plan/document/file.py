@@ -4,7 +4,6 @@ The digests prove that nothing changed since the plan was written, not who wrote
 (``apply --expect-digest`` binds a plan to what was reviewed).
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,7 +13,7 @@ from kgitops.model import clock
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.layout import json_text
-from kgitops.model.json.strict import ShapeError, members, text
+from kgitops.model.json.strict import ShapeError, members, parse_whole_numbers, text
 from kgitops.model.registry import Json
 from kgitops.plan.document.from_json import plan_from_json
 from kgitops.plan.document.plan import Plan
@@ -163,28 +162,12 @@ def _file_digest(parts: Mapping[str, bytes], digest: str, envelope: Mapping[str,
 
 def _parse(content: str, file: str) -> dict[str, Json]:
     try:
-        document = json.loads(
-            content,
-            object_pairs_hook=_object,
-            parse_float=_no_number,
-            parse_constant=_no_number,
-        )
+        document = parse_whole_numbers(content)
     except (ValueError, RecursionError):
         _refuse(file, "is not JSON, or is cut off")
     if not isinstance(document, dict):
         _refuse(file, "is JSON but not a plan")
     return document
-
-
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a key is given twice")
-    return value
-
-
-def _no_number(spelling: str) -> NoReturn:
-    raise ValueError(f"{spelling} has no place in a plan")
 
 
 def _check_kind(document: Mapping[str, Json], file: str) -> None:
