@@ -52,8 +52,6 @@ def validate_manifests(
     findings: dict[str, tuple[Finding, ...]] = {}
     counts: dict[str, Mapping[str, int]] = {}
     skipped = {name: "another cluster was asked for" for name in declared if name not in chosen}
-    if selection.cluster is None and not declared:
-        skipped = {}
     for cluster in chosen:
         selection.cache.next_cluster()
         try:

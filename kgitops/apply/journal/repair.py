@@ -1,6 +1,7 @@
 """Repairing a registry under its lock, with a record of the repair."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from kgitops.apply.context import ApplyContext
@@ -35,16 +36,7 @@ def repair_registry(
         _refuse_unmendable(damage)
         _refuse_recent_claim(damage, context, log)
     readable = cast(Cluster, _Override(context.cluster, registry=_ReadableEntries(log)))
-    lock = acquire(
-        ApplyContext(
-            cluster=readable,
-            settings=context.settings,
-            clock=context.clock,
-            on_event=context.on_event,
-            interrupted=context.interrupted,
-        ),
-        holder=holder,
-    )
+    lock = acquire(replace(context, cluster=readable), holder=holder)
     if lock is None:
         return False
     try:

@@ -54,9 +54,8 @@ def _fate(change: Change) -> str:
 def _access(plan: Plan) -> Iterator[Clause]:
     rights = len(plan.access_losses)
     if rights:
-        verb = "is" if rights == 1 else "are"
         principals = sorted({loss.principal for loss in plan.access_losses})
-        yield _named(f"{counted(rights, 'right')} {verb} taken away", principals)
+        yield _named(f"{counted(rights, 'right')} {_is(rights)} taken away", principals)
         return
     denies = [change for change in plan.changes if change.risk is risks.ACL_DENY]
     if denies:
