@@ -17,8 +17,7 @@ from kgitops.fleet.tables.desired_rows import (
 )
 from kgitops.fleet.tables.format import DESIRED
 from kgitops.fleet.tables.reading import Rows
-from kgitops.plan.document.plan import Kind
-from kgitops.plan.safety import counted_as
+from kgitops.plan.document.plan import KIND_OF_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def side_from_manifests(desired: DesiredState) -> DesiredSide:
 def _counts(keys: pa.Table) -> Mapping[str, int]:
     counts: dict[str, int] = {}
     for row in pc.value_counts(keys["kind"].combine_chunks()).to_pylist():
-        kind = Kind.LINK if row["values"] == "link" else counted_as(row["values"])
+        kind = KIND_OF_ADDRESS.get(row["values"])
         if kind is not None:
             counts[str(kind)] = counts.get(str(kind), 0) + row["counts"]
     return dict(sorted(counts.items()))
