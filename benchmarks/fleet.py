@@ -12,13 +12,13 @@ of all of them. All must count the same changes, or the benchmark fails.
 import argparse
 import shutil
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from fleet_contestants import CONTESTANTS, FLEET, Contestant, Result, Setting
 from fleet_data import Fleet, megabytes, write_fleet
 from fleet_report import crossover, goals, memory_table, time_table
 from fleet_values import check
+from msgspec.structs import replace
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 5_000_000, 10_000_000)
 

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from fleet_data import Fleet
 from fleet_events import Moved, event_log, moved
 from fleet_values import write_project
+from msgspec import Struct, field
 from process_trees import Tree, run_tree
 
 from kgitops.fleet.summary_json import read_run
@@ -15,8 +15,7 @@ from kgitops.fleet.summary_json import read_run
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """The fleet, and where it is; ``limit_mb`` of a Python worker of Spark."""
 
     fleet: Fleet
@@ -24,8 +23,7 @@ class Setting:
     limit_mb: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """Seconds of the process, and of the work alone as it tells them itself; peaks in MB."""
 
     wall: float
@@ -39,8 +37,7 @@ class Result:
         return f"{self.wall:.2f} s, work {self.seconds:.2f} s, {peak:,.0f} MB"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contestant:
+class Contestant(Struct, frozen=True, kw_only=True):
     """One way to do it, for fleets of up to ``largest`` topics; ``counts``: it tells changes."""
 
     name: str

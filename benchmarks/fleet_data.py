@@ -13,7 +13,6 @@ import multiprocessing
 import time
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from fleet_rows import (
     topic_pair,
 )
 from fleet_tables import RowFile, desired_header, state_header, state_without_objects
+from msgspec import Struct
 
 from kgitops.fleet.tables.format import DESIRED, STATE, bucket_of
 
@@ -40,8 +40,7 @@ BUCKETS = 256
 _KINDS = 1 + len(RIGHTS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fleet:
+class Fleet(Struct, frozen=True, kw_only=True):
     """How large it is; ``acls``: five a topic."""
 
     topics: int

@@ -9,7 +9,6 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from fleet_data import Fleet, write_fleet
@@ -28,6 +27,7 @@ from fleet_rows import (
     make_topic,
 )
 from fleet_tables import desired_without_objects, state_without_objects
+from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import write_snapshot
 from kgitops.desired.state import DeletionPolicy, DesiredAcl, DesiredState, DesiredTopic

@@ -1,18 +1,18 @@
-"""Whole processes, timed side by side; bytecode is cached, as it is for users."""
+"""Whole processes, timed side by side; bytecode is cached, as it is for users, or is not."""
 
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _CACHE = Path(tempfile.gettempdir()) / "kgitops-benchmark-bytecode"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One process: wall and CPU seconds, peak memory in MB, and what it printed."""
 
     wall: float
@@ -21,13 +21,24 @@ class Run:
     lines: list[tuple[float, str]]
 
 
-def run(words: list[str], *, exits: tuple[int, ...] = (0,)) -> Run:
-    """Run Python with these words to its end; each line of stdout with its second."""
+def run(
+    words: list[str],
+    *,
+    exits: tuple[int, ...] = (0,),
+    python: str = sys.executable,
+    bytecode: bool = True,
+) -> Run:
+    """Run Python with these words to its end; each line of stdout with its second.
+
+    Without ``bytecode`` everything is compiled again, as where a container's image holds none.
+    """
     environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environ["PYTHONPYCACHEPREFIX"] = str(_CACHE)
+    environ["PYTHONPYCACHEPREFIX"] = str(_CACHE if bytecode else _CACHE / "none")
+    if not bytecode:
+        environ["PYTHONDONTWRITEBYTECODE"] = "1"
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *words],
+        [python, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

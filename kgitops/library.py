@@ -13,9 +13,10 @@ Everything is as with the commands: the same files, variables, policies, lock an
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
@@ -38,8 +39,7 @@ PlanFormat = Literal["text", "json", "markdown", "html", "sarif", "junit", "gith
 OnEvent = Callable[[Event], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A sealed plan: what an apply would do, exactly."""
 
     sealed: SealedPlan

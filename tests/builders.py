@@ -5,7 +5,9 @@ A keyword that is left out takes the plainest value. What is declared belongs to
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.state import (
     ConfigsPolicy,
@@ -58,8 +60,7 @@ ALL_CAPABILITIES = Capabilities(
 ClusterObject = TopicState | AclBinding | ClientQuotaState
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a document stands: a field's place is spelt ``orders.yaml#spec.partitions:1:1``."""
 
     file: str

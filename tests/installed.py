@@ -22,6 +22,8 @@ BROWSERS = (
     "chromium",
 )
 DRIVER = "chromedriver"
+BASH = shutil.which("bash") or "/bin/bash"
+"""Runs the steps of workflows: there on every machine, on the path or not."""
 INSIST = "KGITOPS_TEST_BROWSER"
 """Set to ``required``, as .ci/run does, it makes a missing browser an error."""
 

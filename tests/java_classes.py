@@ -11,9 +11,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from kgitops.sandbox.jvm.jars import fetch_jars, fetch_libs
-from kgitops.sandbox.jvm.java import find_java
-from kgitops.sandbox.jvm.maven import Jar
+from kgitops.sandbox.jars import Jar, fetch_jars, fetch_libs
+from kgitops.sandbox.jvm import find_java
 
 ECJ = Jar(
     group="org.eclipse.jdt",

@@ -15,7 +15,7 @@ import pytest
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jvm.jars import libs_folder
+from kgitops.sandbox.jars import libs_folder
 from kgitops.sandbox.sandbox import Sandbox, prepare_jvm, start
 
 

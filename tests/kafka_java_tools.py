@@ -5,7 +5,8 @@ They are the witnesses: they share no code with kgitops, and are what administra
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.sandbox.sandbox import Sandbox
 
@@ -31,8 +32,7 @@ _NAMED = re.compile(r"(user-principal|client-id|ip) '(.*)'")
 _KINDS = {"user-principal": "user", "client-id": "client-id", "ip": "ip"}
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """A topic: its id, replica lists in order, and the configs that it sets itself."""
 
     topic_id: str
@@ -40,8 +40,7 @@ class Topic:
     configs: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Acl:
+class Acl(Struct, frozen=True, order=True):
     """A binding in the tools' words: ``TOPIC``, ``PREFIXED``, ``DESCRIBE_CONFIGS``, ``ALLOW``."""
 
     resource: str

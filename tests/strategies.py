@@ -5,18 +5,11 @@ given as requests, so that the same strategies drive a model and a real cluster.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
-from builders import (
-    a_binding,
-    a_desired,
-    a_quota,
-    a_tombstone,
-    a_topic,
-    an_acl,
-    an_entity,
-)
+from builders import a_binding, a_desired, a_quota, a_tombstone, a_topic, an_acl, an_entity
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.state import (
     ConfigsPolicy,
@@ -28,17 +21,8 @@ from kgitops.desired.state import (
     Safety,
     Tombstone,
 )
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 
 BROKERS = tuple(Broker(id=number, rack="ab"[number % 2]) for number in range(1, 5))
@@ -69,8 +53,7 @@ HIGH_WATERMARK = 20
 """Where every partition that others write to ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Team:
+class Team(Struct, frozen=True):
     """A project, as its repository names it."""
 
     name: str
@@ -243,19 +226,19 @@ def _objects(desired: DesiredState | None) -> Iterable[DesiredObject]:
 
 
 @st.composite
-def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[Request]:
+def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[req.Request]:
     """A few changes that somebody makes by hand, each legal and about another object."""
-    requests: list[Request] = []
+    requests: list[req.Request] = []
     for name in draw(st.sets(st.sampled_from(TOPICS), max_size=2)):
         topic = state.topics.get(name)
         requests += draw(_new_topics(name) if topic is None else _topic_changes(topic))
     for binding in draw(st.sets(bindings, max_size=2)):
         known = binding in state.acls
-        requests.append((DeleteAclRequest if known else CreateAclRequest)(binding=binding))
+        requests.append((req.DeleteAclRequest if known else req.CreateAclRequest)(binding=binding))
     if draw(_seldom) and state.acls:
         gone = draw(st.sampled_from(sorted(state.acls)))
         if all(getattr(request, "binding", None) != gone for request in requests):
-            requests.append(DeleteAclRequest(binding=gone))
+            requests.append(req.DeleteAclRequest(binding=gone))
     for entity in draw(st.sets(st.sampled_from(ENTITIES), max_size=2)):
         there = state.quotas.get(entity)
         keys = draw(st.sets(st.sampled_from(QUOTA_KEYS), min_size=1, max_size=2))
@@ -263,12 +246,12 @@ def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[Request]:
             key: None if there and key in there.quotas and draw(st.booleans()) else draw(rates)
             for key in sorted(keys)
         }
-        requests.append(AlterClientQuotaRequest(entity=entity, quotas=quotas))
+        requests.append(req.AlterClientQuotaRequest(entity=entity, quotas=quotas))
     return requests
 
 
 @st.composite
-def _new_topics(draw: st.DrawFn, name: str) -> list[Request]:
+def _new_topics(draw: st.DrawFn, name: str) -> list[req.Request]:
     configs = _others_configs(draw)
     state = RequestedTopicState(
         name=name,
@@ -277,11 +260,11 @@ def _new_topics(draw: st.DrawFn, name: str) -> list[Request]:
         configs=configs,
         requested_configs=configs,
     )
-    return [CreateTopicRequest(topic=name, requested_state=state)]
+    return [req.CreateTopicRequest(topic=name, requested_state=state)]
 
 
 @st.composite
-def _topic_changes(draw: st.DrawFn, topic: TopicState) -> list[Request]:
+def _topic_changes(draw: st.DrawFn, topic: TopicState) -> list[req.Request]:
     topic_id = topic.topic_id or ""
     now = RequestedTopicState(
         name=topic.name, topic_id=topic_id, assignment=topic.assignment, configs=topic.configs
@@ -298,21 +281,21 @@ def _topic_changes(draw: st.DrawFn, topic: TopicState) -> list[Request]:
                 configs={key: value for key, value in merged.items() if value is not None},
                 requested_configs=requested,
             )
-            return [_alter(topic, AlterStep.CONFIGS, after)] if requested else []
+            return [_alter(topic, req.AlterStep.CONFIGS, after)] if requested else []
         case "partitions":
             added = draw(assignments(1, 2, topic.replication_factor))
             after = replace(now, assignment=topic.assignment + added)
-            return [_alter(topic, AlterStep.PARTITIONS, after)]
+            return [_alter(topic, req.AlterStep.PARTITIONS, after)]
         case "replicas":
             moved = draw(assignments(topic.num_partitions, topic.num_partitions))
             after = replace(now, assignment=moved)
             if topic.reassigning or moved == topic.assignment:
                 return []
-            return [_alter(topic, AlterStep.REPLICAS, after)]
+            return [_alter(topic, req.AlterStep.REPLICAS, after)]
         case "gone":
-            return [DeleteTopicRequest(topic=topic.name, topic_id=topic_id)]
+            return [req.DeleteTopicRequest(topic=topic.name, topic_id=topic_id)]
         case _:
-            gone = DeleteTopicRequest(topic=topic.name, topic_id=topic_id)
+            gone = req.DeleteTopicRequest(topic=topic.name, topic_id=topic_id)
             return [gone, *draw(_new_topics(topic.name))]
 
 
@@ -321,7 +304,9 @@ def _others_configs(draw: st.DrawFn) -> dict[str, str]:
     return {key: draw(st.sampled_from(OTHER_SPELLINGS[key])) for key in sorted(keys)}
 
 
-def _alter(topic: TopicState, step: AlterStep, after: RequestedTopicState) -> AlterTopicRequest:
-    return AlterTopicRequest(
+def _alter(
+    topic: TopicState, step: req.AlterStep, after: RequestedTopicState
+) -> req.AlterTopicRequest:
+    return req.AlterTopicRequest(
         topic=topic.name, topic_id=topic.topic_id or "", step=step, requested_state=after
     )

@@ -44,3 +44,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert target.exists(), target
         if heading and target.suffix == ".md":
             assert heading in anchors(target), f"{target.name}#{heading}"
+
+
+def test_the_page_on_adding_a_request_names_every_place_that_its_sibling_has() -> None:
+    """A module that names the request has its path there, or its folder has."""
+    page = (DOCS / "internals" / "adding-a-request.md").read_text()
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:/|\.py))`", page))
+    for path in sorted((ROOT / "kgitops").rglob("*.py")):
+        if "DeleteRecords" in path.read_text():
+            places = [path.relative_to(ROOT / "kgitops")]
+            places += [folder for folder in places[0].parents if folder.name]
+            assert named & {str(places[0]), *(f"{place}/" for place in places[1:])}, places[0]

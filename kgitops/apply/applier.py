@@ -2,19 +2,13 @@
 
 from collections.abc import Mapping
 
-from kgitops.apply.checks import (
-    Recheck,
-    check_cluster,
-    check_envelope,
-    check_plan,
-    check_steps,
-)
+from kgitops.apply.checks import Recheck, check_cluster, check_envelope, check_plan, check_steps
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import Latest, known_projects, latest_values
 from kgitops.apply.journal.records import old_nonces, open_run
-from kgitops.apply.lock.lock import acquire
+from kgitops.apply.lock import acquire
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.resume import superseding_records

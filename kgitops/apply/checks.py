@@ -14,17 +14,10 @@ from kgitops.apply.steps.steps import Step
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType
 from kgitops.model.verdict import Reason, decide
@@ -107,7 +100,7 @@ def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
         }
         for planned in change.requests:
             request = planned.request
-            if isinstance(request, DeleteAclRequest):
+            if isinstance(request, req.DeleteAclRequest):
                 is_justified = request.migrated_to in members | checked
             else:
                 is_justified = topic_behind(change.address) in declared
@@ -116,13 +109,13 @@ def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
     return frozenset(justified)
 
 
-def _deletes(request: Request) -> bool:
+def _deletes(request: req.Request) -> bool:
     match request:
-        case AlterVirtualClusterRequest():
+        case req.AlterVirtualClusterRequest():
             return request.change is ChangeType.REMOVE and request.options is None
         case (
-            DeleteTopicRequest() | DeleteAclRequest() | DeleteVirtualClusterRequest()
-            | DeleteGroupRequest()
+            req.DeleteTopicRequest() | req.DeleteAclRequest() | req.DeleteVirtualClusterRequest()
+            | req.DeleteGroupRequest()
         ):  # fmt: skip
             return True
         case _:
@@ -193,14 +186,14 @@ def check_concurrent_changes(plan: Plan, changes: Sequence[Change], state: Clust
         raise StaleError(f"{problem}; make a new plan")
 
 
-def _requests(changes: Iterable[Change]) -> Iterator[Request]:
+def _requests(changes: Iterable[Change]) -> Iterator[req.Request]:
     return (planned.request for change in changes for planned in change.requests)
 
 
-def _leaving(requests: Iterable[Request]) -> Iterator[str]:
+def _leaving(requests: Iterable[req.Request]) -> Iterator[str]:
     """The addresses of the members that the plan removes or moves."""
     for request in requests:
-        if not isinstance(request, AlterVirtualClusterRequest):
+        if not isinstance(request, req.AlterVirtualClusterRequest):
             continue
         entity_type, name = request.entity_type, request.entity_name
         if entity_type is None or name is None:
@@ -246,17 +239,17 @@ class _MemberIndex:
 
 
 def _find_blockers(
-    requests: Iterable[Request], leaving: frozenset[str], index: _MemberIndex
+    requests: Iterable[req.Request], leaving: frozenset[str], index: _MemberIndex
 ) -> Iterator[str]:
     for request in requests:
         match request:
-            case DeleteTopicRequest(topic=topic):
+            case req.DeleteTopicRequest(topic=topic):
                 links = (it for it in index.links_to.get(topic, ()) if it not in leaving)
                 yield from (f"it has got the link {link} since" for link in links)
-            case DeleteVirtualClusterRequest(virtual_cluster=name):
+            case req.DeleteVirtualClusterRequest(virtual_cluster=name):
                 members = (it for it in index.members_of(name) if it not in leaving)
                 yield from (f"it has got the member {member} since" for member in members)
-            case AlterVirtualClusterRequest(
+            case req.AlterVirtualClusterRequest(
                 change=ChangeType.ADD, entity_type=EntityType() as entity_type, moved_from=None
             ) if entity_type in EXCLUSIVE:
                 bound_to = index.bound.get((entity_type, request.entity_name or ""))

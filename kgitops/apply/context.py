@@ -1,7 +1,8 @@
 """Context of a run: the cluster, the settings, the clock, and the callbacks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.apply.events import Event
 from kgitops.cluster.port import Cluster
@@ -9,8 +10,7 @@ from kgitops.model.clock import Clock, SystemClock
 from kgitops.model.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplySettings:
+class ApplySettings(Struct, frozen=True, kw_only=True):
     """Sizes and timeouts of an apply.
 
     ``timeout_ms`` bounds one wire request with its retries, and then the time in which nothing more
@@ -37,8 +37,7 @@ class ApplySettings:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyContext:
+class ApplyContext(Struct, frozen=True, kw_only=True):
     """The cluster, settings, clock and callbacks of a run.
 
     ``interrupted`` returns the number of the signal that asked the run to end, or None.

@@ -1,13 +1,13 @@
 """Events of a running apply, as frozen values for renderers."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.model.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyStarted:
+class ApplyStarted(Struct, frozen=True, kw_only=True):
     """The lock is held and nothing was sent yet; a resume had ``earlier`` steps done before."""
 
     run_id: str
@@ -17,8 +17,7 @@ class ApplyStarted:
     resumed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepStarted:
+class StepStarted(Struct, frozen=True, kw_only=True):
     """A step's intent is in the journal; its request is sent next, if the lock is still held."""
 
     step: str
@@ -26,8 +25,7 @@ class StepStarted:
     api: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepDone:
+class StepDone(Struct, frozen=True, kw_only=True):
     """A step's result is visible on the cluster and in the journal."""
 
     step: str
@@ -35,8 +33,7 @@ class StepDone:
     api: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepFailed:
+class StepFailed(Struct, frozen=True, kw_only=True):
     """A step was refused or its outcome is unknown, as the sentence says."""
 
     step: str
@@ -54,8 +51,7 @@ class WaitReason(StrEnum):
     MOVING = "moving"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """The apply waits: for a dead holder's lock, a retry, visibility, or data to be copied."""
 
     reason: WaitReason
@@ -63,8 +59,7 @@ class Waiting:
     steps: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class Noted(Struct, frozen=True, kw_only=True):
     """A note about a step that is done, for the user's information."""
 
     step: str
@@ -72,8 +67,7 @@ class Noted:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyFinished:
+class ApplyFinished(Struct, frozen=True, kw_only=True):
     """The end of the run; ``done + failed + not_attempted`` is the number of planned steps."""
 
     run_id: str

@@ -1,7 +1,8 @@
 """The result of an apply: every step is done, failed or not attempted."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.apply.steps.progress import Progress
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
@@ -9,8 +10,7 @@ from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 _SIGNALS = {2: ExitCode.INTERRUPTED, 15: ExitCode.TERMINATED}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepFailure:
+class StepFailure(Struct, frozen=True, kw_only=True):
     """A step that is not done, with a sentence: the object, the broker's answer, the next step."""
 
     step: str
@@ -18,8 +18,7 @@ class StepFailure:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyResult:
+class ApplyResult(Struct, frozen=True, kw_only=True):
     """The outcome of an apply or a resume.
 
     A step is named by its request's id, or by the address of a change that only the registry

@@ -1,8 +1,9 @@
 """Judges a plan by the policies: when it is made, and again when it is applied."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from datetime import date
+
+from msgspec.structs import replace
 
 from kgitops.approval.rulings import (
     PlanRulings,

@@ -1,10 +1,13 @@
 """The policies' rulings on a plan's requests, and the rows that a plan shows of them."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
@@ -58,7 +61,9 @@ def judge_changes(
         {planned.id: rulings for planned, rulings in zip(ordered, judged, strict=True)},
         addresses,
     )
-    return _without(plan_rulings, [*_ended(plan_rulings, today), *_too_wide(plan_rulings)])
+    # Midnight may have passed since the waivers were read.
+    ended = [waiver for waiver in waived_violations(plan_rulings) if waiver.expires < today]
+    return _without(plan_rulings, [*ended, *_too_wide(plan_rulings)])
 
 
 def waived_violations(plan_rulings: PlanRulings) -> Mapping[Waiver, set[str]]:
@@ -82,11 +87,6 @@ def violation_fingerprints(plan_rulings: PlanRulings) -> Mapping[tuple[str, str]
     return {key: list(fingerprints) for key, fingerprints in by_object.items()}
 
 
-def _ended(plan_rulings: PlanRulings, today: date) -> Iterator[Waiver]:
-    """Waivers that have ended since they were read: midnight may have passed."""
-    return (waiver for waiver in waived_violations(plan_rulings) if waiver.expires < today)
-
-
 def _too_wide(plan_rulings: PlanRulings) -> Iterator[Waiver]:
     """Waivers without a fingerprint for objects with several violations: they cover only one."""
     violations = violation_fingerprints(plan_rulings)
@@ -99,7 +99,7 @@ def _without(plan_rulings: PlanRulings, waivers: Sequence[Waiver]) -> PlanRuling
     """Deny again what these waivers lifted."""
     if not waivers:
         return plan_rulings
-    return replace(
+    return dataclasses.replace(
         plan_rulings,
         by_request={
             request: [

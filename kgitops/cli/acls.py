@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgitops.cli.running.options import ChangeOptions
-from kgitops.cli.running.parameters import with_groups
+from kgitops.cli.running.parameters import SingleValues, with_groups
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class AclFormat(StrEnum):
 
 
 def _list_option(name: str, metavar: str, help_: str) -> Any:  # noqa: ANN401 (as typer.Option itself)
-    return typer.Option(name, metavar=metavar, help=help_, show_default=False)
+    return typer.Option(name, metavar=metavar, help=help_)
 
 
 @with_groups
@@ -101,7 +101,6 @@ def acls(
             "--virtual-cluster",
             metavar="NAME",
             help="In this virtual cluster, where names are local ones.",
-            show_default=False,
         ),
     ] = None,
     virtual_cluster_pattern: Annotated[
@@ -109,12 +108,10 @@ def acls(
         typer.Option(
             "--virtual-cluster-pattern-type",
             help="How the virtual cluster's name is read. Default: literal.",
-            show_default=False,
         ),
     ] = None,
     also_virtual_cluster_pattern: Annotated[
-        ScopePattern | None,
-        typer.Option("--virtual-cluster-resource-pattern-type", hidden=True),
+        ScopePattern | None, typer.Option("--virtual-cluster-resource-pattern-type", hidden=True)
     ] = None,
     format_: Annotated[
         AclFormat, typer.Option("--format", help="How --list shows them.")
@@ -128,8 +125,8 @@ def acls(
 
     Example: kgitops acls --add --producer --topic a --allow-principal User:b
     """
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.imperative import read_cluster, run_change
+    from kgitops.cli.running.streams import print_result
     from kgitops.model.resources.acls import PatternType
     from kgitops.model.resources.names import is_principal
     from kgitops.report.text.listings import acls_to_json, render_acls
@@ -207,3 +204,7 @@ def acls(
         ),
         "No such ACL is there.",
     )
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app.command("acls", cls=SingleValues)(acls)

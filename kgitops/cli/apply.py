@@ -1,6 +1,5 @@
 """``kgitops apply``: a saved plan exactly, or plan, ask, execute."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,7 @@ from kgitops.cli.running.options import EventFormat, PlanOptions, ProjectOptions
 from kgitops.cli.running.parameters import with_groups
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyTarget(ProjectOptions):
+class ApplyTarget(ProjectOptions, frozen=True, kw_only=True):
     """A saved plan in the place of a project, or a project."""
 
     paths: Annotated[
@@ -19,7 +17,6 @@ class ApplyTarget(ProjectOptions):
         typer.Argument(
             metavar="PLAN|PATH",
             help="A saved plan, or what to plan and apply. Default: the project here.",
-            show_default=False,
         ),
     ] = None
 
@@ -39,7 +36,6 @@ def apply(
         typer.Option(
             metavar="sha256:…",
             help="Apply only the plan with this digest: the one that was reviewed.",
-            show_default=False,
         ),
     ] = None,
     parallelism: Annotated[

@@ -21,9 +21,9 @@ def export(
 
     Example: kgitops export examples/quickstart -o exported
     """
-    from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.model.wording import counted
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
@@ -50,13 +50,7 @@ def export(
 def snapshot(
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Where to write it. Default: stdout.",
-            show_default=False,
-        ),
+        typer.Option("-o", "--out", metavar="FILE", help="Where to write it. Default: stdout."),
     ] = None,
     *,
     project: ProjectOptions,
@@ -69,10 +63,9 @@ def snapshot(
 
     Example: kgitops snapshot examples/quickstart -o state.json
     """
-    from kgitops.cli.console.files import check_place, write_file
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import check_parquet, make_selection
+    from kgitops.cli.running.streams import check_place, print_result, write_file
     from kgitops.cluster.snapshot import write_snapshot
     from kgitops.workflow.project.selection import open_workspace
 
@@ -92,4 +85,4 @@ def snapshot(
 
         write_state(state, out)
     else:
-        write_file(out, write_snapshot(state))
+        write_file(out, [write_snapshot(state)])

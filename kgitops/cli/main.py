@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import TextIOWrapper
 from itertools import pairwise
 from typing import Annotated
@@ -15,14 +15,10 @@ from typing import Annotated
 import typer
 
 import kgitops
-from kgitops.cli import acls, apply, export, plan, policy, project, registry, sandbox
-from kgitops.cli.console.errors import annotate, refuse, unexpected
-from kgitops.cli.console.signals import InterruptedRunError, stop_on_signals
-from kgitops.cli.console.streams import LogLevel, print_notice, show_logs
-from kgitops.cli.console.usage_errors import usage_error
-from kgitops.cli.fleet import app as fleet
-from kgitops.cli.running.parameters import SingleValues
-from kgitops.cli.vc import app as vc
+from kgitops.cli.running.errors import annotate, refuse, unexpected, usage_error
+from kgitops.cli.running.late import late
+from kgitops.cli.running.signals import InterruptedRunError, stop_on_signals
+from kgitops.cli.running.streams import LogLevel, print_notice, show_logs
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
 
@@ -39,25 +35,46 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-COMMANDS: dict[str, Callable[..., int | None]] = {
-    "init": project.init,
-    "validate": project.validate,
-    "plan": plan.plan,
-    "show": plan.show,
-    "apply": apply.apply,
-    "drift": plan.drift,
-    "snapshot": export.snapshot,
-    "export": export.export,
-    "schema": project.schema,
-    "acls": acls.acls,
+# Their place, and the first paragraph of their help: --help imports none of them.
+COMMANDS = {
+    "init": ("project:init", "Start a new project."),
+    "validate": (
+        "project:validate",
+        "Check manifests without a cluster, for every cluster of the project.",
+    ),
+    "plan": ("plan:plan", "Show exactly what an apply would do."),
+    "show": ("plan:show", "Show a saved plan again, in any format."),
+    "apply": ("apply:apply", "Execute a saved plan, or plan, ask and execute."),
+    "drift": ("plan:drift", "Show what others changed since the last apply."),
+    "snapshot": ("export:snapshot", "Write the cluster's state to a file."),
+    "export": ("export:export", "Write a cluster as manifests."),
+    "schema": (
+        "project:schema",
+        "Print the JSON Schema of a kind, or of all; or write every schema as a file.",
+    ),
+    "acls": ("acls:app", "Add, remove or list ACLs, also those of virtual clusters."),
 }
-for _name, _command in COMMANDS.items():
-    app.command(_name, cls=SingleValues if _name == "acls" else None)(_command)
-app.add_typer(fleet.fleet, name="fleet")
-app.add_typer(policy.policy, name="policy")
-app.add_typer(registry.registry, name="registry")
-app.add_typer(sandbox.sandbox, name="sandbox")
-app.add_typer(vc.vc, name="vc")
+GROUPS = {
+    "fleet": ("fleet.app:fleet", "Plan many clusters at once, and show what came of it."),
+    "policy": ("policy:policy", "List, explain and test the project's policies."),
+    "registry": (
+        "registry:registry",
+        "The records on the cluster of who owns what: checked, and mended.",
+    ),
+    "sandbox": (
+        "sandbox:sandbox",
+        "Run a real Apache Kafka on this machine, to try things out.",
+    ),
+    "vc": ("vc.app:vc", "Make, change, show and delete virtual clusters (KIP-1134)."),
+}
+
+
+def _declared() -> None:
+    """Of the function of a command typer asks for its parameters; a late one shows none."""
+
+
+for _name, (_place, _help) in {**COMMANDS, **GROUPS}.items():
+    app.command(_name, cls=late(f"kgitops.cli.{_place}"), help=_help)(_declared)
 
 _STDOUT, _STDERR = 1, 2
 _GARBAGE_AFTER = 1_000_000

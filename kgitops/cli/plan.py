@@ -24,14 +24,10 @@ def plan(
     project: ProjectOptions,
     variables_of: VariablesOf = None,
     out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Save the plan.", show_default=False),
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Save the plan.")
     ] = None,
     snapshot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Plan offline, against a saved snapshot.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Plan offline, against a saved snapshot.")
     ] = None,
     format_: PlanFormat = Format.TEXT,
     detailed_exitcode: DetailedExitcode = False,
@@ -45,11 +41,11 @@ def plan(
 
     Example: kgitops plan examples/quickstart -o plan.json
     """
-    from kgitops.cli.console.files import check_place, write_file
     from kgitops.cli.running.plan_output import exit_code, show_plan
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection, open_target
-    from kgitops.plan.document.file import to_text
+    from kgitops.cli.running.streams import check_place, write_file
+    from kgitops.plan.document.file import text_parts
     from kgitops.workflow.loading import loaded
     from kgitops.workflow.pipeline import plan_against
     from kgitops.workflow.project.selection import open_workspace
@@ -66,7 +62,7 @@ def plan(
     ):
         sealed = plan_against(cluster, declared, workspace, stage)
     if out:
-        write_file(out, to_text(sealed))
+        write_file(out, text_parts(sealed))
     show_plan(sealed, format_, full=options.full, no_color=options.no_color, saved_as=out)
     return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
 
@@ -108,10 +104,10 @@ def drift(
     """
     import sys
 
-    from kgitops.cli.console.streams import print_result, wants_colour
     from kgitops.cli.running.plan_output import exit_code, show_plan
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result, wants_colour
     from kgitops.report.text.drift import render_drift
     from kgitops.workflow.drift import plan_drift
     from kgitops.workflow.project.selection import open_workspace

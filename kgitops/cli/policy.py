@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 policy = typer.Typer(
     help="List, explain and test the project's policies.",
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -42,7 +43,7 @@ ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="How to s
 def _complete_policy(incomplete: str) -> list[str]:
     """The policies of the project in this folder that begin with ``incomplete``."""
     from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.policies.policies import load_policies
+    from kgitops.workflow.policies import load_policies
     from kgitops.workflow.project.selection import open_workspace
 
     try:
@@ -66,8 +67,8 @@ def list_policies(
     """
     import sys
 
-    from kgitops.cli.console.streams import print_result, wants_colour
     from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result, wants_colour
     from kgitops.report.json.policies import policies_to_json
     from kgitops.report.text.policies import render_policies
     from kgitops.workflow.policy_descriptions import describe_policies
@@ -99,8 +100,8 @@ def explain(
     """
     import sys
 
-    from kgitops.cli.console.streams import print_result, wants_colour
     from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result, wants_colour
     from kgitops.report.json.policies import policy_to_json
     from kgitops.report.text.policies import render_policy
     from kgitops.workflow.policy_descriptions import describe_policies, find_policy
@@ -129,12 +130,10 @@ def run_tests(
             min=0,
             max=100,
             help="Exit 1 where less than this is covered.",
-            show_default=False,
         ),
     ] = None,
     mutate: Annotated[
-        bool,
-        typer.Option("--mutate", help="Put mistakes into the policies: do the tests notice?"),
+        bool, typer.Option("--mutate", help="Put mistakes into the policies: do the tests notice?")
     ] = False,
     least_score: Annotated[
         float | None,
@@ -144,7 +143,6 @@ def run_tests(
             min=0,
             max=100,
             help="With --mutate: exit 1 where fewer are noticed. Default: 90.",
-            show_default=False,
         ),
     ] = None,
     format_: Annotated[
@@ -158,9 +156,9 @@ def run_tests(
 
     Example: kgitops policy test examples/policies --coverage
     """
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result
     from kgitops.workflow.policy_tests.testing import PolicyTestOptions, run_policy_tests
     from kgitops.workflow.project.selection import open_workspace
 
@@ -182,7 +180,7 @@ def run_tests(
 def _render(report: "PolicyTestReport", format_: TestFormat, *, no_color: bool) -> str:
     import sys
 
-    from kgitops.cli.console.streams import wants_colour
+    from kgitops.cli.running.streams import wants_colour
 
     match format_:
         case TestFormat.JSON:

@@ -9,7 +9,7 @@ from kgitops.cli.running.options import FindingsFormat, NoColor, ProjectOptions,
 from kgitops.cli.running.parameters import with_groups
 
 if TYPE_CHECKING:
-    from kgitops.workflow.validating import ManifestValidation
+    from kgitops.workflow.loading import ManifestValidation
 
 
 def init(
@@ -24,7 +24,7 @@ def init(
 
     Example: kgitops init payments
     """
-    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.streams import print_result
     from kgitops.workflow.project.new_project import create_project
 
     files = create_project(folder)
@@ -49,11 +49,11 @@ def validate(
 
     Example: kgitops validate examples/quickstart
     """
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result
     from kgitops.model.verdict import ExitCode
-    from kgitops.workflow.validating import validate_manifests
+    from kgitops.workflow.loading import validate_manifests
 
     selection = make_selection(project, variables_of=variables_of)
     with stages(no_color=no_color) as stage:
@@ -81,7 +81,7 @@ def validate(
 
 def _print_validation(validation: "ManifestValidation") -> None:
     """Print errors, warnings and skipped clusters to stderr, and what is valid to stdout."""
-    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.report.text.listings import render_findings
 
     if not validation.valid:
@@ -129,10 +129,7 @@ def schema(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="KIND",
-            help="One kind, such as Topic.",
-            autocompletion=_complete_kind,
-            show_default=False,
+            metavar="KIND", help="One kind, such as Topic.", autocompletion=_complete_kind
         ),
     ] = None,
     out: Annotated[
@@ -142,7 +139,6 @@ def schema(
             "--out",
             metavar="DIR",
             help="Write the schemas of all kinds and of plans as files into this folder.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -152,7 +148,7 @@ def schema(
     """
     import json
 
-    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.streams import print_result
     from kgitops.manifests.schema import build_schema
 
     name = None if kind is None else _kind_named(kind)
@@ -170,9 +166,9 @@ def _write_schemas(folder: Path, kind: str | None) -> list[Path]:
     """
     from kgitops.manifests.schema import schema_files
     from kgitops.model.errors import KgitopsError
-    from kgitops.report.json.plan_schema import schema_text
+    from kgitops.report.json.plan_schema import plan_schema_text
 
-    every = {**schema_files(), "plan.schema.json": schema_text()}
+    every = {**schema_files(), "plan.schema.json": plan_schema_text()}
     chosen = every if kind is None else {f"{kind}.schema.json": every[f"{kind}.schema.json"]}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from kgitops.model.verdict import ExitCode
 
 registry = typer.Typer(
     help="The records on the cluster of who owns what: checked, and mended.",
+    add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -24,13 +25,13 @@ def check(project: ProjectOptions) -> int:
 
     Example: kgitops registry check payments -c prod
     """
+    from kgitops.apply.journal.repair import check_registry
     from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.commands.registry import inspect_registry
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project))
     with workspace.connected() as cluster:
-        return _print_damages(*inspect_registry(cluster))
+        return _print_damages(*check_registry(cluster))
 
 
 @registry.command("repair")
@@ -51,15 +52,16 @@ def repair(
 
     Example: kgitops registry repair payments -c prod --dry-run
     """
-    from kgitops.cli.console.signals import graceful
-    from kgitops.cli.console.streams import agreed, print_notice, print_result
+    from kgitops.apply.journal.repair import check_registry
     from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.commands.registry import inspect_registry, mend
+    from kgitops.cli.running.signals import graceful
+    from kgitops.cli.running.streams import agreed, print_notice, print_result
+    from kgitops.workflow.execution import mend_registry
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project))
     with workspace.connected() as cluster:
-        count, damages = inspect_registry(cluster)
+        count, damages = check_registry(cluster)
         code = _print_damages(count, damages)
         if not damages or dry_run:
             return code
@@ -69,7 +71,7 @@ def repair(
             print_notice("Nothing was mended.")
             return int(ExitCode.ERROR)
         with graceful() as interrupts:
-            mended = mend(cluster, damages, interrupts)
+            mended = mend_registry(cluster, damages, interrupts)
         if not mended:
             return 128 + (interrupts.signal or 0)
     print_result(f"Mended: {len(damages)}. Plan now, and read all that is planned.\n")
@@ -77,7 +79,7 @@ def repair(
 
 
 def _print_damages(count: int, damages: "tuple[object, ...]") -> int:
-    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.streams import print_result
 
     lines = [f"  {damage}\n" for damage in damages]
     if not damages:

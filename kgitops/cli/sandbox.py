@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 sandbox = typer.Typer(
     help="Run a real Apache Kafka on this machine, to try things out.",
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -43,8 +44,8 @@ def start(
 
     Example: kgitops sandbox start --brokers 3
     """
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.streams import print_result
     from kgitops.sandbox.service import service_home, start_service
 
     with stages(no_color=no_color) as stage:
@@ -65,10 +66,10 @@ def status(name: Name = "sandbox") -> int:
 
     Example: kgitops sandbox status
     """
-    from kgitops.cli.console.streams import print_result
-    from kgitops.sandbox.service import find_service, service_home
+    from kgitops.cli.running.streams import print_result
+    from kgitops.sandbox.service import load, service_home
 
-    running_sandbox = find_service(service_home(name))
+    running_sandbox = load(service_home(name))
     if running_sandbox is None:
         print_result(
             f"{_not_there(name)} Start one with: kgitops sandbox start{_name_option(name)}"
@@ -100,11 +101,11 @@ def stop(
 
     Example: kgitops sandbox stop --yes
     """
-    from kgitops.cli.console.streams import agreed, print_notice, print_result
-    from kgitops.sandbox.service import find_service, service_home, stop_service
+    from kgitops.cli.running.streams import agreed, print_notice, print_result
+    from kgitops.sandbox.service import load, service_home, stop_service
 
     home = service_home(name)
-    if find_service(home) is not None and not yes:
+    if load(home) is not None and not yes:
         what = "Stop it for everyone who uses it?" if keep else "Stop it, and delete its data?"
         if not agreed(f"The sandbox {name}: {what}", otherwise="pass --yes"):
             print_notice("Not stopped; it is as it was.")
@@ -129,7 +130,7 @@ def _name_option(name: str) -> str:
 
 def _how_to_reach(started: "Sandbox", name: str) -> str:
     """The lines for the project file, with secrets as environment variables."""
-    from kgitops.sandbox.broker.layout import ADMIN
+    from kgitops.sandbox.layout import ADMIN
 
     lines = [
         "",

@@ -1,8 +1,9 @@
 """The interface of every kind of cluster."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import LockedError
@@ -12,8 +13,7 @@ from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryEntry:
+class RegistryEntry(Struct, frozen=True, kw_only=True):
     """One message; ``value`` None is a deletion, and the log itself sets ``timestamp_ms``.
 
     ``problem`` is the reason why the message can't be read; it then has no value. The invalid bytes
@@ -167,8 +167,7 @@ class Cluster(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """The principal of a change, and its time in milliseconds since 1970."""
 
     principal: str

@@ -16,17 +16,19 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
-from kgitops.model.json.objects import owner_to_json, read_owner
-from kgitops.model.json.strict import ShapeError, array, text
+from kgitops.model.json.records import Record, check_version, read_record, record
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
 
 T = TypeVar("T")
-Record = tuple[str, Mapping[str, Json] | None]
 NOT_AN_OBJECT = "is not a JSON object, so someone else wrote it"
 """The problem of a record that kgitops can't have written."""
 
@@ -34,13 +36,23 @@ NOT_AN_OBJECT = "is not a JSON object, so someone else wrote it"
 def read_object(text: str) -> Mapping[str, Json] | None:
     """Parse the value of a record; None where the text is not a JSON object."""
     try:
-        value = json.loads(text)
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            value = json.loads(text)  # much slower, but it reads half a surrogate pair
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
 PROJECT_PREFIX = "project/"
+
+
+class ProjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A record ``project/<id>``: the last applied name, and the former identities, if any."""
+
+    name: str
+    formerly: tuple[str, ...] = ()
 
 
 def meta_record() -> Record:
@@ -50,19 +62,14 @@ def meta_record() -> Record:
 
 def project_record(identity: str, name: str, formerly: Iterable[str] = ()) -> Record:
     """Build the record of a project: its last applied name, and its former identities."""
-    former = sorted(formerly)
-    return f"{PROJECT_PREFIX}{identity}", {
-        "schema_version": SCHEMA_VERSION,
-        "name": name,
-        **({"formerly": former} if former else {}),
-    }
+    project = ProjectDocument(name=name, formerly=tuple(sorted(formerly)))
+    return record(f"{PROJECT_PREFIX}{identity}", project)
 
 
 def owner_record(address: str, owner: Owner | None) -> Record:
     """Build the record of an object's owner; None removes it."""
-    if owner is None:
-        return f"own/{address}", None
-    return f"own/{address}", {"schema_version": SCHEMA_VERSION, **owner_to_json(owner)}
+    key = f"own/{address}"
+    return (key, None) if owner is None else record(key, owner)
 
 
 def superseded(entries: Iterable[RegistryEntry]) -> frozenset[int]:
@@ -121,12 +128,13 @@ def build_registry_state(
         try:
             match kind:
                 case "own":
-                    _put(owners, name, entry, _owner)
+                    _put(owners, name, _read(Owner, entry))
                 case "project":
-                    _put(projects, name, entry, _project)
-                    _put(formerly, name, entry, _formerly)
+                    project = _read(ProjectDocument, entry)
+                    _put(projects, name, project.name if project else None)
+                    _put(formerly, name, (project.formerly or None) if project else None)
                 case "vcs":
-                    _put(virtual_clusters, name, entry, _itself)
+                    _put(virtual_clusters, name, entry.value)
                 case _ if entry.key == META_KEY:
                     marked = entry.value is not None
         except ShapeError as error:
@@ -143,50 +151,18 @@ def build_registry_state(
         topic_id=topic_id,
         offset=offset,
         projects=projects,
-        formerly={identity: names for identity, names in formerly.items() if names},
+        formerly=formerly,
         owners=owners,
         virtual_clusters=virtual_clusters,
     )
 
 
-def _put(
-    values: dict[str, T],
-    name: str,
-    entry: RegistryEntry,
-    read: Callable[[str, Mapping[str, Json]], T],
-) -> None:
-    if entry.value is None:
+def _read(kind: type[T], entry: RegistryEntry) -> T | None:
+    return None if entry.value is None else read_record(kind, entry.key, entry.value)
+
+
+def _put(values: dict[str, T], name: str, value: T | None) -> None:
+    if value is None:
         values.pop(name, None)
     else:
-        values[name] = read(entry.key, entry.value)
-
-
-def _itself(key: str, value: Mapping[str, Json]) -> Mapping[str, Json]:
-    del key
-    return value
-
-
-def _project(key: str, value: Mapping[str, Json]) -> str:
-    return text(value.get("name"), f"{key}.name")
-
-
-def _formerly(key: str, value: Mapping[str, Json]) -> tuple[str, ...]:
-    return array(value.get("formerly", []), f"{key}.formerly", text)
-
-
-def _owner(key: str, value: Mapping[str, Json]) -> Owner:
-    return read_owner({name: value[name] for name in value if name != "schema_version"}, key)
-
-
-def check_version(key: str, value: Mapping[str, Json]) -> None:
-    """Refuse a record that a newer kgitops wrote.
-
-    Raises:
-        SafetyError: the record's ``schema_version`` is not the one known here.
-    """
-    version = value.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise SafetyError(
-            f"the registry record {key} has schema version {version}, this kgitops knows "
-            f"{SCHEMA_VERSION}; use a newer kgitops"
-        )
+        values[name] = value

@@ -1,18 +1,18 @@
 """Snapshots: a cluster's state as a file, which can stand in for the cluster of a plan."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NoReturn, get_args
+
+from msgspec.structs import replace
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import meta_record, owner_record, project_record
 from kgitops.cluster.snapshot_json import (
     FORMAT_VERSION,
     KIND,
-    SNAPSHOT_KEYS,
-    parse_json,
-    state_from_json,
-    state_to_json,
+    SnapshotDocument,
+    snapshot_document,
+    state_of,
 )
 from kgitops.model.cluster_state import (
     Capabilities,
@@ -23,8 +23,10 @@ from kgitops.model.cluster_state import (
     VirtualClusterSupport,
 )
 from kgitops.model.errors import SafetyError, UnreachableError
+from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.json.canonical import canonical_json
-from kgitops.model.json.strict import ShapeError
+from kgitops.model.json.codec import from_json
+from kgitops.model.json.strict import ShapeError, parse_json
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -36,7 +38,8 @@ _KAFKA = "kafka"
 
 def write_snapshot(state: ClusterState) -> str:
     """Write the state as canonical JSON; equal states give the same text, apart from the time."""
-    return canonical_json(state_to_json(state)).decode() + "\n"
+    with without_garbage_collection():
+        return canonical_json(snapshot_document(state)).decode() + "\n"
 
 
 def read_snapshot(text: str, file: str) -> ClusterState:
@@ -46,6 +49,11 @@ def read_snapshot(text: str, file: str) -> ClusterState:
         UnreachableError: the text is not a snapshot.
         SafetyError: the snapshot can't be trusted for planning.
     """
+    with without_garbage_collection():
+        return _read(text, file)
+
+
+def _read(text: str, file: str) -> ClusterState:
     try:
         value = parse_json(text)
     except (ValueError, RecursionError) as error:
@@ -53,10 +61,10 @@ def read_snapshot(text: str, file: str) -> ClusterState:
             f"{file} is not a snapshot: it is not complete JSON ({error}); "
             "make a new one with kgitops snapshot -o"
         ) from error
-    return state_in(value, file)
+    return state_from_json(value, file)
 
 
-def state_in(value: Json, file: str) -> ClusterState:
+def state_from_json(value: Json, file: str) -> ClusterState:
     """Read the state from a snapshot's JSON; errors as for ``read_snapshot``."""
     if not isinstance(value, dict) or value.get("kind") != KIND:
         raise UnreachableError(
@@ -75,7 +83,9 @@ def state_in(value: Json, file: str) -> ClusterState:
             "what is not known; make a new one with kgitops snapshot -o"
         )
     try:
-        return state_from_json({key: value[key] for key in SNAPSHOT_KEYS if key in value})
+        # A newer minor version may have more parts.
+        known = {key: value[key] for key in SnapshotDocument.__struct_fields__ if key in value}
+        return state_of(from_json(SnapshotDocument, known, "the snapshot"))
     except ShapeError as error:
         raise SafetyError(
             f"the snapshot {file} can't be trusted: {error}; "

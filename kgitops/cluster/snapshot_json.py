@@ -1,323 +1,170 @@
-"""The shape of a snapshot file: a ClusterState as JSON and back, every part of it required."""
+"""The shape of a snapshot file: a ClusterState as a document and back, every part of it required.
 
-import json
+64-bit integers and quotas are text.
+"""
+
 from collections.abc import Mapping, Sequence
 
+from msgspec import convert, field
+
 from kgitops.cluster.snapshot_virtual_clusters import (
-    VIRTUAL_CLUSTER_KEYS,
-    read_group_offsets,
-    read_lowered,
-    read_virtual_clusters,
-    virtual_clusters_to_json,
+    LoweredDocument,
+    OffsetDocument,
+    VirtualClusterPart,
+    by_key,
+    entity_order,
+    lowered_document,
+    lowered_of,
+    offset_documents,
+    offsets_of,
+    virtual_cluster_document,
+    virtual_cluster_of,
 )
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
+from kgitops.model.json.codec import JsonObject, WholeNumberText
 from kgitops.model.json.objects import (
-    binding_to_json,
-    owner_to_json,
-    read_binding,
-    read_entity,
-    read_owner,
-    read_quota,
+    BindingDocument,
+    Entity,
+    ShortestDecimals,
+    binding_document,
+    binding_of,
+    like,
 )
-from kgitops.model.json.strict import (
-    ShapeError,
-    array,
-    boolean,
-    integer,
-    integer_text,
-    mapping,
-    members,
-    text,
-    text_or_none,
-)
-from kgitops.model.registry import Json, RegistryState
-from kgitops.model.resources.quotas import (
-    ClientQuotaEntity,
-    ClientQuotaState,
-    quota_text,
-)
+from kgitops.model.registry import Json, Owner, RegistryState
+from kgitops.model.resources.quotas import ClientQuotaState, make_entity
 from kgitops.model.resources.topics import TopicState
 
 KIND = "kgitops.snapshot"
 FORMAT_VERSION = "1.0"
 
-_KEYS = (
-    "kind",
-    "format_version",
-    "cluster_id",
-    "backend",
-    "captured_at",
-    "controller_id",
-    "brokers",
-    "topics",
-    "usage",
-    "acls",
-    "quotas",
-    "broker_defaults",
-    "has_authorizer",
-    "registry",
-    "not_checked",
-)
-SNAPSHOT_KEYS = (*_KEYS, *VIRTUAL_CLUSTER_KEYS)
-_TOPIC_KEYS = ("name", "topic_id", "assignment", "configs", "marked_for_deletion", "reassigning")
-_TEXT, _NUMBER = frozenset({str}), frozenset({int})
-_USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_groups")
+_Numbers = tuple[WholeNumberText | None, ...]
 
 
-def state_to_json(state: ClusterState) -> dict[str, Json]:
-    """Write the state, without running reassignments; 64-bit integers and quotas are text."""
-    return {
-        "kind": KIND,
-        "format_version": FORMAT_VERSION,
-        "cluster_id": state.cluster_id,
-        "backend": state.backend,
-        "captured_at": state.captured_at,
-        "controller_id": state.controller_id,
-        "brokers": [
-            {
-                "id": broker.id,
-                "rack": broker.rack,
-                "fenced": broker.fenced,
-                "throttles": None if broker.throttles is None else dict(broker.throttles),
-            }
-            for broker in state.brokers
-        ],
-        "topics": [topic_to_json(state.topics[name]) for name in sorted(state.topics)],
-        "usage": {name: usage_to_json(usage) for name, usage in state.usage.items()},
-        "acls": [binding_to_json(binding) for binding in sorted(state.acls)],
-        "quotas": [
-            client_quota_to_json(quota)
-            for _, quota in sorted(state.quotas.items(), key=_entity_order)
-        ],
-        "broker_defaults": dict(state.broker_defaults),
-        "has_authorizer": state.has_authorizer,
-        "registry": _registry_to_json(state.registry),
-        "not_checked": [
-            {"problem": item.problem, "advice": item.advice} for item in state.not_checked
-        ],
-        **virtual_clusters_to_json(state),
-    }
+class UsageDocument(JsonObject, frozen=True, kw_only=True):
+    """One of ``usage``."""
+
+    log_start_offsets: _Numbers
+    high_watermarks: _Numbers
+    size_bytes: _Numbers
+    active_groups: tuple[str, ...] | None
 
 
-def parse_json(source: str) -> Json:
-    """Parse the JSON value of ``source``.
+class QuotasDocument(JsonObject, frozen=True, kw_only=True):
+    """One of ``quotas``."""
+
+    entity: Entity
+    quotas: Mapping[str, ShortestDecimals]
+
+
+class RegistryPart(JsonObject, frozen=True, kw_only=True):
+    """The ``registry``."""
+
+    topic_id: str
+    offset: WholeNumberText
+    projects: Mapping[str, str]
+    owners: Mapping[str, Owner]
+    formerly: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    virtual_clusters: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+
+
+class SnapshotDocument(JsonObject, frozen=True, kw_only=True):
+    """A snapshot; only one of a cluster with virtual clusters has the last four parts."""
+
+    kind: str
+    format_version: Json
+    cluster_id: str
+    backend: str
+    captured_at: str
+    controller_id: int
+    brokers: tuple[Broker, ...]
+    topics: tuple[TopicState, ...]
+    usage: Mapping[str, UsageDocument]
+    acls: tuple[BindingDocument, ...]
+    quotas: tuple[QuotasDocument, ...]
+    broker_defaults: Mapping[str, str]
+    has_authorizer: bool
+    registry: RegistryPart | None
+    not_checked: tuple[NotChecked, ...]
+    virtual_clusters: tuple[VirtualClusterPart, ...] = ()
+    lowered: LoweredDocument | None = None
+    group_offsets: Mapping[str, tuple[OffsetDocument, ...]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def snapshot_document(state: ClusterState) -> SnapshotDocument:
+    """The document of a state, without its running reassignments."""
+    registry = state.registry
+    return like(
+        SnapshotDocument,
+        state,
+        kind=KIND,
+        format_version=FORMAT_VERSION,
+        topics=tuple(state.topics[name] for name in sorted(state.topics)),
+        usage={name: usage_document(usage) for name, usage in state.usage.items()},
+        acls=tuple(map(binding_document, sorted(state.acls))),
+        quotas=tuple(
+            quotas_document(state.quotas[entity])
+            for entity in sorted(state.quotas, key=entity_order)
+        ),
+        registry=registry and like(RegistryPart, registry, offset=str(registry.offset)),
+        virtual_clusters=tuple(
+            virtual_cluster_document(state.virtual_clusters[name])
+            for name in sorted(state.virtual_clusters)
+        ),
+        lowered=state.lowered and lowered_document(state.lowered),
+        group_offsets={name: offset_documents(each) for name, each in state.group_offsets.items()},
+    )
+
+
+def state_of(document: SnapshotDocument) -> ClusterState:
+    """The state in a document.
 
     Raises:
-        ValueError: it is not JSON, or an object has a key twice.
+        ShapeError: something is there twice.
     """
-    return json.loads(source, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-
-
-def state_from_json(value: Json) -> ClusterState:
-    """Read the state that ``state_to_json`` wrote.
-
-    Raises:
-        ShapeError: a part is missing, unknown, or not of its type.
-    """
-    more = [key for key in VIRTUAL_CLUSTER_KEYS if key in mapping(value, "the snapshot")]
-    fields = members(value, "the snapshot", (*_KEYS, *more))
-    lowered = fields.get("lowered")
-    topics = _by_name(array(fields["topics"], "topics", read_topic))
-    return ClusterState(
-        cluster_id=text(fields["cluster_id"], "cluster_id"),
-        backend=text(fields["backend"], "backend"),
-        captured_at=text(fields["captured_at"], "captured_at"),
-        controller_id=integer(fields["controller_id"], "controller_id"),
-        brokers=array(fields["brokers"], "brokers", _broker),
-        topics=topics,
-        usage={
-            name: read_usage(usage, f"usage.{name}")
-            for name, usage in mapping(fields["usage"], "usage").items()
-        },
-        acls=frozenset(array(fields["acls"], "acls", read_binding)),
-        quotas={
-            quota.entity: quota for quota in array(fields["quotas"], "quotas", read_client_quota)
-        },
-        broker_defaults=_texts(fields["broker_defaults"], "broker_defaults"),
-        has_authorizer=boolean(fields["has_authorizer"], "has_authorizer"),
-        registry=_registry(fields["registry"], "registry"),
-        not_checked=array(fields["not_checked"], "not_checked", _not_checked),
-        virtual_clusters=read_virtual_clusters(
-            fields.get("virtual_clusters", []), "virtual_clusters"
-        ),
-        lowered=None if lowered is None else read_lowered(lowered, "lowered"),
-        group_offsets=read_group_offsets(fields.get("group_offsets", {}), "group_offsets"),
-        settings=_texts(fields.get("settings", {}), "settings"),
+    registry = document.registry
+    clusters = map(virtual_cluster_of, document.virtual_clusters)
+    return like(
+        ClusterState,
+        document,
+        moving={},
+        topics=by_key("topics", ((topic.name, topic) for topic in document.topics)),
+        usage={name: usage_of(usage) for name, usage in document.usage.items()},
+        acls=frozenset(map(binding_of, document.acls)),
+        quotas={quota.entity: quota for quota in map(quotas_of, document.quotas)},
+        registry=registry and like(RegistryState, registry, offset=int(registry.offset)),
+        virtual_clusters=by_key("virtual_clusters", ((each.name, each) for each in clusters)),
+        lowered=document.lowered and lowered_of(document.lowered),
+        group_offsets={name: offsets_of(each) for name, each in document.group_offsets.items()},
     )
 
 
-def _unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} appears twice")
-    return result
-
-
-def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
-
-
-def topic_to_json(topic: TopicState) -> dict[str, Json]:
-    """Write one of ``topics``."""
-    return {
-        "name": topic.name,
-        "topic_id": topic.topic_id,
-        "assignment": topic.assignment,
-        "configs": dict(topic.configs),
-        "marked_for_deletion": topic.marked_for_deletion,
-        "reassigning": topic.reassigning,
-    }
-
-
-def client_quota_to_json(quota: ClientQuotaState) -> dict[str, Json]:
-    """Write one of ``quotas``."""
-    return {
-        "entity": dict(quota.entity),
-        "quotas": {key: quota_text(value) for key, value in quota.quotas.items()},
-    }
-
-
-def usage_to_json(usage: TopicUsage) -> dict[str, Json]:
-    """Write one of ``usage``."""
-    return {
-        "log_start_offsets": [*map(_number_to_json, usage.log_start_offsets)],
-        "high_watermarks": [*map(_number_to_json, usage.high_watermarks)],
-        "size_bytes": [*map(_number_to_json, usage.size_bytes)],
-        "active_groups": usage.active_groups,
-    }
-
-
-def _number_to_json(number: int | None) -> str | None:
-    return None if number is None else str(number)
-
-
-def _entity_order(item: tuple[ClientQuotaEntity, ClientQuotaState]) -> Json:
-    return [(kind, name is not None, name or "") for kind, name in item[0]]
-
-
-def _registry_to_json(registry: RegistryState | None) -> Json:
-    if registry is None:
-        return None
-    kept = {key: dict(record) for key, record in registry.virtual_clusters.items()}
-    return {
-        "topic_id": registry.topic_id,
-        "offset": str(registry.offset),
-        "projects": dict(registry.projects),
-        "owners": {address: owner_to_json(owner) for address, owner in registry.owners.items()},
-        **(
-            {"formerly": {key: list(registry.formerly[key]) for key in registry.formerly}}
-            if registry.formerly
-            else {}
-        ),
-        **({"virtual_clusters": kept} if kept else {}),
-    }
-
-
-def _broker(value: Json, path: str) -> Broker:
-    fields = members(value, path, ("id", "rack", "fenced", "throttles"))
-    throttles = fields["throttles"]
-    return Broker(
-        id=integer(fields["id"], f"{path}.id"),
-        rack=text_or_none(fields["rack"], f"{path}.rack"),
-        fenced=boolean(fields["fenced"], f"{path}.fenced"),
-        throttles=None if throttles is None else _texts(throttles, f"{path}.throttles"),
+def usage_document(usage: TopicUsage) -> UsageDocument:
+    """The document of a topic's usage."""
+    return UsageDocument(
+        log_start_offsets=_texts(usage.log_start_offsets),
+        high_watermarks=_texts(usage.high_watermarks),
+        size_bytes=_texts(usage.size_bytes),
+        active_groups=usage.active_groups,
     )
 
 
-def read_topic(value: Json, path: str) -> TopicState:
-    """Read the topic that ``topic_to_json`` wrote."""
-    fields = members(value, path, _TOPIC_KEYS)
-    return TopicState(
-        name=text(fields["name"], f"{path}.name"),
-        topic_id=text_or_none(fields["topic_id"], f"{path}.topic_id"),
-        assignment=array(fields["assignment"], f"{path}.assignment", _replicas),
-        configs=_texts(fields["configs"], f"{path}.configs"),
-        marked_for_deletion=boolean(fields["marked_for_deletion"], f"{path}.marked_for_deletion"),
-        reassigning=boolean(fields["reassigning"], f"{path}.reassigning"),
-    )
+def _texts(numbers: Sequence[int | None]) -> _Numbers:
+    return tuple([None if number is None else str(number) for number in numbers])
 
 
-def _by_name(topics: Sequence[TopicState]) -> Mapping[str, TopicState]:
-    by_name = {topic.name: topic for topic in topics}
-    if len(by_name) < len(topics):
-        names = [topic.name for topic in topics]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ShapeError(f"topics has {twice!r} twice")
-    return by_name
+def usage_of(document: UsageDocument) -> TopicUsage:
+    """The usage in a document."""
+    return convert(document, TopicUsage, from_attributes=True, strict=False)  # numbers of text
 
 
-def _replicas(value: Json, path: str) -> tuple[int, ...]:
-    if type(value) is list and _NUMBER.issuperset(map(type, value)):
-        return tuple(value)
-    return array(value, path, integer)
+def quotas_document(quota: ClientQuotaState) -> QuotasDocument:
+    """The document of an entity's quotas."""
+    quotas = {key: ShortestDecimals.of(value) for key, value in quota.quotas.items()}
+    return QuotasDocument(entity=dict(quota.entity), quotas=quotas)
 
 
-def read_usage(value: Json, path: str) -> TopicUsage:
-    """Read the usage that ``usage_to_json`` wrote."""
-    fields = members(value, path, _USAGE_KEYS)
-    groups = fields["active_groups"]
-    return TopicUsage(
-        log_start_offsets=array(fields["log_start_offsets"], f"{path}.log_start_offsets", _number),
-        high_watermarks=array(fields["high_watermarks"], f"{path}.high_watermarks", _number),
-        size_bytes=array(fields["size_bytes"], f"{path}.size_bytes", _number),
-        active_groups=None if groups is None else array(groups, f"{path}.active_groups", text),
-    )
-
-
-def _number(value: Json, path: str) -> int | None:
-    return None if value is None else integer_text(value, path)
-
-
-def _texts(value: Json, path: str) -> dict[str, str]:
-    fields = mapping(value, path)
-    if _TEXT.issuperset(map(type, fields.values())):
-        return dict(fields)  # the fast path for configs, of which there are millions
-    return {key: text(item, f"{path}.{key}") for key, item in fields.items()}
-
-
-def read_client_quota(value: Json, path: str) -> ClientQuotaState:
-    """Read the quota that ``client_quota_to_json`` wrote."""
-    fields = members(value, path, ("entity", "quotas"))
-    return ClientQuotaState(
-        entity=read_entity(fields["entity"], f"{path}.entity"),
-        quotas={
-            key: read_quota(item, f"{path}.quotas.{key}")
-            for key, item in mapping(fields["quotas"], f"{path}.quotas").items()
-        },
-    )
-
-
-def _not_checked(value: Json, path: str) -> NotChecked:
-    fields = members(value, path, ("problem", "advice"))
-    return NotChecked(
-        problem=text(fields["problem"], f"{path}.problem"),
-        advice=text(fields["advice"], f"{path}.advice"),
-    )
-
-
-def _registry(value: Json, path: str) -> RegistryState | None:
-    if value is None:
-        return None
-    more = [key for key in ("formerly", "virtual_clusters") if key in mapping(value, path)]
-    fields = members(value, path, ("topic_id", "offset", "projects", "owners", *more))
-    return RegistryState(
-        topic_id=text(fields["topic_id"], f"{path}.topic_id"),
-        offset=integer_text(fields["offset"], f"{path}.offset"),
-        projects=_texts(fields["projects"], f"{path}.projects"),
-        formerly={
-            identity: array(known, f"{path}.formerly.{identity}", text)
-            for identity, known in mapping(fields.get("formerly", {}), f"{path}.formerly").items()
-        },
-        owners={
-            address: read_owner(owner, f"{path}.owners.{address}")
-            for address, owner in mapping(fields["owners"], f"{path}.owners").items()
-        },
-        virtual_clusters={
-            key: mapping(record, f"{path}.virtual_clusters.{key}")
-            for key, record in mapping(
-                fields.get("virtual_clusters", {}), f"{path}.virtual_clusters"
-            ).items()
-        },
-    )
+def quotas_of(document: QuotasDocument) -> ClientQuotaState:
+    """The entity's quotas in a document."""
+    quotas = {key: float(value) for key, value in document.quotas.items()}
+    return ClientQuotaState(entity=make_entity(document.entity), quotas=quotas)

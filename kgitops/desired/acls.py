@@ -1,11 +1,11 @@
 """Builds the ACL bindings of ``kind: Acl`` documents, checked against Kafka's rules."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import ADVICE, address_in_java, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
-from kgitops.manifests.kinds.access import Acl, AclSpec
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import (
@@ -26,12 +26,14 @@ from kgitops.model.resources.names import (
 )
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 
-_DELETION = {policy.value: policy for policy in DeletionPolicy}
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.access import Acl, AclSpec
+
 _ANY = "*"
 _RESOURCE: Path = ("spec", "resource")
 
 
-def build_acls(acl: Acl, document: Document, findings: Findings) -> list[DesiredAcl]:
+def build_acls(acl: "Acl", document: Document, findings: Findings) -> list[DesiredAcl]:
     """Build a binding for each principal and operation; problems are added to ``findings``."""
     spec = acl.spec
     check_scope(spec, document, findings)
@@ -39,7 +41,7 @@ def build_acls(acl: Acl, document: Document, findings: Findings) -> list[Desired
     check_operations(spec, document, findings)
     if spec.host != _ANY:
         _check_host(spec.host, document, findings)
-    deletion_policy = _DELETION[spec.deletion_policy or "Delete"]
+    deletion_policy = DeletionPolicy(spec.deletion_policy or "Delete")
     scope = scope_of(spec.virtual_cluster)
     built = []
     for principal, path in _principals(spec, document, findings):
@@ -77,7 +79,7 @@ def build_acls(acl: Acl, document: Document, findings: Findings) -> list[Desired
 
 
 def _principals(
-    spec: AclSpec, document: Document, findings: Findings
+    spec: "AclSpec", document: Document, findings: Findings
 ) -> Iterator[tuple[str, Path]]:
     if spec.principal is not None and spec.principals is not None:
         findings.error(
@@ -101,7 +103,7 @@ def _principals(
         )
 
 
-def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> None:
+def _check_resource(spec: "AclSpec", document: Document, findings: Findings) -> None:
     resource = spec.resource
     name, literal = resource.name, resource.pattern_type is PatternType.LITERAL
     path = (*_RESOURCE, "name")
@@ -155,7 +157,7 @@ _ON_VIRTUAL_CLUSTERS = (
 ) - {Operation.IDEMPOTENT_WRITE}
 
 
-def check_operations(spec: AclSpec, document: Document, findings: Findings) -> None:
+def check_operations(spec: "AclSpec", document: Document, findings: Findings) -> None:
     """Check the operations against the resource type; a cluster has more than Kafka's (VC-141)."""
     resource = spec.resource
     legal, what = OPERATIONS[resource.type], f"a {resource.type}"
@@ -174,7 +176,7 @@ def check_operations(spec: AclSpec, document: Document, findings: Findings) -> N
             )
 
 
-def check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:
+def check_scope(spec: "AclSpec", document: Document, findings: Findings) -> None:
     """Check the virtual cluster: a name, a prefix, or "*" for every virtual cluster (VC-144)."""
     path = ("spec", "virtualCluster")
     scope = scope_of(spec.virtual_cluster)

@@ -1,9 +1,11 @@
 """Builds the desired state from checked manifests: objects in normal form, and the scope."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeVar, assert_never
+from typing import assert_never
+
+from msgspec.structs import replace
 
 from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
@@ -11,38 +13,18 @@ from kgitops.desired.digest import digest
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
-from kgitops.desired.state import (
-    DesiredAcl,
-    DesiredLink,
-    DesiredMember,
-    DesiredObject,
-    DesiredQuota,
-    DesiredState,
-    DesiredTopic,
-    DesiredVirtualCluster,
-    ManagedScope,
-    Project,
-    Safety,
-)
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
-from kgitops.desired.virtual_clusters.links import build_link
 from kgitops.desired.virtual_clusters.members import build_binding, build_group
-from kgitops.desired.virtual_clusters.virtual_clusters import build_members, build_virtual_cluster
-from kgitops.manifests.kinds.access import Acl, ClientQuota
-from kgitops.manifests.kinds.tombstone import Tombstone
-from kgitops.manifests.kinds.topic import Topic, TopicLink
-from kgitops.manifests.kinds.virtual_cluster import (
-    ConsumerGroup,
-    VirtualCluster,
-    VirtualClusterBinding,
+from kgitops.desired.virtual_clusters.virtual_clusters import (
+    build_link,
+    build_members,
+    build_virtual_cluster,
 )
 from kgitops.manifests.load import Manifest, ManifestSet
-from kgitops.manifests.policies.policy import Policy, Waiver
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Severity
-
-T = TypeVar("T")
 
 _BY_ADDRESS = attrgetter("address")
 
@@ -95,20 +77,10 @@ def build_desired(
         ),
         safety=safety,
         principal=principal,
-        topics=_only(DesiredTopic, objects),
-        acls=_only(DesiredAcl, objects),
-        quotas=_only(DesiredQuota, objects),
-        virtual_clusters=_only(DesiredVirtualCluster, objects),
-        links=_only(DesiredLink, objects),
-        members=_only(DesiredMember, objects),
         tombstones=tombstones,
         warnings=tuple(sorted(all_findings, key=lambda finding: finding.sort_key)),
-    )
+    ).with_objects(objects)
     return replace(state, digest=digest(state))
-
-
-def _only(kind: type[T], objects: Iterable[DesiredObject]) -> tuple[T, ...]:
-    return tuple(desired for desired in objects if isinstance(desired, kind))
 
 
 @dataclass(slots=True)
@@ -124,34 +96,36 @@ def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Buil
     configs = ConfigReader(allow_configs, findings)
     for manifest in manifests:
         document = manifest.document
-        match manifest.declares:
-            case Topic() as topic:
-                built.objects.append((build_topic(topic, document, configs, findings), document))
-            case Acl() as acl:
+        declared = manifest.declares
+        match declared.kind:
+            case "Topic":
+                topic = build_topic(declared, document, configs, findings)
+                built.objects.append((topic, document))
+            case "Acl":
                 built.objects.extend(
-                    (binding, document) for binding in build_acls(acl, document, findings)
+                    (binding, document) for binding in build_acls(declared, document, findings)
                 )
-            case ClientQuota() as declared:
+            case "ClientQuota":
                 if (quota := build_quota(declared, document, findings)) is not None:
                     built.objects.append((quota, document))
-            case VirtualCluster() as declared:
+            case "VirtualCluster":
                 built.objects.append(
                     (build_virtual_cluster(declared, document, findings), document)
                 )
                 built.objects.extend(build_members(declared, document, findings))
-            case TopicLink() as declared:
+            case "TopicLink":
                 if (link := build_link(declared, document, findings)) is not None:
                     built.objects.append((link, document))
-            case ConsumerGroup() as declared:
+            case "ConsumerGroup":
                 built.objects.append((build_group(declared, document, findings), document))
-            case VirtualClusterBinding() as declared:
+            case "VirtualClusterBinding":
                 if (member := build_binding(declared, document, findings)) is not None:
                     built.objects.append((member, document))
-            case Tombstone() as declared:
+            case "Tombstone":
                 if (tombstone := build_tombstone(declared, document, findings)) is not None:
                     built.tombstones.append((tombstone, document))
-            case Policy() | Waiver():
-                pass  # not an object of the cluster: kgitops.workflow.policies.policies reads them
+            case "Policy" | "Waiver":
+                pass  # not an object of the cluster: kgitops.workflow.policies reads them
             case other:
                 assert_never(other)
     return built

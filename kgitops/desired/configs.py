@@ -10,7 +10,7 @@ from kgitops.manifests.kinds.topic import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.text import shown
-from kgitops.model.topic_configs import (
+from kgitops.model.resources.topic_configs import (
     ConfigType,
     config_problem,
     configs_problems,

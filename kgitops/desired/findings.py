@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredObject
 from kgitops.manifests.yaml.document import Document, DocumentPart

@@ -1,7 +1,9 @@
 """The project's last applied declarations as a desired state: a plan for it shows the drift."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.state import (
     ConfigsPolicy,
@@ -64,8 +66,7 @@ ORIGIN = "origin"
 """The key in ``last_applied`` of a copied ACL that names its member and the source."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistrySource:
+class RegistrySource(Struct, frozen=True):
     """The source of a declaration that comes from the registry, which has no lines."""
 
     address: str
@@ -98,30 +99,14 @@ def desired_from_registry(
         for address, owner in owned.items()
         if ORIGIN not in owner.last_applied
     ]
-    return with_objects(
-        DesiredState(
-            project=project,
-            scope=ManagedScope(whole=True),
-            safety=safety,
-            principal=principal,
-            digest=digest,
-        ),
-        objects,
+    state = DesiredState(
+        project=project,
+        scope=ManagedScope(whole=True),
+        safety=safety,
+        principal=principal,
+        digest=digest,
     )
-
-
-def with_objects(desired: DesiredState, objects: Iterable[DesiredObject]) -> DesiredState:
-    """Return the desired state of the same project with just these objects."""
-    every = tuple(objects)
-    return replace(
-        desired,
-        topics=tuple(item for item in every if isinstance(item, DesiredTopic)),
-        acls=tuple(item for item in every if isinstance(item, DesiredAcl)),
-        quotas=tuple(item for item in every if isinstance(item, DesiredQuota)),
-        virtual_clusters=tuple(item for item in every if isinstance(item, DesiredVirtualCluster)),
-        links=tuple(item for item in every if isinstance(item, DesiredLink)),
-        members=tuple(item for item in every if isinstance(item, DesiredMember)),
-    )
+    return state.with_objects(objects)
 
 
 def declared_object(address: str, last: Mapping[str, Json], located: Located) -> DesiredObject:
@@ -130,15 +115,14 @@ def declared_object(address: str, last: Mapping[str, Json], located: Located) ->
     Raises:
         KeyError, TypeError, ValueError: it is not such a declaration.
     """
-    return _READERS[last["kind"]](address, last, located)
-
-
-def _policy(last: Mapping[str, Json]) -> tuple[DeletionPolicy, bool]:
-    return DeletionPolicy(last["deletionPolicy"]), last["deletionPolicyWritten"]
+    return replace(
+        _READERS[last["kind"]](address, last, located),
+        deletion_policy=DeletionPolicy(last["deletionPolicy"]),
+        deletion_policy_written=last["deletionPolicyWritten"],
+    )
 
 
 def _topic(address: str, last: Mapping[str, Json], located: Located) -> DesiredTopic:
-    policy, written = _policy(last)
     assignments = last["assignments"]
     return DesiredTopic(
         address=address,
@@ -150,8 +134,6 @@ def _topic(address: str, last: Mapping[str, Json], located: Located) -> DesiredT
         delete_records_before={
             int(partition): int(offset) for partition, offset in last["deleteRecordsBefore"].items()
         },
-        deletion_policy=policy,
-        deletion_policy_written=written,
         configs_policy=ConfigsPolicy(last["configsPolicy"]),
         virtual_cluster=last.get("virtualCluster"),
         share_with=tuple(last.get("shareWith", ())),
@@ -160,37 +142,32 @@ def _topic(address: str, last: Mapping[str, Json], located: Located) -> DesiredT
 
 
 def _acl(address: str, last: Mapping[str, Json], located: Located) -> DesiredAcl:
-    policy, written = _policy(last)
-    resource = last["resource"]
-    return DesiredAcl(
-        address=address,
-        binding=AclBinding(
-            resource_type=ResourceType(resource["type"]),
-            resource_name=resource["name"],
-            pattern_type=PatternType(resource["patternType"]),
-            principal=last["principal"],
-            host=last["host"],
-            operation=Operation(last["operation"]),
-            permission_type=PermissionType(last["permission"]),
-            virtual_cluster=last.get("virtualCluster", CLUSTER_NAME),
-            virtual_cluster_pattern_type=PatternType(
-                last.get("virtualClusterPatternType", PatternType.LITERAL)
-            ),
+    return DesiredAcl(address=address, binding=binding_of(last), located=located)
+
+
+def binding_of(view: Mapping[str, Json]) -> AclBinding:
+    """Read the binding that ``plan.normal_form.acl_view`` wrote."""
+    resource = view["resource"]
+    return AclBinding(
+        resource_type=ResourceType(resource["type"]),
+        resource_name=resource["name"],
+        pattern_type=PatternType(resource["patternType"]),
+        principal=view["principal"],
+        host=view["host"],
+        operation=Operation(view["operation"]),
+        permission_type=PermissionType(view["permission"]),
+        virtual_cluster=view.get("virtualCluster", CLUSTER_NAME),
+        virtual_cluster_pattern_type=PatternType(
+            view.get("virtualClusterPatternType", PatternType.LITERAL)
         ),
-        deletion_policy=policy,
-        deletion_policy_written=written,
-        located=located,
     )
 
 
 def _quota(address: str, last: Mapping[str, Json], located: Located) -> DesiredQuota:
-    policy, written = _policy(last)
     return DesiredQuota(
         address=address,
         entity=make_entity(last["entity"]),
         quotas={key: float(value) for key, value in last["quotas"].items()},
-        deletion_policy=policy,
-        deletion_policy_written=written,
         located=located,
     )
 
@@ -198,7 +175,6 @@ def _quota(address: str, last: Mapping[str, Json], located: Located) -> DesiredQ
 def _virtual_cluster(
     address: str, last: Mapping[str, Json], located: Located
 ) -> DesiredVirtualCluster:
-    policy, written = _policy(last)
     lowering = last["lowering"]
     return DesiredVirtualCluster(
         address=address,
@@ -207,28 +183,22 @@ def _virtual_cluster(
         options=LoweringOptions(
             cap_lowering=CapLowering(lowering["capLowering"]), deny_wins=lowering["denyWins"]
         ),
-        deletion_policy=policy,
-        deletion_policy_written=written,
         located=located,
     )
 
 
 def _link(address: str, last: Mapping[str, Json], located: Located) -> DesiredLink:
-    policy, written = _policy(last)
     target = last["target"]
     return DesiredLink(
         address=address,
         local=LocalName(last["virtualCluster"], last["name"]),
         topic=last["topic"],
         target=None if target is None else LocalName(target["virtualCluster"], target["topic"]),
-        deletion_policy=policy,
-        deletion_policy_written=written,
         located=located,
     )
 
 
 def _member(address: str, last: Mapping[str, Json], located: Located) -> DesiredMember:
-    policy, written = _policy(last)
     return DesiredMember(
         address=address,
         virtual_cluster=last["virtualCluster"],
@@ -239,8 +209,6 @@ def _member(address: str, last: Mapping[str, Json], located: Located) -> Desired
         move=last["move"],
         adopt=last["adopt"],
         copy_offsets=last["copyOffsets"],
-        deletion_policy=policy,
-        deletion_policy_written=written,
         located=located,
     )
 

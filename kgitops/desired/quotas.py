@@ -1,11 +1,11 @@
 """Builds the quotas of ``kind: ClientQuota`` documents, checked against Kafka's rules."""
 
 import math
+from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import address, check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
-from kgitops.manifests.kinds.access import ClientQuota, EntityName, QuotaEntity
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
@@ -24,14 +24,18 @@ from kgitops.model.resources.quotas import (
     quota_keys,
 )
 
-_DELETION = {policy.value: policy for policy in DeletionPolicy}
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.access import ClientQuota, EntityName, QuotaEntity
+
 _ENTITY: Path = ("spec", "entity")
 _DEFAULT = "<default>"
 _EXACT_IN_A_DOUBLE = 2**53
 _MAX_CONNECTION_RATE = 2**31 - 1
 
 
-def build_quota(quota: ClientQuota, document: Document, findings: Findings) -> DesiredQuota | None:
+def build_quota(
+    quota: "ClientQuota", document: Document, findings: Findings
+) -> DesiredQuota | None:
     """Build the quotas in normal form; None if the entity is unclear."""
     spec = quota.spec
     entity = _entity(spec.entity, document, findings)
@@ -46,7 +50,7 @@ def build_quota(quota: ClientQuota, document: Document, findings: Findings) -> D
         address=quota_address(entity),
         entity=entity,
         quotas=quotas,
-        deletion_policy=_DELETION[spec.deletion_policy or "Delete"],
+        deletion_policy=DeletionPolicy(spec.deletion_policy or "Delete"),
         deletion_policy_written=spec.deletion_policy is not None,
         labels=quota.metadata.labels,
         located=document,
@@ -54,7 +58,7 @@ def build_quota(quota: ClientQuota, document: Document, findings: Findings) -> D
 
 
 def _entity(
-    entity: QuotaEntity, document: Document, findings: Findings
+    entity: "QuotaEntity", document: Document, findings: Findings
 ) -> ClientQuotaEntity | None:
     named = {
         VIRTUAL_CLUSTER: entity.virtual_cluster,
@@ -101,7 +105,7 @@ def _check_scope(parts: dict[str, str | None], document: Document, findings: Fin
         check_name(scope, document, path, findings)
 
 
-def _name(name: EntityName) -> str | None:
+def _name(name: "EntityName") -> str | None:
     return name if isinstance(name, str) and name != _DEFAULT else None
 
 

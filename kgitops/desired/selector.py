@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.errors import UsageError
@@ -17,8 +19,7 @@ _PARTS = re.compile(r",(?![^(]*\))")
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One condition: ``key`` has one of ``values``, or any if they are None.
 
     If not ``wanted``, it must not have them; an object without the key is fine then, as in kubectl.

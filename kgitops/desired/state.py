@@ -1,14 +1,18 @@
 """The desired state of a project: declared objects in normal form, and the managed scope."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import ClassVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 from kgitops.model.source import Finding, Located
+from kgitops.model.values import PartlyCompared
 
 
 class DeletionPolicy(StrEnum):
@@ -26,15 +30,28 @@ class ConfigsPolicy(StrEnum):
     EXACT = "Exact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredTopic:
+class _Located(PartlyCompared, frozen=True, kw_only=True):
+    """A document's address, labels and place; two are equal wherever they are written."""
+
+    not_compared: ClassVar = "located"
+    address: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located
+
+
+class _Declared(_Located, frozen=True, kw_only=True):
+    """Base of the declared objects: ``deletion_policy_written`` if the document says it."""
+
+    deletion_policy_written: bool = False
+
+
+class DesiredTopic(_Declared, frozen=True, kw_only=True):
     """A declared topic. Either ``assignment`` is given, or partitions and replication factor.
 
     ``name`` is the local one of a topic that is declared in a ``virtual_cluster``; ``share_with``
     names the virtual clusters that may link to it (VC-040).
     """
 
-    address: str
     name: str
     partitions: int
     replication_factor: int
@@ -42,37 +59,24 @@ class DesiredTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
     delete_records_before: Mapping[int, int] = field(default_factory=dict)
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
-    deletion_policy_written: bool = False
     configs_policy: ConfigsPolicy = ConfigsPolicy.DECLARED
     virtual_cluster: str | None = None
     share_with: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredAcl:
+class DesiredAcl(_Declared, frozen=True, kw_only=True):
     """One declared binding; a document with several principals or operations declares several."""
 
-    address: str
     binding: AclBinding
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
-    deletion_policy_written: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredQuota:
+class DesiredQuota(_Declared, frozen=True, kw_only=True):
     """The declared quotas of one entity, by Kafka's key."""
 
-    address: str
     entity: ClientQuotaEntity
     quotas: Mapping[str, float]
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
-    deletion_policy_written: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
 class MembersMode(StrEnum):
@@ -82,36 +86,25 @@ class MembersMode(StrEnum):
     ADDITIVE = "additive"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredVirtualCluster:
+class DesiredVirtualCluster(_Declared, frozen=True, kw_only=True):
     """A declared virtual cluster; its members are objects of their own."""
 
-    address: str
     name: str
     mode: MembersMode = MembersMode.AUTHORITATIVE
     options: LoweringOptions = field(default_factory=LoweringOptions)
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
-    deletion_policy_written: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredLink:
+class DesiredLink(_Declared, frozen=True, kw_only=True):
     """A declared link: it leads to the physical ``topic``, or to where the link ``target`` does."""
 
-    address: str
     local: LocalName
     topic: str | None = None
     target: LocalName | None = None
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
-    deletion_policy_written: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredMember:
+class DesiredMember(_Declared, frozen=True, kw_only=True):
     """A declared user, client id, group or transactional id of a virtual cluster.
 
     The ``name`` of a user is a principal. ``copy_acls_from`` and ``remove_old_acls_from`` name a
@@ -119,7 +112,6 @@ class DesiredMember:
     cluster. ``adopt`` is the global group that a group takes over, with ``copy_offsets``.
     """
 
-    address: str
     virtual_cluster: str
     entity_type: EntityType
     name: str
@@ -129,9 +121,6 @@ class DesiredMember:
     adopt: str | None = None
     copy_offsets: bool = True
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
-    deletion_policy_written: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
 DesiredObject = (
@@ -139,20 +128,15 @@ DesiredObject = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstone:
+class Tombstone(_Located, frozen=True, kw_only=True):
     """The reviewed statement that the object at ``address`` is to be deleted."""
 
     name: str
-    address: str
     reason: str
     topic_id: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    located: Located = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
+class Project(Struct, frozen=True, kw_only=True):
     """The project that owns the manifests; ``identity`` is its uid, or its name without a uid."""
 
     name: str
@@ -166,8 +150,7 @@ class Project:
         return self.uid or self.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Safety:
+class Safety(Struct, frozen=True, kw_only=True):
     """Limits on deletions (contract §2); ``allow_deletes`` is the one override, per kind.
 
     ``replication_throttle`` limits each broker while replicas move, in bytes per second; 0: no
@@ -180,8 +163,7 @@ class Safety:
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedScope:
+class ManagedScope(Struct, frozen=True, kw_only=True):
     """The part of the project that a run manages, which decides on the meaning of an absence.
 
     ``whole``: the whole project was loaded, so an object that is not declared was removed.
@@ -195,8 +177,7 @@ class ManagedScope:
     excludes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredState:
+class DesiredState(Struct, frozen=True, kw_only=True):
     """All declarations of the manifests, in the order of their addresses.
 
     ``digest`` covers the normal form of every object, so that it does not depend on files,
@@ -227,6 +208,21 @@ class DesiredState:
             *self.virtual_clusters,
             *self.links,
             *self.members,
+        )
+
+    def with_objects(self, objects: Iterable[DesiredObject]) -> "DesiredState":
+        """The desired state of the same project with just these objects."""
+        every = tuple(objects)
+        return replace(
+            self,
+            topics=tuple(item for item in every if isinstance(item, DesiredTopic)),
+            acls=tuple(item for item in every if isinstance(item, DesiredAcl)),
+            quotas=tuple(item for item in every if isinstance(item, DesiredQuota)),
+            virtual_clusters=tuple(
+                item for item in every if isinstance(item, DesiredVirtualCluster)
+            ),
+            links=tuple(item for item in every if isinstance(item, DesiredLink)),
+            members=tuple(item for item in every if isinstance(item, DesiredMember)),
         )
 
     @property

@@ -1,9 +1,10 @@
 """Builds tombstones from ``kind: Tombstone`` documents: the addresses of objects to delete."""
 
+from typing import TYPE_CHECKING
+
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import scope_of
 from kgitops.desired.state import Tombstone
-from kgitops.manifests.kinds import tombstone
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import (
@@ -22,12 +23,15 @@ from kgitops.model.resources.virtual_clusters import (
     virtual_cluster_name_problem,
 )
 
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds import tombstone
+
 _TARGET: Path = ("spec", "target")
 _MEMBERS = {"TopicLink": EntityType.TOPIC, "ConsumerGroup": EntityType.GROUP}
 
 
 def build_tombstone(
-    declared: tombstone.Tombstone, document: Document, findings: Findings
+    declared: "tombstone.Tombstone", document: Document, findings: Findings
 ) -> Tombstone | None:
     """Build the tombstone; None if it does not identify an object."""
     target = declared.spec.target
@@ -48,7 +52,7 @@ def build_tombstone(
 
 
 def _address(
-    target: tombstone.TombstoneTarget, document: Document, findings: Findings
+    target: "tombstone.TombstoneTarget", document: Document, findings: Findings
 ) -> str | None:
     if target.address is not None:
         if (target.kind, target.name, target.virtual_cluster) != (None, None, None):
@@ -67,7 +71,7 @@ def _address(
 def _named(
     kind: str,
     name: str,
-    target: tombstone.TombstoneTarget,
+    target: "tombstone.TombstoneTarget",
     document: Document,
     findings: Findings,
 ) -> str | None:

@@ -11,9 +11,6 @@ from kgitops.model.resources.names import REGISTRY_TOPIC, is_internal, topic_nam
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import MAX_LOCAL_NAME, LocalName
 
-_DELETION = {policy.value: policy for policy in DeletionPolicy}
-_CONFIGS = {policy.value: policy for policy in ConfigsPolicy}
-
 
 def build_topic(
     topic: Topic, document: Document, configs: ConfigReader, findings: Findings
@@ -40,9 +37,9 @@ def build_topic(
         assignment=assignment,
         configs=configs.read(spec.configs, document) if spec.configs else {},
         delete_records_before=spec.delete_records_before,
-        deletion_policy=_DELETION[spec.deletion_policy or "Protect"],
+        deletion_policy=DeletionPolicy(spec.deletion_policy or "Protect"),
         deletion_policy_written=spec.deletion_policy is not None,
-        configs_policy=_CONFIGS[spec.configs_policy],
+        configs_policy=ConfigsPolicy(spec.configs_policy),
         virtual_cluster=scope,
         share_with=tuple(sorted(set(spec.share_with))),
         labels=topic.metadata.labels,

@@ -1,35 +1,30 @@
 """Projects as rows: what each declares for each of its clusters, a task and a file each."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.fleet.output.output_paths import OutputLayout
 from kgitops.fleet.output.replacing import private_folder, put_in_place
 from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
+from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.units.data_files import partition_folder
 from kgitops.fleet.units.loading import enter_folder, loaded_unit
 from kgitops.fleet.units.paths import check_paths_exist, classify_paths
 from kgitops.fleet.units.projects import find_projects
-from kgitops.fleet.units.unit import (
-    ManifestFiles,
-    StateFiles,
-    StateFormat,
-    Unit,
-    read_unit,
-    unit_to_text,
-)
+from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.model.json.canonical import canonical_text
-from kgitops.plan.document.from_json import finding_from_json
-from kgitops.plan.document.to_json import finding_to_json
+from kgitops.model.json.codec import decode, encode
+from kgitops.model.source import Finding
 
 _NO_STATE = StateFiles(form=StateFormat.PARQUET, files=())
+_Findings = tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +37,14 @@ class FleetCompileOptions:
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class CompileTask(Struct, frozen=True, kw_only=True):
+    """A unit and the file ``out`` for its rows; ``here`` is the command's folder."""
+
+    unit: Unit
+    out: str
+    here: str
 
 
 def compile_fleet(options: FleetCompileOptions, on_progress: OnProgress = ignore_progress) -> int:
@@ -62,7 +65,7 @@ def compile_fleet(options: FleetCompileOptions, on_progress: OnProgress = ignore
         specs = [_spec(unit, private / file) for file, unit in files.items()]
         answers = run_tasks(spark, specs, compile_task, on_progress)
         findings = [
-            finding_from_json(row, "finding") for answer in answers for row in json.loads(answer)
+            finding for answer in answers for finding in decode(_Findings, answer, "the answer")
         ]
         if findings:
             # The same mistake is found once for each cluster of the project.
@@ -77,20 +80,18 @@ def compile_task(spec: str) -> str:
     Raises:
         KgitopsError: the command's folder does not exist here, or the rows can't be written.
     """
-    task = json.loads(spec)
-    enter_folder(task["here"])
-    unit, path = read_unit(task["unit"]), Path(task["out"])
-    manifests = unit.desired
+    task = decode(CompileTask, spec, "the task")
+    enter_folder(task.here)
+    unit, manifests = task.unit, task.unit.desired
     if not isinstance(manifests, ManifestFiles):
         raise KgitopsError("rows can't be compiled again; give the projects themselves")
     try:
         with loaded_unit(unit, manifests, os.environ) as declared:
-            write_desired(
-                declared.desired, path, (manifests.git_sha, manifests.dirty), unit.cluster
-            )
+            git = Git(manifests.git_sha, manifests.dirty)
+            write_desired(declared.desired, Path(task.out), git, unit.cluster)
     except FindingsError as error:
-        return canonical_text([finding_to_json(finding) for finding in error.findings])
-    return "[]"
+        return encode(error.findings).decode()
+    return encode(()).decode()
 
 
 def _units(options: FleetCompileOptions) -> list[Unit]:
@@ -117,7 +118,7 @@ def _file(unit: Unit) -> str:
 
 
 def _spec(unit: Unit, file: Path) -> str:
-    return canonical_text({"unit": unit_to_text(unit), "out": str(file), "here": str(Path.cwd())})
+    return encode(CompileTask(unit=unit, out=str(file), here=str(Path.cwd()))).decode()
 
 
 def _is_ours(path: Path, is_folder: bool) -> bool:

@@ -88,7 +88,7 @@ def run_units(fleet: FleetUnits, private: Path, tasks: RunsTasks) -> RunSummary:
         units=units,
         findings=fleet.findings,
         unplanned=fleet.unplanned,
-        seconds=time.monotonic() - start,
+        milliseconds=round((time.monotonic() - start) * 1_000),
     )
 
 

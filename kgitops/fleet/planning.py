@@ -3,16 +3,16 @@
 A task takes JSON text and answers with JSON text.
 """
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from kgitops.cluster.garbage_collection import without_garbage_collection
+from msgspec import Struct
+from msgspec.structs import astuple, replace
+
 from kgitops.cluster.snapshot import SnapshotCluster
 from kgitops.fleet import summary_json
 from kgitops.fleet.diff.inputs import DesiredSide, side_from_manifests, side_from_rows
@@ -22,29 +22,31 @@ from kgitops.fleet.policies.evaluator_pool import open_policies
 from kgitops.fleet.policies.lazy_state import lazy_cluster_state
 from kgitops.fleet.summary import Counts, UnitSummary, total
 from kgitops.fleet.tables.desired_header import Git
-from kgitops.fleet.tables.desired_rows import git_of, open_desired
+from kgitops.fleet.tables.desired_rows import header_in, open_desired
 from kgitops.fleet.tables.hydrating import open_state
 from kgitops.fleet.units.loading import enter_folder, loaded_unit
-from kgitops.fleet.units.unit import (
-    ManifestFiles,
-    RowFiles,
-    StateFormat,
-    Unit,
-    read_unit,
-    unit_to_text,
-)
+from kgitops.fleet.units.unit import ManifestFiles, RowFiles, StateFormat, Unit
 from kgitops.model import clock
 from kgitops.model.errors import KgitopsError
-from kgitops.model.json.canonical import canonical_text
+from kgitops.model.garbage_collection import without_garbage_collection
+from kgitops.model.json.codec import Moment, decode, encode
 from kgitops.plan.document.plan import Plan
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.pipeline import plan_state
-from kgitops.workflow.policies.policies import OpenPolicies
+from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import read_cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitPlan:
+class PlanTask(Struct, frozen=True, kw_only=True):
+    """A unit, the run's folder ``out`` and moment; ``here`` is the command's folder."""
+
+    unit: Unit
+    out: str
+    created: Moment
+    here: str
+
+
+class UnitPlan(Struct, frozen=True, kw_only=True):
     """A unit's plan; ``kept`` counts by rule the kept objects that the plan does not list."""
 
     plan: Plan
@@ -66,7 +68,7 @@ def plan_unit(
     start = time.monotonic()
     with without_garbage_collection():
         summary = _plan_and_write(unit, out, created, environ)
-    return replace(summary, seconds=time.monotonic() - start)
+    return replace(summary, milliseconds=round((time.monotonic() - start) * 1_000))
 
 
 def _plan_and_write(
@@ -101,8 +103,7 @@ def plan_of_unit(unit: Unit, environ: Mapping[str, str]) -> UnitPlan:
         return _plan_differences(unit, inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class _UnitInputs:
+class _UnitInputs(Struct, frozen=True):
     """The declared side, its commit, and the policies."""
 
     side: DesiredSide
@@ -116,11 +117,11 @@ def _unit_inputs(unit: Unit, environ: Mapping[str, str]) -> Iterator[_UnitInputs
         case RowFiles(files=files, project=named):
             rows = open_desired(files, unit.project, unit.cluster, named=named)
             with open_policies(unit.policies, unit.cluster, environ) as policies:
-                yield _UnitInputs(side_from_rows(rows), policies, git_of(rows))
+                yield _UnitInputs(side_from_rows(rows), policies, header_in(rows).git)
         case ManifestFiles() as at:
             with loaded_unit(unit, at, environ) as declared:
                 side = side_from_manifests(declared.desired)
-                yield _UnitInputs(side, declared.policies, (at.git_sha, at.dirty))
+                yield _UnitInputs(side, declared.policies, Git(at.git_sha, at.dirty))
 
 
 def _plan_whole(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
@@ -129,7 +130,7 @@ def _plan_whole(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
     cluster = read_cluster(file)
     current = cluster.read_state()
     declared = Loaded(inputs.side.whole(), inputs.policies)
-    plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=inputs.git)
+    plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=astuple(inputs.git))
     return UnitPlan(
         plan=plan, captured_at=current.captured_at, objects=inputs.side.objects, kept={}
     )
@@ -146,7 +147,7 @@ def _plan_differences(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
         current,
         Loaded(narrowed.desired, inputs.policies),
         target_name=unit.cluster,
-        git=inputs.git,
+        git=astuple(inputs.git),
         unchanged_counts=narrowed.unchanged,
         base_digest=str(rows.header["base_digest"]),
         judged_on=lazy_cluster_state(current, narrowed.desired, files, unit.cluster),
@@ -160,18 +161,10 @@ def _plan_differences(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
 
 
 def task_specs(units: Sequence[Unit], out: Path, created: datetime) -> list[str]:
-    """The text for each unit's task: the unit, the folder for rows, and that of relative paths."""
-    return [
-        canonical_text(
-            {
-                "unit": unit_to_text(unit),
-                "out": str(out.absolute()),
-                "created": clock.to_text(created),
-                "here": str(Path.cwd()),
-            }
-        )
-        for unit in units
-    ]
+    """The text for each unit's task."""
+    place, moment, here = str(out.absolute()), clock.to_text(created), str(Path.cwd())
+    tasks = (PlanTask(unit=unit, out=place, created=moment, here=here) for unit in units)
+    return [encode(task).decode() for task in tasks]
 
 
 def plan_task(spec: str) -> str:
@@ -180,12 +173,8 @@ def plan_task(spec: str) -> str:
     Raises:
         KgitopsError: the command's folder does not exist here, or the rows can't be written.
     """
-    task = json.loads(spec)
-    enter_folder(task["here"])
-    summary = plan_unit(
-        read_unit(task["unit"]),
-        Path(task["out"]),
-        created=clock.from_text(task["created"]),
-        environ=os.environ,
-    )
+    task = decode(PlanTask, spec, "the task")
+    enter_folder(task.here)
+    created = clock.from_text(task.created)
+    summary = plan_unit(task.unit, Path(task.out), created=created, environ=os.environ)
     return summary_json.unit_to_text(summary)

@@ -5,12 +5,13 @@ with the time and the reason. An older state in its place would be planned with 
 and no state at all might be taken for a cluster that does not exist.
 """
 
-import json
+import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
@@ -24,7 +25,7 @@ from kgitops.fleet.units.projects import FleetProject, find_projects
 from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.model.json.canonical import canonical_text
+from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.workflow.project.selection import Selection, open_workspace
@@ -34,7 +35,7 @@ AT_ONCE = 8
 _FILE = "state.parquet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSnapshotOptions:
     """The options of ``fleet snapshot``: projects, perhaps some clusters, the Spark to use."""
 
@@ -43,12 +44,20 @@ class FleetSnapshotOptions:
     clusters: tuple[str, ...] = ()
     master: str | None = None
     remote: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    conf: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    environ: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotResult:
+class SnapshotTask(Struct, frozen=True, kw_only=True):
+    """A cluster to read, of a project, into the file ``out``; ``here`` is the command's folder."""
+
+    cluster: str
+    project: str
+    out: str
+    here: str
+
+
+class SnapshotResult(Struct, frozen=True, kw_only=True):
     """The outcome for one cluster: its number of topics, or the reason that it can't be read."""
 
     cluster: str
@@ -72,7 +81,8 @@ def snapshot_fleet(
     if master is None and options.remote is None:
         master = f"local[{max(os.cpu_count() or 1, min(AT_ONCE, len(specs)))}]"
     with session(master, options.remote, options.conf, work=snapshot_task) as spark:
-        return tuple(map(_read_answer, run_tasks(spark, specs, snapshot_task, on_progress)))
+        answers = run_tasks(spark, specs, snapshot_task, on_progress)
+        return tuple(decode(SnapshotResult, answer, "the answer") for answer in answers)
 
 
 def snapshot_specs(options: FleetSnapshotOptions) -> list[str]:
@@ -95,56 +105,37 @@ def snapshot_task(spec: str) -> str:
     Raises:
         KgitopsError: the state can't be written.
     """
-    task = json.loads(spec)
-    enter_folder(task["here"])
-    path = Path(task["out"])
-    selection = Selection(
-        paths=(Path(task["project"]),), cluster=task["cluster"], environ=os.environ
-    )
+    task = decode(SnapshotTask, spec, "the task")
+    enter_folder(task.here)
+    selection = Selection(paths=(Path(task.project),), cluster=task.cluster, environ=os.environ)
     try:
         with open_workspace(selection).connected() as cluster:
             state = cluster.read_state()
             state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
-        write_state(state, path)
+        write_state(state, Path(task.out))
     except UnwritableError:
         raise
     except KgitopsError as error:
-        return _unread(task, error.reasons[0], path)
+        return _unread(task, error.reasons[0])
     except Exception as error:  # noqa: BLE001 (one cluster's fault is not the others')
         # Its message may hold values from the environment.
         sentence = (
             f"kgitops failed where it should not: {type(error).__name__}; run kgitops --debug "
-            f"snapshot -c {task['cluster']} and report what it prints"
+            f"snapshot -c {task.cluster} and report what it prints"
         )
-        return _unread(task, Reason(exit=ExitCode.ERROR, sentence=sentence), path)
-    return canonical_text({"topics": len(state.topics), "cluster": task["cluster"]})
+        return _unread(task, Reason(exit=ExitCode.ERROR, sentence=sentence))
+    return encode(SnapshotResult(cluster=task.cluster, topics=len(state.topics))).decode()
 
 
-def _unread(task: Mapping[str, str], reason: Reason, path: Path) -> str:
-    write_unread(task["cluster"], reason, clock.to_text(datetime.now(UTC)), path)
-    return canonical_text(
-        {"exit": int(reason.exit), "sentence": reason.sentence, "cluster": task["cluster"]}
-    )
-
-
-def _read_answer(answer: str) -> SnapshotResult:
-    result = json.loads(answer)
-    if "topics" in result:
-        return SnapshotResult(cluster=result["cluster"], topics=result["topics"])
-    reason = Reason(exit=ExitCode(result["exit"]), sentence=result["sentence"])
-    return SnapshotResult(cluster=result["cluster"], reason=reason)
+def _unread(task: SnapshotTask, reason: Reason) -> str:
+    write_unread(task.cluster, reason, clock.to_text(datetime.now(UTC)), Path(task.out))
+    return encode(SnapshotResult(cluster=task.cluster, reason=reason)).decode()
 
 
 def _spec(out: Path, cluster: str, project: Path) -> str:
     file = out.absolute() / partition_folder("cluster", cluster) / _FILE
-    return canonical_text(
-        {
-            "cluster": cluster,
-            "project": str(project),
-            "out": str(file),
-            "here": str(Path.cwd()),
-        }
-    )
+    task = SnapshotTask(cluster=cluster, project=str(project), out=str(file), here=str(Path.cwd()))
+    return encode(task).decode()
 
 
 def _check_out(out: Path) -> None:

@@ -1,22 +1,33 @@
 """The outcome of a fleet run: a value for each unit, and sums over them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kgitops.model.json.codec import Count, Moment
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 
-Counts = Mapping[str, int]
+Counts = Mapping[str, Count]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitSummary:
+class ViolationCount(Struct, frozen=True, kw_only=True, order=True):
+    """The number of a policy's results at one level that did not pass."""
+
+    policy: str
+    level: str
+    outcome: str
+    count: Count
+
+
+class UnitSummary(Struct, frozen=True, kw_only=True):
     """The outcome for one project on one cluster.
 
     ``planned`` is false if there is no plan: ``reasons`` say why. ``objects`` counts the declared
     objects and ``changes`` those that would change, both by kind (``Topic``); ``actions`` counts
     changes by action, ``risks`` by code, ``levels`` by level, ``drift`` and ``kept`` by rule,
-    ``requests`` by api. ``violations`` has (policy, level, outcome) of those not passed.
+    ``requests`` by api. ``violations`` are in their order, each policy, level and outcome once.
     ``reasons`` and ``findings`` hold the first hundred, their numbers all; the tables have every
     one. ``lost`` says which topics, records and rights go, with the first names. ``files`` are the
     run's Parquet files of this unit, relative to its folder.
@@ -35,16 +46,16 @@ class UnitSummary:
     requests: Counts = field(default_factory=dict)
     drift: Counts = field(default_factory=dict)
     kept: Counts = field(default_factory=dict)
-    violations: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    violations: tuple[ViolationCount, ...] = ()
     lost: str = ""
     exit: ExitCode = ExitCode.SUCCESS
     reasons: tuple[Reason, ...] = ()
-    reason_count: int = 0
+    reason_count: Count = 0
     findings: tuple[Finding, ...] = ()
-    finding_count: int = 0
-    warning_count: int = 0
+    finding_count: Count = 0
+    warning_count: Count = 0
     files: tuple[str, ...] = ()
-    seconds: float = 0.0
+    milliseconds: Count = 0
 
     @property
     def name(self) -> str:
@@ -57,20 +68,24 @@ class UnitSummary:
         return sum(self.changes.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """One run of ``fleet plan``. ``created`` is RFC 3339 in UTC.
+class RunSummary(Struct, frozen=True, kw_only=True):
+    """One run of ``fleet plan``.
 
     ``findings`` are about no single unit: a cluster that is declared and has no state, say.
     ``unplanned`` are clusters with a state that no project is for.
     """
 
-    created: str
+    created: Moment
     version: str
+    milliseconds: Count = 0
     units: tuple[UnitSummary, ...] = ()
     findings: tuple[Finding, ...] = ()
     unplanned: tuple[str, ...] = ()
-    seconds: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The time that it took."""
+        return self.milliseconds / 1_000
 
     @property
     def clusters(self) -> tuple[str, ...]:
@@ -82,8 +97,7 @@ class RunSummary:
         return total(getattr(unit, field_name) for unit in self.units)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """One run or more, the oldest first. ``left_out`` counts older ones that were not read."""
 
     runs: tuple[RunSummary, ...]

@@ -9,20 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kgitops.lowering.acls.compile import WILDCARD, is_logical
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     EVERYONE,
@@ -61,7 +49,7 @@ class Administrator:
         self._principal = principal
         self._is_super_user = principal in super_users
 
-    def refusal(self, request: Request) -> str | None:
+    def refusal(self, request: req.Request) -> str | None:
         """The reason why the principal may not send the request; None if it may."""
         if self._is_super_user or not self._own:
             return None
@@ -73,32 +61,29 @@ class Administrator:
                 )
         return None
 
-    def _needs(self, request: Request) -> Iterator[RequiredRight]:
+    def _needs(self, request: req.Request) -> Iterator[RequiredRight]:
         match request:
-            case CreateVirtualClusterRequest(virtual_cluster=name):
+            case req.CreateVirtualClusterRequest(virtual_cluster=name):
                 yield Operation.CREATE_VIRTUAL_CLUSTER, VirtualClusterScope(name)
-            case DeleteVirtualClusterRequest(virtual_cluster=name):
+            case req.DeleteVirtualClusterRequest(virtual_cluster=name):
                 yield Operation.DELETE_VIRTUAL_CLUSTER, VirtualClusterScope(name)
-            case AlterVirtualClusterRequest():
+            case req.AlterVirtualClusterRequest():
                 yield from self._alteration(request)
-            case CreateTopicRequest(local=local) if local is not None:
+            case req.CreateTopicRequest(local=local) if local is not None:
                 yield Operation.CREATE, VirtualClusterScope(local.virtual_cluster)
-            case DeleteTopicRequest(local=local, topic=topic) if local is not None:
+            case req.DeleteTopicRequest(local=local, topic=topic) if local is not None:
                 yield Operation.DELETE, topic
-            case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+            case req.AclRequest(binding=binding):
                 if is_logical(binding):
                     yield Operation.ALTER, VirtualClusterScope.of(binding)
-            case AlterClientQuotaRequest(entity=entity) if entity[0][0] == VIRTUAL_CLUSTER:
+            case req.AlterClientQuotaRequest(entity=entity) if entity[0][0] == VIRTUAL_CLUSTER:
                 yield Operation.ALTER_CONFIGS, _scope_of_quota(entity)
-            case (
-                CopyGroupOffsetsRequest(virtual_cluster=name)
-                | DeleteGroupRequest(virtual_cluster=name)
-            ):
+            case req.GroupRequest(virtual_cluster=name):
                 yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(name)
             case _:
                 pass
 
-    def _alteration(self, request: AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
+    def _alteration(self, request: req.AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
         yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(request.virtual_cluster)
         if request.moved_from is not None:
             yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(request.moved_from)
@@ -106,7 +91,7 @@ class Administrator:
         if added and request.entity_type is EntityType.TOPIC:
             yield from self._source(request)
 
-    def _source(self, request: AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
+    def _source(self, request: req.AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
         """Linking to a topic needs rights on it, or on a virtual cluster that has it (VC-040)."""
         topic = request.topic
         if request.target is not None:

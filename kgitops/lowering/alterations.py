@@ -1,12 +1,12 @@
 """Changes of virtual clusters and their members on brokers without them: records and effects."""
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.lowering.effects import Effects, FinalRecord
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.records import (
-    Record,
     RecordStatus,
     link_record,
     member_record,
@@ -14,11 +14,8 @@ from kgitops.lowering.records import (
     user_record,
     virtual_cluster_record,
 )
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model import requests as req
+from kgitops.model.json.records import Record
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, TopicLink
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.records import (
@@ -43,7 +40,7 @@ class Alterations:
         self._super_users = super_users
 
     def create(
-        self, request: CreateVirtualClusterRequest, request_index: int, effects: Effects
+        self, request: req.CreateVirtualClusterRequest, request_index: int, effects: Effects
     ) -> None:
         """Create an empty virtual cluster.
 
@@ -58,7 +55,7 @@ class Alterations:
         )
 
     def delete(
-        self, request: DeleteVirtualClusterRequest, request_index: int, effects: Effects
+        self, request: req.DeleteVirtualClusterRequest, request_index: int, effects: Effects
     ) -> None:
         """Delete an empty virtual cluster.
 
@@ -76,7 +73,7 @@ class Alterations:
         self._namespaces.names.discard(name)
 
     def alter(
-        self, request: AlterVirtualClusterRequest, request_index: int, effects: Effects
+        self, request: req.AlterVirtualClusterRequest, request_index: int, effects: Effects
     ) -> None:
         """Add, remove or move one entity, redirect a link, or set the options.
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.model.cluster_state import ClusterState
@@ -11,8 +12,7 @@ from kgitops.model.resources.acls import ResourceType
 from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BindingSheet:
+class BindingSheet(Struct, frozen=True, kw_only=True):
     """One member's local names with their physical ones; all other ids begin with the prefix.
 
     ``transactional_id_prefix`` is empty if no transactional id or ACL on one is declared.

@@ -1,24 +1,14 @@
 """Physical requests and registry records that a batch of logical requests is lowered to."""
 
+import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from typing import assert_never
 
-from kgitops.lowering.records import Record
+from msgspec import Struct
+
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
+from kgitops.model.json.records import Record
 from kgitops.model.resources.addresses import acl_address, broker_address, encode, quota_address
 from kgitops.model.resources.quotas import quota_text
 from kgitops.model.resources.virtual_clusters import physical_id
@@ -28,21 +18,19 @@ RequestIndexes = tuple[int, ...]
 """Positions in a batch of the logical requests that an effect is for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhysicalRequest:
+class PhysicalRequest(Struct, frozen=True, kw_only=True):
     """A request to brokers, described by ``line``; if it fails, all of ``requested_by`` fail.
 
     ``CopyGroupOffsets`` and ``DeleteGroup`` keep the local group: the cluster adapter gets the
     physical one from :func:`kgitops.model.resources.virtual_clusters.physical_id`.
     """
 
-    request: Request
+    request: req.Request
     requested_by: RequestIndexes
     line: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalRecord:
+class FinalRecord(Struct, frozen=True, kw_only=True):
     """A record to write once all of ``requested_by`` have succeeded.
 
     With ``topic`` it is the record of a link, and its topic id is the one of the topic that this
@@ -58,7 +46,7 @@ class NotLowerable(Exception):  # noqa: N818 (an answer, not an error of this pr
     """A request that a Kafka without virtual clusters can't express; nothing of it is done."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclasses.dataclass(slots=True, kw_only=True)
 class Effects:
     """Collects the effects of a batch: records before, physical requests, records after.
 
@@ -66,13 +54,13 @@ class Effects:
     requests.
     """
 
-    before: list[Record] = field(default_factory=list)
-    marks: list[tuple[int, Record]] = field(default_factory=list)
-    creations: list[PhysicalRequest] = field(default_factory=list)
-    deletions: list[PhysicalRequest] = field(default_factory=list)
-    after: list[FinalRecord] = field(default_factory=list)
+    before: list[Record] = dataclasses.field(default_factory=list)
+    marks: list[tuple[int, Record]] = dataclasses.field(default_factory=list)
+    creations: list[PhysicalRequest] = dataclasses.field(default_factory=list)
+    deletions: list[PhysicalRequest] = dataclasses.field(default_factory=list)
+    after: list[FinalRecord] = dataclasses.field(default_factory=list)
 
-    def send(self, request: Request, request_index: int) -> None:
+    def send(self, request: req.Request, request_index: int) -> None:
         """Add a physical request for the logical one at this position."""
         self.creations.append(
             PhysicalRequest(
@@ -97,16 +85,14 @@ class Effects:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchOutcome:
+class BatchOutcome(Struct, frozen=True, kw_only=True):
     """The outcome of a batch: one result per logical request, and the records to write."""
 
     results: tuple[RequestResult, ...]
     records: tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoweredBatch:
+class LoweredBatch(Struct, frozen=True, kw_only=True):
     """A decided batch of logical requests: refusals, and the effects of all other requests.
 
     ``results`` are the decisions: a refusal, or OK. To carry the batch out, write ``before`` in one
@@ -164,38 +150,44 @@ def unique(requested_by: Iterable[int]) -> RequestIndexes:
     return tuple(sorted(set(requested_by)))
 
 
-def describe_request(request: Request) -> str:
+def describe_request(request: req.Request) -> str:
     """One line that describes a physical request."""
     match request:
-        case CreateTopicRequest():
+        case req.CreateTopicRequest():
             return f"create topic/{_topic(request.topic)}"
-        case AlterTopicRequest():
+        case req.AlterTopicRequest():
             return f"alter topic/{_topic(request.topic)} ({request.step})"
-        case DeleteTopicRequest():
+        case req.DeleteTopicRequest():
             return f"delete topic/{_topic(request.topic)}"
-        case DeleteRecordsRequest():
+        case req.DeleteRecordsRequest():
             return f"delete records of topic/{_topic(request.topic)}"
-        case CreateAclRequest():
+        case req.CreateAclRequest():
             return f"create {acl_address(request.binding)}"
-        case DeleteAclRequest():
+        case req.DeleteAclRequest():
             return f"delete {acl_address(request.binding)}"
-        case AlterClientQuotaRequest():
+        case req.AlterClientQuotaRequest():
             values = ", ".join(
                 f"{key}={'none' if value is None else quota_text(value)}"
                 for key, value in sorted(request.quotas.items())
             )
             return f"set {quota_address(request.entity)} {values}"
-        case AlterBrokerRequest():
+        case req.AlterBrokerRequest():
             return f"alter {broker_address(request.broker)}"
-        case CopyGroupOffsetsRequest():
+        case req.CopyGroupOffsetsRequest():
             group = physical_id(request.virtual_cluster, request.group)
             return f"copy the offsets of the group {request.source} to {group}"
-        case DeleteGroupRequest():
+        case req.DeleteGroupRequest():
             return f"delete the group {physical_id(request.virtual_cluster, request.group)}"
-        case _:
+        case (
+            req.CreateVirtualClusterRequest()
+            | req.AlterVirtualClusterRequest()
+            | req.DeleteVirtualClusterRequest()
+        ):
             raise ValueError(f"brokers are never asked for {type(request).__name__}")
+        case _:
+            assert_never(request)
 
 
 def _topic(name: str) -> str:
     # The placeholder for a new uuid is shown as in the rest of a plan.
-    return name if name.startswith(NEW_UUID) else encode(name)
+    return name if name.startswith(req.NEW_UUID) else encode(name)

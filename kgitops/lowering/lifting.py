@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from operator import itemgetter
+
+from msgspec.structs import replace
 
 from kgitops.lowering.missing import find_missing
 from kgitops.lowering.record_reading import Records, read_records

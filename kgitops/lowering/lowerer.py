@@ -1,47 +1,24 @@
 """Decides logical requests for a Kafka without virtual clusters, as physical requests."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from kgitops.lowering.acls.changes import AclChanges
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.admins import Administrator
 from kgitops.lowering.alterations import Alterations
-from kgitops.lowering.effects import (
-    Effects,
-    LoweredBatch,
-    NotLowerable,
-    PhysicalRequest,
-)
+from kgitops.lowering.effects import Effects, LoweredBatch, NotLowerable, PhysicalRequest
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.quotas.changes import QuotaChanges
 from kgitops.lowering.rules import DeclaredRules
 from kgitops.lowering.topics import TopicChanges, lost_registry
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-    with_labels,
-)
-from kgitops.model.resources.quotas import (
-    VIRTUAL_CLUSTER,
-    ClientQuotaState,
-)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaState
 from kgitops.model.resources.virtual_clusters import LocalName, VirtualCluster
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
@@ -51,7 +28,7 @@ from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
 def lower_batch(
     state: ClusterState,
-    requests: Sequence[Request],
+    requests: Sequence[req.Request],
     mint: Callable[[], str],
     super_users: Collection[str] = (),
     principal: str | None = None,
@@ -124,25 +101,25 @@ class Lowerer:
             self._state = self._next_state()
         return self._state
 
-    def involves_virtual_clusters(self, request: Request) -> bool:
+    def involves_virtual_clusters(self, request: req.Request) -> bool:
         """True if brokers alone could not carry out the request correctly."""
         match request:
-            case CreateTopicRequest() | AlterTopicRequest() | DeleteRecordsRequest():
+            case req.CreateTopicRequest() | req.AlterTopicRequest() | req.DeleteRecordsRequest():
                 return request.local is not None
-            case DeleteTopicRequest():
+            case req.DeleteTopicRequest():
                 linked = self._delta.links_to(request.topic)
                 return request.local is not None or bool(linked)
-            case CreateAclRequest() | DeleteAclRequest():
+            case req.AclRequest():
                 return is_logical(request.binding) or request.binding in self._bindings.lowered
-            case AlterClientQuotaRequest():
+            case req.AlterClientQuotaRequest():
                 scoped = request.entity[0][0] == VIRTUAL_CLUSTER
                 return scoped or bool(self._rules.affected_users(request))
-            case AlterBrokerRequest():
+            case req.AlterBrokerRequest():
                 return False
             case _:
                 return True
 
-    def lower_batch(self, requests: Sequence[Request]) -> LoweredBatch:
+    def lower_batch(self, requests: Sequence[req.Request]) -> LoweredBatch:
         """Apply one batch of requests, all of the same api."""
         effects = Effects()
         refused = self._unauthorized(requests)
@@ -168,7 +145,9 @@ class Lowerer:
         self._super_users = super_users
         self._principal = principal
 
-    def _drop_stale(self, requests: Sequence[Request], results: Sequence[RequestResult]) -> None:
+    def _drop_stale(
+        self, requests: Sequence[req.Request], results: Sequence[RequestResult]
+    ) -> None:
         """Clean up after an interrupted apply with the first request about virtual clusters."""
         for request_index, (request, result) in enumerate(zip(requests, results, strict=True)):
             if result.ok and self.involves_virtual_clusters(request):
@@ -176,7 +155,7 @@ class Lowerer:
                 self._quotas.drop_stale(request_index)
                 return
 
-    def _unauthorized(self, requests: Sequence[Request]) -> Mapping[int, RequestResult]:
+    def _unauthorized(self, requests: Sequence[req.Request]) -> Mapping[int, RequestResult]:
         """Refusals of requests that the principal has no right to by the ACLs before the batch."""
         if self._principal is None:
             return {}
@@ -185,7 +164,7 @@ class Lowerer:
         code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return {i: RequestResult(code=code, message=reason) for i, reason in refusals if reason}
 
-    def _decide(self, request: Request, request_index: int, effects: Effects) -> RequestResult:
+    def _decide(self, request: req.Request, request_index: int, effects: Effects) -> RequestResult:
         try:
             self._apply(request, request_index, effects)
         except VirtualClusterRefusal as refusal:
@@ -194,33 +173,33 @@ class Lowerer:
             return RequestResult(code=ErrorCode.INVALID_REQUEST, message=str(refusal))
         return OK
 
-    def _apply(self, request: Request, request_index: int, effects: Effects) -> None:
+    def _apply(self, request: req.Request, request_index: int, effects: Effects) -> None:
         match request:
-            case CreateTopicRequest():
+            case req.CreateTopicRequest():
                 self._topics.create(request, request_index, effects)
-            case AlterTopicRequest() | DeleteRecordsRequest():
+            case req.AlterTopicRequest() | req.DeleteRecordsRequest():
                 self._topics.change(request, request_index, effects)
-            case DeleteTopicRequest():
+            case req.DeleteTopicRequest():
                 self._topics.delete(request, request_index, effects)
-            case CreateAclRequest():
+            case req.CreateAclRequest():
                 self._rules.create_acl(request, request_index, effects)
-            case DeleteAclRequest():
+            case req.DeleteAclRequest():
                 self._rules.delete_acl(request, request_index, effects)
-            case AlterClientQuotaRequest():
+            case req.AlterClientQuotaRequest():
                 self._rules.alter_quotas(request, request_index, effects)
-            case CreateVirtualClusterRequest():
+            case req.CreateVirtualClusterRequest():
                 lost = lost_registry(self._state)
                 if lost is not None:
                     raise NotLowerable(lost)
                 self._alterations.create(request, request_index, effects)
-            case AlterVirtualClusterRequest():
+            case req.AlterVirtualClusterRequest():
                 self._alterations.alter(request, request_index, effects)
-            case DeleteVirtualClusterRequest():
+            case req.DeleteVirtualClusterRequest():
                 self._alterations.delete(request, request_index, effects)
-            case CopyGroupOffsetsRequest() | DeleteGroupRequest():
+            case req.GroupRequest():
                 self._virtual_cluster(request.virtual_cluster)
                 effects.send(request, request_index)
-            case AlterBrokerRequest():
+            case req.AlterBrokerRequest():
                 effects.send(request, request_index)
             case _:
                 assert_never(request)
@@ -261,7 +240,7 @@ class Lowerer:
         )
 
 
-def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> PhysicalRequest:
+def _labelled(physical: PhysicalRequest, requests: Sequence[req.Request]) -> PhysicalRequest:
     """The request with the labels of a logical request behind it, for the brokers' policies."""
     labels = next(
         filter(None, (requests[request_index].labels for request_index in physical.requested_by)),
@@ -269,4 +248,4 @@ def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> Physica
     )
     if labels is None:
         return physical
-    return replace(physical, request=with_labels(physical.request, labels))
+    return replace(physical, request=req.with_labels(physical.request, labels))

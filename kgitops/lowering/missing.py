@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.lowering.acls.changes import AclChanges
 from kgitops.lowering.acls.compile import lower_binding
@@ -19,8 +20,7 @@ from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster, user_name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedObjects:
+class ExpectedObjects(Struct, frozen=True, kw_only=True):
     """The physical bindings, with the addresses of their sources (VC-168), and physical quotas."""
 
     acls: Mapping[AclBinding, tuple[str, ...]]
@@ -51,8 +51,7 @@ def expected_objects(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """Addresses of bindings, and of quotas with their keys, that are not exactly in place."""
 
     acls: set[str] = field(default_factory=set)

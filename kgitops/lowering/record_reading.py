@@ -4,40 +4,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from kgitops.lowering.records import PREFIX, QuotaKey, RecordStatus
+from kgitops.lowering.records import (
+    PREFIX,
+    AclDocument,
+    ClientDocument,
+    GroupDocument,
+    LinkDocument,
+    LoweredAclDocument,
+    LoweredQuotaDocument,
+    QuotaDocument,
+    QuotaKey,
+    RecordStatus,
+    ShadowDocument,
+    UserDocument,
+    VirtualClusterDocument,
+)
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.objects import read_binding, read_entity, read_quota
-from kgitops.model.json.strict import (
-    ShapeError,
-    array,
-    boolean,
-    choice,
-    members,
-    text,
-    text_or_none,
-)
-from kgitops.model.json.virtual_clusters import read_options
+from kgitops.model.json.records import check_version, read_record
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.lowered import LoweredAcl, LoweredQuota
-from kgitops.model.registry import SCHEMA_VERSION, Json
+from kgitops.model.registry import Json
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.virtual_clusters import LocalName, LoweringOptions, TopicLink
-
-_KEYS = {
-    kind: ("schema_version", *names)
-    for kind, names in {
-        "vc": ("options",),
-        "link": ("topic", "topic_id", "status"),
-        "user": ("virtual_cluster", "status"),
-        "client": ("virtual_cluster",),
-        "group": ("virtual_cluster", "name", "adopts"),
-        "txn": ("virtual_cluster", "name"),
-        "vcacl": ("binding", "status"),
-        "acl": ("binding", "virtual_cluster", "sources", "adopted"),
-        "vcquota": ("entity", "key", "value", "status"),
-        "quota": ("entity", "key", "virtual_cluster", "value", "sources"),
-        "quota-shadow": ("entity", "key", "value"),
-    }.items()
-}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,82 +58,74 @@ def read_records(raw: Mapping[str, Mapping[str, Json]]) -> Records:
         try:
             _read(records, key, raw[key])
         except ShapeError as error:
-            raise _damaged(key, str(error)) from error
+            raise _damaged(key, str(error).removeprefix(f"{key}.")) from error
     for key, virtual_cluster in _owners(records):
         if virtual_cluster not in records.virtual_clusters:
             raise _damaged(key, f"there is no record of the virtual cluster {virtual_cluster}")
     return records
 
 
-def _read(records: Records, key: str, value: Json) -> None:
+def _read(records: Records, key: str, value: Mapping[str, Json]) -> None:
     kind, _, name = key.partition("/")
-    if not isinstance(value, dict) or value.get("schema_version") != SCHEMA_VERSION:
-        version = value.get("schema_version") if isinstance(value, dict) else None
-        raise SafetyError(
-            f"the registry record {PREFIX}{key} has schema version {version}, this kgitops knows "
-            f"{SCHEMA_VERSION}; use a newer kgitops"
-        )
-    if kind not in _KEYS or not name:
-        raise SafetyError(
-            f"the registry record {PREFIX}{key} is of a kind that this kgitops does not know; "
-            "use a newer kgitops"
-        )
-    fields = members(value, key, _KEYS[kind])
-    match kind:
+    check_version(f"{PREFIX}{key}", value)
+    match kind if name else None:
         case "vc":
-            records.virtual_clusters[unquote(name)] = read_options(fields["options"], "options")
+            options = read_record(VirtualClusterDocument, key, value).options
+            records.virtual_clusters[unquote(name)] = options
         case "link":
-            virtual_cluster, slash, link = name.partition("/")
-            if not slash or not link:
+            virtual_cluster, slash, link_name = name.partition("/")
+            link = read_record(LinkDocument, key, value)
+            if not slash or not link_name:
                 raise ShapeError("its key names no link")
-            local = LocalName(unquote(virtual_cluster), unquote(link))
-            records.links[local] = (
-                TopicLink(
-                    name=local.name,
-                    topic=text(fields["topic"], "topic"),
-                    topic_id=text_or_none(fields["topic_id"], "topic_id"),
-                ),
-                choice(RecordStatus, fields["status"], "status"),
-            )
+            local = LocalName(unquote(virtual_cluster), unquote(link_name))
+            found = TopicLink(name=local.name, topic=link.topic, topic_id=link.topic_id)
+            records.links[local] = found, link.status
         case "user":
-            records.users[unquote(name)] = (
-                text(fields["virtual_cluster"], "virtual_cluster"),
-                choice(RecordStatus, fields["status"], "status"),
-            )
+            user = read_record(UserDocument, key, value)
+            records.users[unquote(name)] = user.virtual_cluster, user.status
         case "client":
-            records.client_ids[unquote(name)] = text(fields["virtual_cluster"], "virtual_cluster")
+            client = read_record(ClientDocument, key, value)
+            records.client_ids[unquote(name)] = client.virtual_cluster
         case "group":
-            records.groups[_local(fields)] = text_or_none(fields["adopts"], "adopts")
+            group = read_record(GroupDocument, key, value)
+            records.groups[LocalName(group.virtual_cluster, group.name)] = group.adopts
         case "txn":
-            records.transactional_ids.add(_local(fields))
+            records.transactional_ids.add(read_record(LocalName, key, value))
         case "vcacl":
-            binding = read_binding(fields["binding"], "binding")
-            records.acls[binding] = choice(RecordStatus, fields["status"], "status")
+            acl = read_record(AclDocument, key, value)
+            records.acls[read_binding(acl.binding, "binding")] = acl.status
         case "acl":
-            binding = read_binding(fields["binding"], "binding")
+            lowered = read_record(LoweredAclDocument, key, value)
+            binding = read_binding(lowered.binding, "binding")
             records.lowered_acls[binding] = LoweredAcl(
                 binding=binding,
-                virtual_cluster=text(fields["virtual_cluster"], "virtual_cluster"),
-                sources=array(fields["sources"], "sources", text),
-                adopted=boolean(fields["adopted"], "adopted"),
+                virtual_cluster=lowered.virtual_cluster,
+                sources=lowered.sources,
+                adopted=lowered.adopted,
                 present=False,
             )
         case "vcquota":
-            records.quotas[_quota_key(fields)] = (
-                read_quota(fields["value"], "value"),
-                choice(RecordStatus, fields["status"], "status"),
-            )
+            quota = read_record(QuotaDocument, key, value)
+            records.quotas[_quota_key(quota)] = read_quota(quota.value, "value"), quota.status
         case "quota":
-            entity, quota = _quota_key(fields)
-            records.lowered_quotas[entity, quota] = LoweredQuota(
+            physical = read_record(LoweredQuotaDocument, key, value)
+            entity, quota_key = _quota_key(physical)
+            number = None if physical.value is None else read_quota(physical.value, "value")
+            records.lowered_quotas[entity, quota_key] = LoweredQuota(
                 entity=entity,
-                key=quota,
-                virtual_cluster=text(fields["virtual_cluster"], "virtual_cluster"),
-                value=None if fields["value"] is None else read_quota(fields["value"], "value"),
-                sources=array(fields["sources"], "sources", text),
+                key=quota_key,
+                virtual_cluster=physical.virtual_cluster,
+                value=number,
+                sources=physical.sources,
             )
+        case "quota-shadow":
+            shadow = read_record(ShadowDocument, key, value)
+            records.hidden[_quota_key(shadow)] = read_quota(shadow.value, "value")
         case _:
-            records.hidden[_quota_key(fields)] = read_quota(fields["value"], "value")
+            raise SafetyError(
+                f"the registry record {PREFIX}{key} is of a kind that this kgitops does not know; "
+                "use a newer kgitops"
+            )
 
 
 def _owners(records: Records) -> list[tuple[str, str]]:
@@ -158,14 +139,8 @@ def _owners(records: Records) -> list[tuple[str, str]]:
     ]
 
 
-def _local(fields: Mapping[str, Json]) -> LocalName:
-    return LocalName(
-        text(fields["virtual_cluster"], "virtual_cluster"), text(fields["name"], "name")
-    )
-
-
-def _quota_key(fields: Mapping[str, Json]) -> QuotaKey:
-    return read_entity(fields["entity"], "entity"), text(fields["key"], "key")
+def _quota_key(document: ShadowDocument | LoweredQuotaDocument) -> QuotaKey:
+    return read_entity(document.entity, "entity"), document.key
 
 
 def _damaged(key: str, problem: str) -> SafetyError:

@@ -13,14 +13,15 @@
 ==========================  =====================================================================
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.objects import binding_to_json
-from kgitops.model.json.virtual_clusters import options_to_json
+from kgitops.model.json.records import Record, record
 from kgitops.model.lowered import LoweredAcl, LoweredQuota
-from kgitops.model.registry import SCHEMA_VERSION, Json
+from kgitops.model.registry import Json
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import encode
 from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
@@ -33,7 +34,6 @@ from kgitops.model.resources.virtual_clusters import (
     physical_id,
 )
 
-Record = tuple[str, Mapping[str, Json] | None]
 QuotaKey = tuple[ClientQuotaEntity, str]
 """One quota: the entity, and Kafka's key."""
 PREFIX = "vcs/"
@@ -51,96 +51,152 @@ class RecordStatus(StrEnum):
     DELETING = "DELETING"
 
 
-def removal(record: Record) -> Record:
+class VirtualClusterDocument(Struct, frozen=True):
+    """A record ``vc``."""
+
+    options: LoweringOptions
+
+
+class LinkDocument(Struct, frozen=True):
+    """A record ``link``."""
+
+    topic: str
+    topic_id: str | None
+    status: RecordStatus
+
+
+class ClientDocument(Struct, frozen=True):
+    """A record ``client``."""
+
+    virtual_cluster: str
+
+
+class UserDocument(ClientDocument, frozen=True):
+    """A record ``user``."""
+
+    status: RecordStatus
+
+
+class GroupDocument(LocalName, frozen=True):
+    """A record ``group``; one ``txn`` is the local name alone."""
+
+    adopts: str | None
+
+
+class AclDocument(Struct, frozen=True):
+    """A record ``vcacl``."""
+
+    binding: Json
+    status: RecordStatus
+
+
+class LoweredAclDocument(Struct, frozen=True):
+    """A record ``acl``."""
+
+    binding: Json
+    virtual_cluster: str
+    sources: tuple[str, ...]
+    adopted: bool
+
+
+class ShadowDocument(Struct, frozen=True):
+    """A record ``quota-shadow``."""
+
+    entity: Json
+    key: str
+    value: Json
+
+
+class QuotaDocument(ShadowDocument, frozen=True):
+    """A record ``vcquota``."""
+
+    status: RecordStatus
+
+
+class LoweredQuotaDocument(Struct, frozen=True):
+    """A record ``quota``."""
+
+    entity: Json
+    key: str
+    virtual_cluster: str
+    value: Json
+    sources: tuple[str, ...]
+
+
+def removal(added: Record) -> Record:
     """The removal of a record."""
-    return record[0], None
+    return added[0], None
 
 
 def virtual_cluster_record(name: str, options: LoweringOptions) -> Record:
     """The record of a virtual cluster."""
-    return _record("vc", encode(name), {"options": options_to_json(options)})
+    return record(f"{PREFIX}vc/{encode(name)}", VirtualClusterDocument(options))
 
 
 def link_record(
     virtual_cluster: str, link: TopicLink, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
     """The record of a link to a physical topic."""
-    return _record(
-        "link",
-        f"{encode(virtual_cluster)}/{encode(link.name)}",
-        {"topic": link.topic, "topic_id": link.topic_id, "status": status.value},
-    )
+    document = LinkDocument(link.topic, link.topic_id, status)
+    return record(f"{PREFIX}link/{encode(virtual_cluster)}/{encode(link.name)}", document)
 
 
 def user_record(
     virtual_cluster: str, user: str, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
     """The record of a user's virtual cluster; its key allows only one (VC-080)."""
-    value = {"virtual_cluster": virtual_cluster, "status": status.value}
-    return _record("user", encode(user), value)
+    return record(f"{PREFIX}user/{encode(user)}", UserDocument(virtual_cluster, status))
 
 
 def member_record(local: LocalName, entity_type: EntityType, adopts: str | None = None) -> Record:
     """The record of a client id, group or transactional id of a virtual cluster."""
-    physical = physical_id(local.virtual_cluster, local.name)
+    owner, name = local.virtual_cluster, local.name
+    physical = encode(physical_id(owner, name))
     match entity_type:
         case EntityType.CLIENT_ID:
-            value = {"virtual_cluster": local.virtual_cluster}
-            return _record("client", encode(local.name), value)
+            return record(f"{PREFIX}client/{encode(name)}", ClientDocument(owner))
         case EntityType.GROUP:
-            value = {"virtual_cluster": local.virtual_cluster, "name": local.name}
-            return _record("group", encode(physical), {**value, "adopts": adopts})
+            return record(f"{PREFIX}group/{physical}", GroupDocument(owner, name, adopts))
         case EntityType.TRANSACTIONAL_ID:
-            value = {"virtual_cluster": local.virtual_cluster, "name": local.name}
-            return _record("txn", encode(physical), value)
+            return record(f"{PREFIX}txn/{physical}", local)
         case EntityType.TOPIC | EntityType.USER:
             raise ValueError(f"a {entity_type} has a record of its own kind")
 
 
 def acl_record(binding: AclBinding, status: RecordStatus = RecordStatus.ACTIVE) -> Record:
     """The record of a declared binding of virtual clusters."""
-    value = {"binding": binding_to_json(binding), "status": status.value}
-    return _record("vcacl", acl_hash(binding), value)
+    document = AclDocument(binding_to_json(binding), status)
+    return record(f"{PREFIX}vcacl/{acl_hash(binding)}", document)
 
 
 def lowered_acl_record(acl: LoweredAcl) -> Record:
     """The record of a physical binding for bindings of a virtual cluster."""
-    value = {
-        "binding": binding_to_json(acl.binding),
-        "virtual_cluster": acl.virtual_cluster,
-        "sources": list(acl.sources),
-        "adopted": acl.adopted,
-    }
-    return _record("acl", acl_hash(acl.binding), value)
+    binding = binding_to_json(acl.binding)
+    document = LoweredAclDocument(binding, acl.virtual_cluster, acl.sources, acl.adopted)
+    return record(f"{PREFIX}acl/{acl_hash(acl.binding)}", document)
 
 
 def quota_record(
     entity: ClientQuotaEntity, key: str, value: float, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
     """The record of a declared quota of a virtual cluster."""
-    return _record(
-        "vcquota",
-        _quota_key(entity, key),
-        {"entity": dict(entity), "key": key, "value": quota_text(value), "status": status.value},
-    )
+    document = QuotaDocument(dict(entity), key, quota_text(value), status)
+    return record(f"{PREFIX}vcquota/{_quota_key(entity, key)}", document)
 
 
 def lowered_quota_record(quota: LoweredQuota) -> Record:
     """The record of a physical value for quotas of a virtual cluster."""
-    value = {
-        "entity": dict(quota.entity),
-        "key": quota.key,
-        "virtual_cluster": quota.virtual_cluster,
-        "value": None if quota.value is None else quota_text(quota.value),
-        "sources": list(quota.sources),
-    }
-    return _record("quota", _quota_key(quota.entity, quota.key), value)
+    value = None if quota.value is None else quota_text(quota.value)
+    document = LoweredQuotaDocument(
+        dict(quota.entity), quota.key, quota.virtual_cluster, value, quota.sources
+    )
+    return record(f"{PREFIX}quota/{_quota_key(quota.entity, quota.key)}", document)
 
 
 def shadow_record(entity: ClientQuotaEntity, key: str, value: float) -> Record:
     """The record of the global value that a lowered one hides."""
-    hidden = {"entity": dict(entity), "key": key, "value": quota_text(value)}
-    return _record("quota-shadow", _quota_key(entity, key), hidden)
+    document = ShadowDocument(dict(entity), key, quota_text(value))
+    return record(f"{PREFIX}quota-shadow/{_quota_key(entity, key)}", document)
 
 
 def acl_hash(binding: AclBinding) -> str:
@@ -155,7 +211,3 @@ def _quota_key(entity: ClientQuotaEntity, key: str) -> str:
 
 def _literal(name: str) -> str:
     return "%3Cdefault%3E" if name == DEFAULT else encode(name)
-
-
-def _record(kind: str, name: str, value: Mapping[str, Json]) -> Record:
-    return f"{PREFIX}{kind}/{name}", {"schema_version": SCHEMA_VERSION, **value}

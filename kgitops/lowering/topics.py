@@ -1,18 +1,14 @@
 """Topics of virtual clusters on brokers without them: created under unique physical names."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, describe_request
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.records import RecordStatus, link_record
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-)
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -47,7 +43,7 @@ class TopicChanges:
         topic = self.by_name.get(name)
         return None if topic is None or topic.marked_for_deletion else topic.topic_id or ""
 
-    def create(self, request: CreateTopicRequest, request_index: int, effects: Effects) -> None:
+    def create(self, request: req.CreateTopicRequest, request_index: int, effects: Effects) -> None:
         """Create a topic; one of a virtual cluster with its link.
 
         Its name is recorded first, so that a retry after a crash creates no second topic.
@@ -95,16 +91,16 @@ class TopicChanges:
 
     def change(
         self,
-        request: AlterTopicRequest | DeleteRecordsRequest,
+        request: req.AlterTopicRequest | req.DeleteRecordsRequest,
         request_index: int,
         effects: Effects,
     ) -> None:
         """Alter a topic or delete records, under the physical name that brokers know."""
         effects.send(replace(request, local=None), request_index)
-        if isinstance(request, AlterTopicRequest):
+        if isinstance(request, req.AlterTopicRequest):
             self.by_name[request.topic] = _state(request.requested_state)
 
-    def delete(self, request: DeleteTopicRequest, request_index: int, effects: Effects) -> None:
+    def delete(self, request: req.DeleteTopicRequest, request_index: int, effects: Effects) -> None:
         """Delete a topic, unless links lead to it, which brokers would not check (VC-033).
 
         Raises:

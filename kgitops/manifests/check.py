@@ -1,8 +1,10 @@
 """A document as it is written: what of it is the same for every cluster, worked out once."""
 
+from typing import TYPE_CHECKING
+
 from pydantic import ValidationError
 
-from kgitops.manifests.kind_models import KINDS, Declaration, adapter
+from kgitops.manifests.kind_models import KINDS, adapter
 from kgitops.manifests.kinds.fields import API_VERSION
 from kgitops.manifests.problems import model_findings, suggestion, written_value
 from kgitops.manifests.yaml.construct import Content
@@ -10,6 +12,11 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
+
+if TYPE_CHECKING:
+    from kgitops.manifests.kind_models import Declaration
+
+_NOT_DECLARED = frozenset({"Project", "PolicyTest"})
 
 
 def kind_of(content: Content, document: Document, findings: list[Finding]) -> str | None:
@@ -38,7 +45,7 @@ def kind_of(content: Content, document: Document, findings: list[Finding]) -> st
 
 def check(
     kind: str, content: Content, document: Document, findings: list[Finding]
-) -> Declaration | None:
+) -> "Declaration | None":
     """The declaration that a document makes; None, and findings, if it is not valid."""
     try:
         model = adapter(kind).validator.validate_python(content)
@@ -53,7 +60,8 @@ def check(
                 advice="move it to kgitops.yaml in the project's folder",
             )
         )
-    return model if isinstance(model, Declaration) else None
+    declares: Declaration | None = model if kind not in _NOT_DECLARED else None
+    return declares
 
 
 def _wrong(field: str, content: dict[object, object], document: Document, advice: str) -> Finding:
@@ -99,7 +107,7 @@ class RawDocument:
         findings += self._kind[1]
         return self._kind[0]
 
-    def declared(self, kind: str, findings: list[Finding]) -> Declaration | None:
+    def declared(self, kind: str, findings: list[Finding]) -> "Declaration | None":
         """As ``check.check``, of a document without placeholders."""
         if self._checked is None:
             check_findings: list[Finding] = []

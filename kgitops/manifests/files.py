@@ -1,10 +1,12 @@
 """Finds the manifest files below the paths that the user gave, in one order."""
 
+import dataclasses
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.model.source import Finding
 
@@ -13,8 +15,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 _ANY = "x"
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFile:
+class ManifestFile(Struct, frozen=True):
     """A file to read, and its name in findings."""
 
     path: Path
@@ -41,11 +42,11 @@ def display_name(path: Path) -> str:
     return text.removeprefix(here)
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Walk:
     findings: list[Finding]
     may_be_empty: bool
-    by_real_path: dict[str, ManifestFile] = field(default_factory=dict)
+    by_real_path: dict[str, ManifestFile] = dataclasses.field(default_factory=dict)
 
     def visit(self, path: Path) -> None:
         """Take a path that the user gave."""

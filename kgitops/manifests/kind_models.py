@@ -3,33 +3,34 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from kgitops.manifests.kinds.access import Acl, ClientQuota
-from kgitops.manifests.kinds.tombstone import Tombstone
-from kgitops.manifests.kinds.topic import Topic, TopicLink
-from kgitops.manifests.kinds.virtual_cluster import (
-    ConsumerGroup,
-    VirtualCluster,
-    VirtualClusterBinding,
-)
-from kgitops.manifests.policies.policy import Policy, Waiver
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.access import Acl, ClientQuota
+    from kgitops.manifests.kinds.tombstone import Tombstone
+    from kgitops.manifests.kinds.topic import Topic, TopicLink
+    from kgitops.manifests.kinds.virtual_cluster import (
+        ConsumerGroup,
+        VirtualCluster,
+        VirtualClusterBinding,
+    )
+    from kgitops.manifests.policies.policy import Policy, Waiver
 
-Declaration = (
-    Topic
-    | Acl
-    | ClientQuota
-    | VirtualCluster
-    | TopicLink
-    | ConsumerGroup
-    | VirtualClusterBinding
-    | Tombstone
-    | Policy
-    | Waiver
-)
-"""The declarations that a manifest can make."""
+    Declaration = (
+        Topic
+        | Acl
+        | ClientQuota
+        | VirtualCluster
+        | TopicLink
+        | ConsumerGroup
+        | VirtualClusterBinding
+        | Tombstone
+        | Policy
+        | Waiver
+    )
+    """The declarations that a manifest can make."""
 
 # Kind to its module: building a model takes time, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {

@@ -1,14 +1,16 @@
 """Loads manifest files: the checked manifests that apply to one cluster, with every finding."""
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, check
 from kgitops.manifests.files import find_files
-from kgitops.manifests.kind_models import Declaration
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
@@ -24,19 +26,21 @@ from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
 
+if TYPE_CHECKING:
+    from kgitops.manifests.kind_models import Declaration
+
 POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare how requests are judged, instead of an object of a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A checked document: its declaration, and the document that holds it."""
 
-    declares: Declaration
+    declares: "Declaration"
     document: Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestSet:
     """All manifests, in the order of their files.
 
@@ -52,7 +56,7 @@ class ManifestSet:
     other_addresses: frozenset[str] = frozenset()
     unknown: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
-    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
 
 def load_manifests(
@@ -97,17 +101,17 @@ def load_manifests(
     )
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Loader:
     cluster: str
     lookup: Lookup
     known_clusters: Collection[str] | None
     only: Collection[str]
-    manifests: list[Manifest] = field(default_factory=list)
-    other_clusters: list[Manifest] = field(default_factory=list)
-    other_addresses: set[str] = field(default_factory=set)
-    unknown: list[Document] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    manifests: list[Manifest] = dataclasses.field(default_factory=list)
+    other_clusters: list[Manifest] = dataclasses.field(default_factory=list)
+    other_addresses: set[str] = dataclasses.field(default_factory=set)
+    unknown: list[Document] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
 
     def load(self, file: SourceText, cache: ManifestCache) -> None:
         """Take all documents of a file."""
@@ -134,7 +138,7 @@ class _Loader:
         """A URL may name the very cluster that a policy is for."""
         return kind == "Policy" and ":" in self.cluster
 
-    def _declaration(self, kind: str, raw: RawDocument, *, here: bool) -> Declaration | None:
+    def _declaration(self, kind: str, raw: RawDocument, *, here: bool) -> "Declaration | None":
         if not raw.templated:
             return raw.declared(kind, self.findings)
         content, document = raw.content, raw.document
@@ -145,7 +149,7 @@ class _Loader:
             return check(kind, content, document, self.findings) if known else None
         return self._elsewhere(kind, substitute_where_known(content, self.lookup), document)
 
-    def _elsewhere(self, kind: str, content: Content, document: Document) -> Declaration | None:
+    def _elsewhere(self, kind: str, content: Content, document: Document) -> "Declaration | None":
         """Take a document for other clusters: its object must not count as removed here."""
         if not has_placeholder(content):
             declared = check(kind, content, document, [])

@@ -1,22 +1,25 @@
 """A cluster as planning sees it: an immutable snapshot of its state (KIP-201), its capabilities."""
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Set
 from enum import StrEnum
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kgitops.model import requests as req
 from kgitops.model.lowered import Lowered
 from kgitops.model.registry import RegistryState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import LocalName, TopicLink, VirtualCluster
+from kgitops.model.values import overlaid
 
 GroupOffsets = Mapping[tuple[str, int], int]
 """(topic, partition) to the offset that a group has committed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Broker:
+class Broker(Struct, frozen=True, kw_only=True):
     """A registered broker; ``rack`` is None where none is configured.
 
     ``throttles`` holds its own replication throttle by config key, None where it is not known.
@@ -28,8 +31,7 @@ class Broker:
     throttles: Mapping[str, str] | None = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicUsage:
+class TopicUsage(Struct, frozen=True, kw_only=True):
     """The amount of data in a topic and its readers; one item per partition, None where unknown."""
 
     log_start_offsets: tuple[int | None, ...] = ()
@@ -38,24 +40,21 @@ class TopicUsage:
     active_groups: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotChecked:
+class NotChecked(Struct, frozen=True, kw_only=True):
     """A fact that could not be read and that no diff needs, with the reason and what to do."""
 
     problem: str
     advice: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """The usage of some topics, and the parts of it that could not be read."""
 
     topics: Mapping[str, TopicUsage] = field(default_factory=dict)
     not_checked: tuple[NotChecked, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterState:
+class ClusterState(Struct, frozen=True, kw_only=True):
     """Everything that planning reads of a cluster.
 
     ``broker_defaults`` gives the value of a topic config where the topic sets none, with its
@@ -119,6 +118,41 @@ class ClusterState:
             not_checked=tuple(dict.fromkeys((*self.not_checked, *usage.not_checked))),
         )
 
+    def after(self, requests: Iterable[req.Request]) -> "ClusterState":
+        """The same cluster once these requests are done, as far as they change its objects.
+
+        Changes of virtual clusters, records and offsets are left out.
+        """
+        brokers, topics = self.brokers, dict(self.topics)
+        acls, quotas = set(self.acls), dict(self.quotas)
+        for request in requests:
+            match request:
+                case req.CreateTopicRequest() | req.AlterTopicRequest():
+                    topic = request.requested_state.as_current()
+                    topics[topic.name] = topic
+                case req.DeleteTopicRequest():
+                    topics.pop(request.topic, None)
+                case req.CreateAclRequest():
+                    acls.add(request.binding)
+                case req.DeleteAclRequest():
+                    acls.discard(request.binding)
+                case req.AlterClientQuotaRequest(entity=entity):
+                    before = quotas.pop(entity, None)
+                    after = overlaid(before.quotas if before else {}, request.quotas)
+                    if after:
+                        quotas[entity] = ClientQuotaState(entity=entity, quotas=after)
+                case req.AlterBrokerRequest():
+                    brokers = tuple(_altered(broker, request) for broker in brokers)
+                case _:
+                    pass
+        return replace(self, brokers=brokers, topics=topics, acls=frozenset(acls), quotas=quotas)
+
+
+def _altered(broker: Broker, request: req.AlterBrokerRequest) -> Broker:
+    if broker.id != request.broker:
+        return broker
+    return replace(broker, throttles=overlaid(broker.throttles or {}, request.configs))
+
 
 class Validator(StrEnum):
     """The side that can check a planned request before it is sent."""
@@ -136,8 +170,7 @@ class VirtualClusterSupport(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """The identity of kgitops on brokers that enforce client quotas.
 
     ``user`` is the name that it logs in with, without the principal's type; None where it is not
@@ -148,8 +181,7 @@ class Client:
     user: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """The APIs that a cluster carries out, by their name in a plan, with the checker of each.
 
     ``virtual_clusters`` is its support for virtual clusters (VC-351). ``client`` is None where

@@ -1,8 +1,9 @@
 """The physical ACLs and quotas that ``lowering`` keeps for virtual clusters on a Kafka without."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
@@ -20,8 +21,7 @@ class Grade(StrEnum):
     REFUSE = "REFUSE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class LoweringLine:
+class LoweringLine(Struct, frozen=True, kw_only=True, order=True):
     """One line of the lowering report (spec §18): a deviation, its reason and its remedy.
 
     ``grade`` is None for a line that grades nothing (L-NATIVE, L-ISOLATION). ``virtual_cluster``
@@ -36,8 +36,7 @@ class LoweringLine:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoweredAcl:
+class LoweredAcl(Struct, frozen=True, kw_only=True):
     """A physical binding that implements scoped ones (VC-168, VC-175).
 
     ``sources`` are the addresses of the scoped bindings. ``adopted``: it existed before, so it
@@ -52,8 +51,7 @@ class LoweredAcl:
     present: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoweredQuota:
+class LoweredQuota(Struct, frozen=True, kw_only=True):
     """A physical quota value that implements quotas of a virtual cluster.
 
     ``hidden`` is the global value that it replaces, restored when the last source goes (VC-220);
@@ -70,8 +68,7 @@ class LoweredQuota:
     found: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lowered:
+class Lowered(Struct, frozen=True, kw_only=True):
     """Everything physical that kgitops keeps for virtual clusters on one Kafka.
 
     ``pending`` maps the local name of each topic that is being created to its physical name

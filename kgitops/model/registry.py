@@ -1,8 +1,9 @@
 """The registry on a cluster: the owner of each object, and the declaration last applied."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 Json = Any
 """A JSON value that canonical JSON can represent."""
@@ -14,8 +15,7 @@ COMMAND_PROJECT = "<command>"
 META_KEY = "meta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(Struct, frozen=True, kw_only=True):
     """An ``own/<address>`` record: the object's project and what it last applied.
 
     ``project`` is the project's identity (its uid, else its name). ``last_applied`` is the full
@@ -24,14 +24,13 @@ class Owner:
     """
 
     project: str
-    last_applied: Mapping[str, Json]
     topic_id: str | None = None
     adopted: bool = False
     spent: bool = False
+    last_applied: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryState:
+class RegistryState(Struct, frozen=True, kw_only=True):
     """The registry as read to its end: the topic that holds it, and the offset of that end."""
 
     topic_id: str

@@ -1,10 +1,25 @@
-"""The closed set of logical requests that kgitops can send to a cluster."""
+"""The closed set of logical requests that kgitops can send to a cluster.
+
+Pages that need many of them import this module as ``req``: their variables are called ``requests``.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import ClassVar, assert_never
+
+from msgspec import field
+from msgspec.structs import replace
 
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import (
+    acl_address,
+    broker_address,
+    local_topic_address,
+    member_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -13,6 +28,7 @@ from kgitops.model.resources.virtual_clusters import (
     LocalName,
     LoweringOptions,
 )
+from kgitops.model.values import PartlyCompared
 
 
 class AlterStep(StrEnum):
@@ -23,93 +39,108 @@ class AlterStep(StrEnum):
     REPLICAS = "replicas"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Labelled:
+class LabelledRequest(PartlyCompared, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all requests: ``labels`` are the ``metadata.labels`` of the document behind it.
 
     Policies and reports read them. They are never sent to Kafka, so two requests that differ in
     nothing else are equal. They are empty where there is no document, as for a command.
     """
 
-    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+    not_compared: ClassVar = "labels"
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicRequest(_Labelled):
+class TopicRequest(LabelledRequest, frozen=True, kw_only=True):
+    """Base of requests about a topic; ``topic`` is its physical name.
+
+    ``local`` is the name by which a virtual cluster knows the topic, if the request is about it.
+    """
+
+    topic: str
+    local: LocalName | None = None
+
+    @property
+    def name(self) -> str:
+        """The topic's name for its users, by which policies judge names (VC-065)."""
+        return self.topic if self.local is None else self.local.name
+
+
+class ExistingTopicRequest(TopicRequest, frozen=True, kw_only=True):
+    """Base of requests about a topic that exists: not about another one of its name."""
+
+    topic_id: str
+
+
+class AclRequest(LabelledRequest, frozen=True, kw_only=True):
+    """Base of requests about one ACL binding."""
+
+    binding: AclBinding
+
+
+class VirtualClusterRequest(LabelledRequest, frozen=True, kw_only=True):
+    """Base of requests about a virtual cluster, its members or its links."""
+
+    virtual_cluster: str
+
+
+class GroupRequest(VirtualClusterRequest, frozen=True, kw_only=True):
+    """Base of requests about the offsets of a virtual cluster's group."""
+
+    group: str
+
+
+class CreateTopicRequest(TopicRequest, frozen=True, kw_only=True):
     """CreateTopics: one topic; ``requested_state.topic_id`` is None until a broker mints it.
 
     With ``local`` it is created in a virtual cluster (VC-062): ``topic`` and the state's name then
     begin with :data:`NEW_UUID`, which the cluster replaces, and a link is created too.
     """
 
-    topic: str
     requested_state: RequestedTopicState
-    local: LocalName | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTopicRequest(_Labelled):
+class AlterTopicRequest(ExistingTopicRequest, frozen=True, kw_only=True):
     """One step of an alteration: IncrementalAlterConfigs, CreatePartitions or a reassignment.
 
-    ``requested_state`` is the whole topic after this step and no further one. ``local`` is the
-    name under which a topic of a virtual cluster is declared; ``topic`` is always the physical one.
+    ``requested_state`` is the whole topic after this step and no further one.
     """
 
-    topic: str
-    topic_id: str
     step: AlterStep
     requested_state: RequestedTopicState
-    local: LocalName | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicRequest(_Labelled):
+class DeleteTopicRequest(ExistingTopicRequest, frozen=True, kw_only=True):
     """DeleteTopics, by topic id only: a topic that was re-created under the name survives."""
 
-    topic: str
-    topic_id: str
-    local: LocalName | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteRecordsRequest(_Labelled):
+class DeleteRecordsRequest(ExistingTopicRequest, frozen=True, kw_only=True):
     """DeleteRecords: partition id to the first offset that is kept (P201-58, P201-59)."""
 
-    topic: str
-    topic_id: str
     deleted_message_offsets: Mapping[int, int]
-    local: LocalName | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateAclRequest(_Labelled):
+class CreateAclRequest(AclRequest, frozen=True, kw_only=True):
     """CreateAcls: one binding; one that exists already is a success."""
 
-    binding: AclBinding
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteAclRequest(_Labelled):
+class DeleteAclRequest(AclRequest, frozen=True, kw_only=True):
     """DeleteAcls with a filter that matches this binding and no other.
 
     ``migrated_to`` is the address of the member whose ``removeOldAclsFrom`` asks for it: the only
     reason to delete a binding that no project manages (VC-191).
     """
 
-    binding: AclBinding
     migrated_to: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterClientQuotaRequest(_Labelled):
+class AlterClientQuotaRequest(LabelledRequest, frozen=True, kw_only=True):
     """AlterClientQuotas: key to the new value, None for a key that is removed."""
 
     entity: ClientQuotaEntity
     quotas: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterBrokerRequest(_Labelled):
+class AlterBrokerRequest(LabelledRequest, frozen=True, kw_only=True):
     """IncrementalAlterConfigs of one broker's replication throttle: key to value, None removes it.
 
     No other config of a broker is ever changed: :data:`kgitops.model.resources.topics.RATES`.
@@ -119,16 +150,13 @@ class AlterBrokerRequest(_Labelled):
     configs: Mapping[str, str | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateVirtualClusterRequest(_Labelled):
+class CreateVirtualClusterRequest(VirtualClusterRequest, frozen=True, kw_only=True):
     """CreateVirtualClusters: one, empty (VC-231). ``options`` apply where it is lowered."""
 
-    virtual_cluster: str
     options: LoweringOptions = field(default_factory=LoweringOptions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterVirtualClusterRequest(_Labelled):
+class AlterVirtualClusterRequest(VirtualClusterRequest, frozen=True, kw_only=True):
     """AlterVirtualClusters: one entity is added or removed (VC-233), or ``options`` are set.
 
     For a topic link, ``entity_name`` is the link's name, and it leads to ``topic`` or to the topic
@@ -138,7 +166,6 @@ class AlterVirtualClusterRequest(_Labelled):
     ``entity_name`` are None where only ``options`` are set.
     """
 
-    virtual_cluster: str
     change: ChangeType = ChangeType.ADD
     entity_type: EntityType | None = None
     entity_name: str | None = None
@@ -150,28 +177,18 @@ class AlterVirtualClusterRequest(_Labelled):
     options: LoweringOptions | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteVirtualClusterRequest(_Labelled):
+class DeleteVirtualClusterRequest(VirtualClusterRequest, frozen=True, kw_only=True):
     """DeleteVirtualClusters: one, which must be empty (VC-245)."""
 
-    virtual_cluster: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyGroupOffsetsRequest(_Labelled):
+class CopyGroupOffsetsRequest(GroupRequest, frozen=True, kw_only=True):
     """Copy the committed offsets of the global group ``source`` to one that has none (VC-114)."""
 
-    virtual_cluster: str
-    group: str
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteGroupRequest(_Labelled):
+class DeleteGroupRequest(GroupRequest, frozen=True, kw_only=True):
     """DeleteGroups: a virtual cluster's group, which must be empty of members (VC-119)."""
-
-    virtual_cluster: str
-    group: str
 
 
 NEW_UUID = "<uuid:new>"
@@ -202,3 +219,24 @@ def with_labels(request: Request, labels: Mapping[str, str]) -> Request:
 def api_name(request: Request) -> str:
     """The request's ``api`` in a plan: ``CreateTopic``, ``AlterTopic``, ``DeleteAcl``, …."""
     return type(request).__name__.removesuffix("Request")
+
+
+def request_address(request: Request) -> str:
+    """The address of the object that the request changes."""
+    match request:
+        case TopicRequest(local=local):
+            return local_topic_address(local) if local else topic_address(request.topic)
+        case AclRequest():
+            return acl_address(request.binding)
+        case AlterClientQuotaRequest():
+            return quota_address(request.entity)
+        case AlterBrokerRequest():
+            return broker_address(request.broker)
+        case AlterVirtualClusterRequest(entity_type=EntityType() as kind, entity_name=str(name)):
+            return member_address(request.virtual_cluster, kind, name)
+        case GroupRequest():
+            return member_address(request.virtual_cluster, EntityType.GROUP, request.group)
+        case VirtualClusterRequest():
+            return virtual_cluster_address(request.virtual_cluster)
+        case _:
+            assert_never(request)

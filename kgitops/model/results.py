@@ -1,7 +1,8 @@
 """A cluster's answer to one request: Kafka's error code, its name and its message."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 
 class ErrorCode(IntEnum):
@@ -78,8 +79,7 @@ NO_SUCH_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNO
 """Kafka's codes for a topic that does not exist, or no longer does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestResult:
+class RequestResult(Struct, frozen=True, kw_only=True):
     """The outcome of one logical request; ``message`` is the broker's own text, if it sent any.
 
     ``retry_after_ms`` is the time that a throttled request must wait (KIP-599).

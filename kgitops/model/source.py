@@ -1,12 +1,12 @@
 """Places in the user's files, and the findings about them."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, order=True)
-class Source:
+
+class Source(Struct, frozen=True, order=True):
     """The place of one scalar: ``line`` and ``column`` count from 1, as in editors."""
 
     file: str
@@ -37,8 +37,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One problem in one place, with advice on what to do about it."""
 
     source: Source | None

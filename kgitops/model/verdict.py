@@ -1,8 +1,9 @@
 """The one place that turns reasons into an exit code, for text, process and JSON alike."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 
 class ExitCode(IntEnum):
@@ -42,16 +43,14 @@ _PRECEDENCE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """One reason why a run did not simply succeed: an exit code and one sentence."""
 
     exit: ExitCode
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """The outcome of a run: the winning exit code and every reason, the winner's first."""
 
     exit: ExitCode
@@ -69,16 +68,3 @@ def decide(reasons: Iterable[Reason], *, changes: bool) -> Verdict:
     if ordered:
         return Verdict(exit=ordered[0].exit, reasons=ordered)
     return Verdict(exit=ExitCode.CHANGES if changes else ExitCode.SUCCESS)
-
-
-def reason_to_json(reason: Reason) -> dict[str, int | str]:
-    """``{"exit": …, "sentence": …}``, as plans, events and the last line of a command hold it."""
-    return {"exit": int(reason.exit), "sentence": reason.sentence}
-
-
-def verdict_to_json(verdict: Verdict) -> dict[str, object]:
-    """``{"exit": …, "reasons": […]}``."""
-    return {
-        "exit": int(verdict.exit),
-        "reasons": [reason_to_json(reason) for reason in verdict.reasons],
-    }

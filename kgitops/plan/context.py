@@ -1,7 +1,8 @@
 """The context in which each kind is planned: its inputs, and the changes that all kinds share."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
@@ -10,14 +11,7 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import (
-    Action,
-    Change,
-    Drift,
-    FieldChange,
-    Kind,
-    Precondition,
-)
+from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
@@ -40,8 +34,7 @@ _MEMBER_KINDS = (Kind.LINK, Kind.BINDING, Kind.GROUP)
 """Kinds whose objects are removed from a virtual cluster, not deleted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanContext:
+class PlanContext(Struct, frozen=True, kw_only=True):
     """The desired and the current state, the ownership, and the draft of one kind's plan.
 
     ``links`` are those on the cluster now.

@@ -1,14 +1,12 @@
 """The draft of a plan: what planning collects, and chains of requests about one object."""
 
+import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    Request,
-)
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
@@ -16,16 +14,16 @@ from kgitops.plan.document.plan import Change, Drift, Kept, PlannedRequest, Prec
 from kgitops.plan.normal_form import assignment_text
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class PlanDraft:
     """Collects the results of planning one kind; planning goes on after a problem."""
 
-    changes: list[Change] = field(default_factory=list)
-    drift: list[Drift] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    warnings: list[Finding] = field(default_factory=list)
-    refusals: list[Reason] = field(default_factory=list)
+    changes: list[Change] = dataclasses.field(default_factory=list)
+    drift: list[Drift] = dataclasses.field(default_factory=list)
+    kept: list[Kept] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    warnings: list[Finding] = dataclasses.field(default_factory=list)
+    refusals: list[Reason] = dataclasses.field(default_factory=list)
 
     def refuse(self, sentence: str) -> None:
         """Add a refusal by a safety rule (exit 5)."""
@@ -49,16 +47,15 @@ def merge_drafts(drafts: Iterable[PlanDraft]) -> PlanDraft:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class ChainedRequest:
+class ChainedRequest(Struct, frozen=True):
     """A request, and the index of the one that it undoes."""
 
-    request: Request
+    request: req.Request
     undoes: int | None = None
 
 
 def chain(
-    requests: Sequence[Request | ChainedRequest], expects: Precondition
+    requests: Sequence[req.Request | ChainedRequest], expects: Precondition
 ) -> tuple[PlannedRequest, ...]:
     """Plan requests that each depend on the one before and expect the state that it leaves behind.
 
@@ -88,21 +85,21 @@ def chain(
     return tuple(planned)
 
 
-def _after(request: Request, expects: Precondition) -> Precondition:
+def _after(request: req.Request, expects: Precondition) -> Precondition:
     if (
-        isinstance(request, AlterVirtualClusterRequest)
+        isinstance(request, req.AlterVirtualClusterRequest)
         and request.entity_type is EntityType.GROUP
         and request.change is ChangeType.ADD
     ):
         return replace(expects, exists=True, fields={"adopts": request.adopts})
-    if not isinstance(request, AlterTopicRequest):
+    if not isinstance(request, req.AlterTopicRequest):
         return expects
     state = request.requested_state
     fields = dict(expects.fields)
     match request.step:
-        case AlterStep.CONFIGS:
+        case req.AlterStep.CONFIGS:
             fields |= {f"configs.{key}": value for key, value in state.requested_configs.items()}
-        case AlterStep.PARTITIONS | AlterStep.REPLICAS:
+        case req.AlterStep.PARTITIONS | req.AlterStep.REPLICAS:
             now = {
                 "partitions": str(state.num_partitions),
                 "assignments": assignment_text(state.assignment),

@@ -1,8 +1,9 @@
 """Topic links by the topic that they lead to: as they are, and as a plan leaves them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
@@ -12,8 +13,7 @@ from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, Loc
 from kgitops.plan.document.plan import Change
 
 
-@dataclass(frozen=True, slots=True)
-class LinkIndex:
+class LinkIndex(Struct, frozen=True):
     """The links to each physical topic; ``declared`` are virtual clusters that a plan creates."""
 
     by_topic: Mapping[str, tuple[LocalName, ...]] = field(default_factory=dict)

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec.structs import replace
 
 from kgitops.lowering.lowerer import Lowerer
 from kgitops.lowering.report.report import lowering_report, native_report, super_users

@@ -15,14 +15,7 @@ from kgitops.desired.state import (
 from kgitops.model.cluster_state import Broker
 from kgitops.model.registry import Json
 from kgitops.model.requests import NEW_UUID
-from kgitops.model.resources.acls import (
-    CLUSTER_NAME,
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -139,24 +132,6 @@ def acl_view(binding: AclBinding) -> dict[str, Json]:
             else {}
         ),
     }
-
-
-def binding_of(view: Mapping[str, Json]) -> AclBinding:
-    """Read the binding that ``acl_view`` wrote."""
-    resource = view["resource"]
-    return AclBinding(
-        resource_type=ResourceType(resource["type"]),
-        resource_name=resource["name"],
-        pattern_type=PatternType(resource["patternType"]),
-        principal=view["principal"],
-        host=view["host"],
-        operation=Operation(view["operation"]),
-        permission_type=PermissionType(view["permission"]),
-        virtual_cluster=view.get("virtualCluster", CLUSTER_NAME),
-        virtual_cluster_pattern_type=PatternType(
-            view.get("virtualClusterPatternType", PatternType.LITERAL)
-        ),
-    )
 
 
 def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[str, Json]:

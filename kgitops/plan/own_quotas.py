@@ -18,6 +18,7 @@ from kgitops.model.resources.quotas import (
 )
 from kgitops.model.resources.virtual_clusters import user_name
 from kgitops.model.source import Finding, Severity
+from kgitops.model.values import overlaid
 from kgitops.plan.document.plan import Change
 
 _NOBODY = "User:ANONYMOUS"
@@ -101,9 +102,7 @@ def _afterwards(
             request = planned.request
             if isinstance(request, AlterClientQuotaRequest):
                 changed_by[request.entity] = change
-                quotas = {**after.get(request.entity, {}), **request.quotas}
-                kept = {key: value for key, value in quotas.items() if value is not None}
-                after[request.entity] = kept
+                after[request.entity] = overlaid(after.get(request.entity, {}), request.quotas)
     return after, changed_by
 
 

@@ -1,8 +1,9 @@
 """The owners of objects, according to the registry on the cluster (contract §1, Owners)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from kgitops.desired.last_applied import former_identities
 from kgitops.desired.state import DeletionPolicy, Project
@@ -30,8 +31,7 @@ class OwnershipStatus(Enum):
     """A Tombstone deleted the object of this record; no project manages the name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     """The registry from the point of view of one project.
 
     ``former`` are the project's former identities, whose objects are its own. ``takeable`` are

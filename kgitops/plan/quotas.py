@@ -12,20 +12,15 @@ from kgitops.model.resources.quotas import (
     make_entity,
     quota_text,
 )
+from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import (
-    Drift,
-    FieldChange,
-    Kind,
-)
+from kgitops.plan.document.plan import Drift, FieldChange, Kind
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import quota_view
-from kgitops.plan.ownership import (
-    Ownership,
-)
+from kgitops.plan.ownership import Ownership
 from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
 
 _Quotas = Mapping[str, float]
@@ -76,7 +71,7 @@ def _plan(context: PlanContext, quota: DesiredQuota, current: _Quotas) -> None:
         if quota.quotas.get(key) != current.get(key)
     }
     fields = _fields(requested, current)
-    after = quota_view(quota.entity, _merged(current, requested))
+    after = quota_view(quota.entity, overlaid(current, requested))
     if not current:
         context.create(
             quota, Kind.QUOTA, _requests(quota.entity, requested), after=after, fields=fields
@@ -114,7 +109,7 @@ def _remove(
     requested: dict[str, float | None] = {}
     if removal.kind is RemovalKind.DELETE:
         requested = dict.fromkeys(sorted(owned))
-    remaining = _merged(current, requested)
+    remaining = overlaid(current, requested)
     fields = _fields(requested, current)
     remove(
         context,
@@ -133,11 +128,6 @@ def _remove(
 def _numbers(last: Mapping[str, object]) -> _Quotas:
     quotas = last.get("quotas", {})
     return {key: float(text) for key, text in quotas.items()} if isinstance(quotas, dict) else {}
-
-
-def _merged(current: _Quotas, requested: Mapping[str, float | None]) -> _Quotas:
-    merged = {**current, **requested}
-    return {key: value for key, value in merged.items() if value is not None}
 
 
 def _fields(requested: Mapping[str, float | None], current: _Quotas) -> tuple[FieldChange, ...]:

@@ -1,8 +1,10 @@
 """Removal of managed objects that are no longer declared (contract §1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum, auto
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
 from kgitops.model.registry import Json, Owner
@@ -29,8 +31,7 @@ class RemovalKind(Enum):
     FORGET = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
+class Removal(Struct, frozen=True, kw_only=True):
     """One managed object that leaves the project; ``tombstone`` is the one that names it."""
 
     address: str

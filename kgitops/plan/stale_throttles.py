@@ -1,21 +1,21 @@
 """Finds throttles that an unfinished run of this project left behind; a new plan removes them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document.plan import PlannedRequest
 
 RestoredConfigs = Mapping[str, str | None]
 """The keys that a run set, with their values before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaleThrottles:
+class StaleThrottles(Struct, frozen=True, kw_only=True):
     """Throttles that are still as the run left them, by the topic's address or the broker's id."""
 
     topics: Mapping[str, RestoredConfigs] = field(default_factory=dict)

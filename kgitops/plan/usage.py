@@ -1,7 +1,8 @@
 """The blast radius of a plan: how much data its topics hold, and which groups use them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import ClusterState, NotChecked, TopicUsage, Usage
 from kgitops.model.registry import Json

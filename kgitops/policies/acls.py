@@ -8,8 +8,16 @@ from kgitops.policy import (
     DeleteAclRequest,
     PolicyViolation,
 )
-from kgitops.policy.readers import principals
+from kgitops.policy.readers import Patterns, patterns, principals
 from kgitops.policy.settings import Configured, Setting
+
+
+def _operations(text: str) -> Patterns:
+    listed = patterns(text)
+    for name in listed.texts:
+        if name != "*" and name not in [*Operation]:
+            raise ValueError(f"{name!r} is not an operation (write for example All)")
+    return listed
 
 
 class _GrantPolicy(Configured, AclManagementPolicy):
@@ -51,9 +59,11 @@ class NoWildcardHosts(_GrantPolicy):
 
     remediation = "Set spec.host to the address of the host, one document for each."
 
+    operations = Setting(_operations, "the operations that it judges, such as All", "*")
+
     def grant(self, binding: AclBinding) -> None:
         """Refuse the host that stands for all."""
-        if binding.host == "*":
+        if binding.host == "*" and binding.operation in self.operations:
             raise PolicyViolation(
                 f"{binding.principal} could use {binding.operation} on {binding.resource_type} "
                 f"{binding.resource_name} from every host; name the host",

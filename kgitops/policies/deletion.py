@@ -4,12 +4,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kgitops.policies.topic_rule import TopicPolicy
-from kgitops.policy import (
-    ClusterState,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    PolicyViolation,
-)
+from kgitops.policy import ClusterState, DeleteRecordsRequest, DeleteTopicRequest, PolicyViolation
 from kgitops.policy.readers import flag, patterns, whole
 from kgitops.policy.settings import Setting, optional
 
@@ -17,7 +12,7 @@ from kgitops.policy.settings import Setting, optional
 class ProtectFromDeletion(TopicPolicy):
     """Certain topics are not deleted, and neither are their records."""
 
-    remediation = "Keep the topic, or ask an administrator."
+    remediation = "Keep the topic, or ask an administrator to plan it with --as."
 
     topics = Setting(patterns, "patterns of the protected topics")
 
@@ -26,7 +21,9 @@ class ProtectFromDeletion(TopicPolicy):
     ) -> None:
         """Refuse to delete a protected topic."""
         if self.judges(request):
-            raise PolicyViolation(f"{request.name} is protected and must not be deleted")
+            raise PolicyViolation(
+                f"{request.name} is protected and must not be deleted{self._except()}"
+            )
 
     def validate_delete_records(
         self, request: DeleteRecordsRequest, cluster_state: ClusterState
@@ -34,9 +31,12 @@ class ProtectFromDeletion(TopicPolicy):
         """Refuse to delete records of a protected topic."""
         if self.judges(request):
             raise PolicyViolation(
-                f"{request.name} is protected: its records must not be deleted",
+                f"{request.name} is protected: its records must not be deleted{self._except()}",
                 field="deleteRecordsBefore",
             )
+
+    def _except(self) -> str:
+        return f" except by {self.except_principals}" if self.except_principals else ""
 
 
 class RecordDeletionLimit(TopicPolicy):

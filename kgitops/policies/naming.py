@@ -10,6 +10,7 @@ from kgitops.policy import (
     PolicyViolation,
     Principal,
 )
+from kgitops.policy.api.requests import TopicRequest
 from kgitops.policy.readers import names, pairs, regex
 from kgitops.policy.settings import Setting, optional
 
@@ -99,7 +100,7 @@ class NamingByPrincipal(TopicPolicy):
 
     def _check(
         self,
-        request: CreateTopicRequest | AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest,
+        request: TopicRequest,
     ) -> None:
         if not self.judges(request):
             return

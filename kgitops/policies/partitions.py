@@ -9,12 +9,7 @@ from kgitops.policies.topic_rule import (
     require_range,
     wanted,
 )
-from kgitops.policy import (
-    AlterTopicRequest,
-    ClusterState,
-    CreateTopicRequest,
-    PolicyViolation,
-)
+from kgitops.policy import AlterTopicRequest, ClusterState, CreateTopicRequest, PolicyViolation
 from kgitops.policy.api.requests import TopicRequest
 from kgitops.policy.readers import counts, flag, patterns, whole
 from kgitops.policy.settings import Setting, optional

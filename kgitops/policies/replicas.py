@@ -5,12 +5,7 @@ from collections.abc import Mapping, Sequence
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.topics import TopicState
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule, number_of, require_order
-from kgitops.policy import (
-    AlterTopicRequest,
-    ClusterState,
-    CreateTopicRequest,
-    PolicyViolation,
-)
+from kgitops.policy import AlterTopicRequest, ClusterState, CreateTopicRequest, PolicyViolation
 from kgitops.policy.readers import numbers, whole
 from kgitops.policy.settings import Setting, optional
 

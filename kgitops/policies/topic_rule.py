@@ -3,7 +3,8 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import TopicState

@@ -4,25 +4,16 @@ What users import is here; ``kgitops.policy.settings`` reads a policy's configs,
 ``kgitops.policy.testing`` builds states and requests for its tests.
 """
 
-from kgitops.model.cluster_state import (
-    Broker,
-)
-from kgitops.model.resources.acls import (
-    AclBinding,
-)
-from kgitops.model.resources.topics import (
-    RequestedTopicState,
-    TopicState,
-)
+from kgitops.model.cluster_state import Broker
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
     TopicLink,
 )
-from kgitops.policy.api.cluster_state import (
-    ClusterState,
-)
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.interfaces import (
     AclManagementPolicy,
     BaseTopicPolicy,
@@ -57,10 +48,7 @@ from kgitops.policy.api.states import (
     VirtualClusterChange,
     VirtualClusterState,
 )
-from kgitops.policy.load.composing import (
-    AllOf,
-    InternalTopicsPass,
-)
+from kgitops.policy.load.composing import AllOf, InternalTopicsPass
 
 __all__ = [
     "AclBinding",

@@ -7,8 +7,9 @@ they get and more. docs/reference/embedded-policies.md shows how to move.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.interfaces import BaseTopicPolicy, BrokerManagementPolicy, Configurable
@@ -23,8 +24,7 @@ KRAFT_COMPAT_KEY = "kraft.compat"
 _CLASS = re.compile(r"(?P<module>[\w.]+):(?P<name>\w+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigResource:
+class ConfigResource(Struct, frozen=True, kw_only=True):
     """An object with configs: ``TOPIC`` and a topic's name, or ``BROKER`` and a broker's id."""
 
     type: str
@@ -34,8 +34,7 @@ class ConfigResource:
 class CreateTopicPolicy(Configurable, ABC):
     """KIP-108's policy: judges new topics, and nothing later (P108-03)."""
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class RequestMetadata:
+    class RequestMetadata(Struct, frozen=True, kw_only=True):
         """A topic to create, as the request gives it: with counts, or with an assignment.
 
         ``num_partitions`` and ``replication_factor`` are None where ``replicas_assignments`` is
@@ -56,8 +55,7 @@ class CreateTopicPolicy(Configurable, ABC):
 class AlterConfigPolicy(Configurable, ABC):
     """KIP-133's policy: judges altered configs of topics and brokers."""
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class RequestMetadata:
+    class RequestMetadata(Struct, frozen=True, kw_only=True):
         """``configs`` are those that the request names; None for one that it removes (P201-28)."""
 
         resource: ConfigResource

@@ -6,11 +6,11 @@ from types import TracebackType
 from typing import Self
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.broker.files import broker_properties, format_data, write_properties
-from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import Layout
-from kgitops.sandbox.broker.process import STOP_TIMEOUT_S, BrokerProcess, await_ready
-from kgitops.sandbox.jvm.jvm import BROKER, LOG4J2, Jvm, first_lines, last_lines
+from kgitops.sandbox.files import broker_properties, format_data, write_properties
+from kgitops.sandbox.guard import Guard
+from kgitops.sandbox.jvm import BROKER, LOG4J2, Jvm, first_lines, last_lines
+from kgitops.sandbox.layout import Layout
+from kgitops.sandbox.process import STOP_TIMEOUT_S, BrokerProcess, await_ready
 
 _HEAP_MB = {1: 1024, 3: 512}
 _PORT_TAKEN = "Address already in use"

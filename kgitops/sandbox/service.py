@@ -4,15 +4,15 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from kgitops.model.errors import KgitopsError, UsageError
-from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import CONTROLLER, Layout, choose_ports, is_free
-from kgitops.sandbox.jvm.jvm import Jvm
+from kgitops.sandbox.guard import Guard
+from kgitops.sandbox.jvm import Jvm
+from kgitops.sandbox.layout import CONTROLLER, Layout, choose_ports, is_free
 from kgitops.sandbox.locking import exclusive
 from kgitops.sandbox.running import Sandbox
 from kgitops.sandbox.sandbox import prepare_jvm, start
@@ -68,15 +68,6 @@ def start_service(
         if sandbox.running == sandbox.broker_ids:
             return sandbox, True
         return _resumed(sandbox, on_stage), False
-
-
-def find_service(home: Path) -> Sandbox | None:
-    """The sandbox in ``home``, running or not; None where there is none.
-
-    Raises:
-        KgitopsError: its ``sandbox.json`` can't be read.
-    """
-    return load(home)
 
 
 def stop_service(home: Path, *, keep: bool) -> Sandbox | None:

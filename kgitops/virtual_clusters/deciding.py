@@ -7,11 +7,7 @@ a virtual cluster.
 
 from collections.abc import Callable, Collection, Iterator
 
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
@@ -35,7 +31,7 @@ from kgitops.virtual_clusters.refusals import (
 
 
 def create(
-    delta: VirtualClustersDelta, request: CreateVirtualClusterRequest
+    delta: VirtualClustersDelta, request: req.CreateVirtualClusterRequest
 ) -> Iterator[VirtualClusterMetadataRecord]:
     """Create a virtual cluster (VC-231, VC-246).
 
@@ -57,7 +53,7 @@ def create(
 
 
 def delete(
-    delta: VirtualClustersDelta, request: DeleteVirtualClusterRequest
+    delta: VirtualClustersDelta, request: req.DeleteVirtualClusterRequest
 ) -> Iterator[VirtualClusterMetadataRecord]:
     """Delete a virtual cluster, which must be empty (VC-245).
 
@@ -81,7 +77,7 @@ def delete(
 
 def alter(
     delta: VirtualClustersDelta,
-    request: AlterVirtualClusterRequest,
+    request: req.AlterVirtualClusterRequest,
     topic_id: links.TopicId,
     *,
     super_users: Collection[str] = (),

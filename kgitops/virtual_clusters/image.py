@@ -1,8 +1,10 @@
 """All virtual clusters at one moment, with indexes, and a delta that collects changes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
@@ -21,8 +23,7 @@ from kgitops.virtual_clusters.records import (
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClustersImage:
+class VirtualClustersImage(Struct, frozen=True, kw_only=True):
     """Virtual clusters by name, with indexes of users, client ids, adopted groups, links (VC-315).
 
     ``users`` and ``client_ids`` map to the name of a virtual cluster, ``adopted`` maps a global

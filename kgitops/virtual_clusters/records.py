@@ -1,27 +1,24 @@
 """Records of changes of virtual clusters (VC-319): replaying them gives the next image."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from kgitops.model.resources.virtual_clusters import EntityType, LoweringOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterRecord:
+class VirtualClusterRecord(Struct, frozen=True, kw_only=True):
     """A virtual cluster was created, or its ``options`` changed; its entities stay."""
 
     name: str
     options: LoweringOptions = field(default_factory=LoweringOptions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveVirtualClusterRecord:
+class RemoveVirtualClusterRecord(Struct, frozen=True, kw_only=True):
     """A virtual cluster was removed."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterTopicLinkRecord:
+class VirtualClusterTopicLinkRecord(Struct, frozen=True, kw_only=True):
     """A link was set to a topic; with ``topic`` None it was removed."""
 
     virtual_cluster: str
@@ -30,8 +27,7 @@ class VirtualClusterTopicLinkRecord:
     topic_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterEntityRecord:
+class VirtualClusterEntityRecord(Struct, frozen=True, kw_only=True):
     """A user, client id, group or transactional id was added to a virtual cluster, or removed.
 
     ``adopts`` is the global group that a group took over.

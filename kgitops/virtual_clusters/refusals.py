@@ -31,22 +31,16 @@ class Symbol(StrEnum):
     TOPIC_REPLACED = "TOPIC_REPLACED"
 
 
+# All others are an INVALID_REQUEST.
 _CODES = {
     Symbol.VC_NOT_FOUND: ErrorCode.RESOURCE_NOT_FOUND,
     Symbol.LINK_NOT_FOUND: ErrorCode.RESOURCE_NOT_FOUND,
     Symbol.MEMBER_NOT_FOUND: ErrorCode.RESOURCE_NOT_FOUND,
-    Symbol.VC_ALREADY_EXISTS: ErrorCode.INVALID_REQUEST,
     Symbol.DUPLICATE_IN_REQUEST: ErrorCode.DUPLICATE_RESOURCE,
     Symbol.LINK_ALREADY_EXISTS: ErrorCode.TOPIC_ALREADY_EXISTS,
-    Symbol.ENTITY_BOUND_ELSEWHERE: ErrorCode.INVALID_REQUEST,
-    Symbol.VC_NOT_EMPTY: ErrorCode.INVALID_REQUEST,
-    Symbol.TOPIC_HAS_LINKS: ErrorCode.INVALID_REQUEST,
-    Symbol.RESERVED_NAME: ErrorCode.INVALID_REQUEST,
-    Symbol.INVALID_NAME: ErrorCode.INVALID_REQUEST,
     Symbol.INVALID_LINK_NAME: ErrorCode.INVALID_TOPIC_EXCEPTION,
     Symbol.TOPIC_NOT_FOUND: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     Symbol.INTERNAL_TOPIC: ErrorCode.INVALID_TOPIC_EXCEPTION,
-    Symbol.GROUP_NAME_COLLISION: ErrorCode.INVALID_REQUEST,
     Symbol.TXN_IN_PROGRESS: ErrorCode.CONCURRENT_TRANSACTIONS,
     Symbol.TOPIC_REPLACED: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 }
@@ -68,7 +62,7 @@ class VirtualClusterRefusal(Exception):  # noqa: N818 (an answer, not an error o
     def __init__(self, symbol: Symbol, problem: str) -> None:
         super().__init__(f"{symbol}: {problem}")
         self.symbol = symbol
-        self.code = _CODES[symbol]
+        self.code = _CODES.get(symbol, ErrorCode.INVALID_REQUEST)
 
 
 def abbreviate(items: Sequence[str]) -> str:

@@ -1,8 +1,9 @@
 """Resolves a caller's virtual cluster and quota: KIP-1134's 16 lookups and the caps (VC-201)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.model.resources.quotas import (
     CLIENT_ID,
@@ -24,8 +25,7 @@ class BoundBy(StrEnum):
     CLIENT_ID = "clientId"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class Binding(Struct, frozen=True, kw_only=True):
     """The namespace of one bound caller."""
 
     virtual_cluster: VirtualCluster
@@ -59,8 +59,7 @@ def bind(image: VirtualClustersImage, principal: str, client_id: str | None) -> 
 Quotas = Mapping[ClientQuotaEntity, ClientQuotaState]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaLookup:
+class QuotaLookup(Struct, frozen=True, kw_only=True):
     """One of the 16 lookups (VC-200); ``entity`` is None if it does not apply, ``why`` explains."""
 
     rank: int
@@ -71,8 +70,7 @@ class QuotaLookup:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
+class Resolution(Struct, frozen=True, kw_only=True):
     """The quota in effect: the first entry with a value, and the cap of the virtual cluster.
 
     ``value`` is None if no entry has one, ``cap`` if there is no cap. ``bucket`` identifies the

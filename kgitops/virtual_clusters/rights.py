@@ -1,10 +1,11 @@
 """Rights on virtual clusters: scopes, and KIP-1134's operation lists as data (VC-151…160b)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from typing import Self
+
+from msgspec import Struct
 
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -18,8 +19,7 @@ from kgitops.model.resources.acls import (
 EVERY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class VirtualClusterScope:
+class VirtualClusterScope(Struct, frozen=True):
     """A set of virtual clusters, including future ones, or the physical cluster (VC-100, VC-144).
 
     It is given by a name, a prefix, or ``*``. A prefix or ``*`` never means ``kafka-cluster``

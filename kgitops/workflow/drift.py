@@ -1,8 +1,9 @@
 """Drift: a plan back to what was last applied, never meant to be executed."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from kgitops.cluster.port import Authors, Cluster, RecordsAuthors, author_of
 from kgitops.desired.last_applied import desired_from_registry

@@ -1,16 +1,19 @@
-"""Approve and apply: a saved plan, a fresh one, or what an earlier run left unfinished."""
+"""Approves and applies a plan, resumes an unfinished run, and repairs a registry."""
 
 import os
 import secrets
 import socket
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck, check_cluster
-from kgitops.apply.context import ApplyContext
+from kgitops.apply.context import ApplyContext, ApplySettings
+from kgitops.apply.journal.damage import Damage
+from kgitops.apply.journal.repair import repair_registry
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
 from kgitops.approval.approve import approve, refusal
@@ -25,7 +28,7 @@ from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.safety import deletion_limits, managed_counts
-from kgitops.workflow.policies.policies import OpenPolicies, utc_day
+from kgitops.workflow.policies import OpenPolicies, utc_day
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace_of
 
 
@@ -46,7 +49,7 @@ def execute_plan(
         approved,
         context,
         holder=lock_holder(),
-        run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+        run_id=_new_id(),
         project=workspace.project,
         recheck=build_recheck(workspace, policies, context, resumed=False),
     )
@@ -133,6 +136,28 @@ def build_recheck(
         return (*denied, *reasons)
 
     return recheck
+
+
+def mend_registry(
+    cluster: Cluster, damages: Sequence[Damage], interrupted: Callable[[], int | None]
+) -> bool:
+    """Repair just these damages, under the lock; False if it was interrupted before.
+
+    Raises:
+        KgitopsError: nothing was repaired.
+    """
+    context = ApplyContext(
+        cluster=cluster,
+        settings=ApplySettings(),
+        on_event=lambda _: None,
+        interrupted=interrupted,
+    )
+    return repair_registry(context, damages, holder=lock_holder(), name=_new_id())
+
+
+def _new_id() -> str:
+    """The name of a run: when it began, and a part that no other has."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
 
 def lock_holder() -> str:

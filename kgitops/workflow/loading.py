@@ -1,20 +1,25 @@
-"""Loads and checks the selected documents, manifests and policies, without any cluster."""
+"""Loads and checks manifests and policies without a connection, for one cluster or all."""
 
-from collections.abc import Callable, Iterator
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.build import build_desired
 from kgitops.desired.selector import narrow_to_labels
 from kgitops.desired.state import DesiredState
+from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.load import ManifestSet, load_manifests
+from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UsageError
-from kgitops.model.source import Finding
+from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.bundle import Bundle
-from kgitops.workflow.policies.policies import OpenPolicies, load_policies, open_policies
-from kgitops.workflow.project.project_root import PROJECT_FILE
-from kgitops.workflow.project.selection import Workspace
+from kgitops.workflow.policies import OpenPolicies, load_policies, open_policies
+from kgitops.workflow.project.project_root import PROJECT_FILE, find_project_root
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 T = TypeVar("T")
 
@@ -29,8 +34,7 @@ def ignore_stage(_stage: str) -> None:
     """Do nothing: no one watches the stages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The desired state of the selected documents, and the policies that judge it."""
 
     desired: DesiredState
@@ -98,3 +102,108 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
     )
     selector = workspace.selection.selector
     return narrow_to_labels(desired, selector) if selector else desired
+
+
+_REMEMBERED = 100_000_000
+_UNSET = "${env:"
+
+
+class ManifestValidation(Struct, frozen=True, kw_only=True):
+    """The result: ``counts`` of declared objects for each cluster without errors.
+
+    ``findings`` are errors and warnings; one that does not hold on every checked cluster names
+    those on which it does. ``skipped`` has the reason for each cluster that was not checked.
+    """
+
+    counts: Mapping[str, Mapping[str, int]]
+    findings: tuple[Finding, ...] = ()
+    skipped: Mapping[str, str]
+
+    @property
+    def valid(self) -> bool:
+        """True if nothing stops a plan."""
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+def validate_manifests(
+    selection: Selection, on_stage: OnStage = ignore_stage
+) -> ManifestValidation:
+    """Check what the selection names, on its cluster, or on each that the project declares.
+
+    A cluster whose own settings need an environment variable that is not set is left out if it
+    was not asked for.
+
+    Raises:
+        FindingsError: the project file can't be used.
+        UsageError: the paths are not of one project, or there is no such cluster.
+    """
+    selection = dataclasses.replace(selection, offline=True, cache=ManifestCache(_REMEMBERED))
+    declared = _declared_clusters(selection)
+    chosen = [selection.cluster] if selection.cluster or not declared else declared
+    findings: dict[str, tuple[Finding, ...]] = {}
+    counts: dict[str, Mapping[str, int]] = {}
+    skipped = {name: "another cluster was asked for" for name in declared if name not in chosen}
+    for cluster in chosen:
+        selection.cache.next_cluster()
+        try:
+            workspace = open_workspace(dataclasses.replace(selection, cluster=cluster))
+        except FindingsError as error:
+            if selection.cluster is None and _are_unset(error.findings):
+                skipped[cluster or ""] = "; ".join(finding.problem for finding in error.findings)
+                continue
+            findings[cluster or ""] = tuple(error.findings)
+            continue
+        try:
+            with loaded(workspace, on_stage) as here:
+                counts[workspace.target_name] = _counts(here.desired, here.policies.bundle.policies)
+                warnings = (*here.desired.warnings, *here.policies.bundle.warnings)
+                findings[workspace.target_name] = warnings
+        except FindingsError as error:
+            findings[workspace.target_name] = tuple(error.findings)
+    return ManifestValidation(counts=counts, findings=_merged(findings), skipped=skipped)
+
+
+def _declared_clusters(selection: Selection) -> list[str]:
+    root, _ = find_project_root(selection.paths)
+    if root is None:
+        return []
+    file = load_project(root / PROJECT_FILE, env=selection.environ, cache=selection.cache)
+    return list(file.cluster_names)
+
+
+def _are_unset(findings: Sequence[Finding]) -> bool:
+    return all(
+        finding.problem.startswith(_UNSET) and finding.problem.endswith("} has no value")
+        for finding in findings
+    )
+
+
+def _merged(by_cluster: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Each finding once, with its clusters unless these are all of them."""
+    clusters: dict[Finding, list[str]] = {}
+    for cluster, findings in by_cluster.items():
+        for finding in dict.fromkeys(findings):
+            clusters.setdefault(finding, []).append(cluster)
+    merged = [
+        finding
+        if len(names) == len(by_cluster)
+        else replace(finding, problem=f"on {', '.join(names)}: {finding.problem}")
+        for finding, names in clusters.items()
+    ]
+    return tuple(sorted(merged, key=lambda finding: finding.sort_key))
+
+
+def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, int]:
+    virtual = {
+        "virtual clusters": len(desired.virtual_clusters),
+        "links": len(desired.links),
+        "members": len(desired.members),
+    }
+    return {
+        **{name: count for name, count in virtual.items() if count},
+        "topics": len(desired.topics),
+        "ACL bindings": len(desired.acls),
+        "quotas": len(desired.quotas),
+        "tombstones": len(desired.tombstones),
+        "policies": len(policies),
+    }

@@ -30,7 +30,7 @@ from kgitops.workflow.plan_stages import (
     with_offsets,
     with_own_drift,
 )
-from kgitops.workflow.project.git import read_git
+from kgitops.workflow.project.project_root import read_git
 from kgitops.workflow.project.selection import Workspace
 
 PLAN_HOLDS = timedelta(days=1)

@@ -4,7 +4,8 @@ The use of topics is asked for where it matters: docs/decisions/0010.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplySettings
 from kgitops.apply.run.resume import begun_changes, pending_undo_requests
@@ -15,10 +16,10 @@ from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
+from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
-from kgitops.model.topic_configs import is_throttle
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import checkable, record_validation

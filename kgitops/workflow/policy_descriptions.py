@@ -1,20 +1,22 @@
 """Describes the project's policies, for ``policy list`` and ``policy explain``."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.manifests.problems import suggestion
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Level, Policy, Waiver
-from kgitops.workflow.policies.policies import load_policies
+from kgitops.workflow.policies import load_policies
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, SettingOf
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool
 from kgitops.workflow.project.selection import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyDescription:
+class PolicyDescription(Struct, frozen=True, kw_only=True):
     """A policy as it judges on ``cluster``; its ``default`` level is that of no cluster's own.
 
     ``levels`` are those on each cluster of the project, None where its settings can't be read.
@@ -63,7 +65,7 @@ def describe_policies(workspace: Workspace) -> tuple[PolicyDescription, ...]:
         )
     bundle = load_policies(workspace)
     written = load_policies(
-        replace(workspace, cluster=replace(workspace.cluster, policy_levels={}))
+        replace(workspace, cluster=dataclasses.replace(workspace.cluster, policy_levels={}))
     )
     defaults = {policy.name: policy.level for policy in written.policies}
     anatomies = _anatomies(bundle.policies)

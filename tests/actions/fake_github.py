@@ -17,6 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct
+
 REPOSITORY = "acme/streams"
 REPOSITORY_ID = 1001
 TOKEN = "ghs_the-token-of-this-job"  # noqa: S105
@@ -30,8 +32,7 @@ EVERYTHING = {
 Json = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One request as it arrived."""
 
     method: str

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from actions.step_runner import ACTIONS, ROOT, read_outputs
+from installed import BASH
 
 import kgitops
 
@@ -20,6 +21,7 @@ import kgitops
 
 
 PINNED = ROOT / "kgitops" / "workflow" / "pinned"
+WITH_SYSTEM = f"{os.environ['PATH']}:{os.defpath}"  # the step calls bash by its name
 PIN = re.compile(r"^([a-z][\w.-]*)==(\S+)", re.MULTILINE)
 
 
@@ -31,7 +33,7 @@ def distributions(site: Path) -> Iterator[Distribution]:
 def setup(temp: Path, path: str, **more: str) -> subprocess.CompletedProcess[str]:
     kept = ("HOME", "XDG_", "SSL_", "UV_", "PIP_", "HTTP", "NO_PROXY")  # how to reach packages
     return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", INSTALL["run"]],
+        [BASH, "-e", "-o", "pipefail", "-c", INSTALL["run"]],
         cwd=temp,
         env={
             **{name: value for name, value in os.environ.items() if name.startswith(kept)},
@@ -79,7 +81,7 @@ def test_setup_installs_this_commit_and_what_is_pinned(tool: str, tmp_path: Path
 
 def test_an_extra_that_is_none_fails_the_step(tmp_path: Path) -> None:
     (tmp_path / "temp").mkdir()
-    done = setup(tmp_path, os.environ["PATH"], INPUT_EXTRAS="../fleet")
+    done = setup(tmp_path, WITH_SYSTEM, INPUT_EXTRAS="../fleet")
     assert done.returncode != 0
     assert "neither empty nor fleet" in done.stdout
     assert not (tmp_path / "path").exists()
@@ -94,7 +96,7 @@ def test_a_file_with_another_hash_is_not_installed(tmp_path: Path) -> None:
     text = (PINNED / "requirements.txt").read_text()
     forged = re.sub(r"(?<=sha256:)[0-9a-f]{64}", "0" * 64, text)
     (folder / "requirements.txt").write_text(forged)
-    done = setup(tmp_path, os.environ["PATH"], GITHUB_ACTION_PATH=str(action))
+    done = setup(tmp_path, WITH_SYSTEM, GITHUB_ACTION_PATH=str(action))
     assert done.returncode != 0
     assert re.search("hash", done.stderr, re.IGNORECASE)
     assert not (tmp_path / "path").exists()

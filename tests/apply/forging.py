@@ -1,14 +1,17 @@
 """A plan of every kind of change beside another project's objects, and forgeries of each field."""
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from apply.faults import FakeClock
 from apply.plans import Apply, open_cluster, sealed_now
 from builders import a_binding, a_desired, a_quota, a_tombstone, a_topic, an_acl, plan_of
+from msgspec import Struct
+from msgspec.structs import replace
+from plan.plan_json import plan_from_json, sealed_to_json
 from plan.worked_scenario import (
     a_group,
     a_link,
@@ -20,22 +23,15 @@ from plan.worked_scenario import (
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.plan.document.file import sealed_to_json
-from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 
 MINE, THEIRS = "11111111-mine", "22222222-theirs"
 DELETE, ORPHAN, PROTECT = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT
@@ -110,8 +106,7 @@ def _after() -> list[DesiredObject]:
 _OLD_RIGHT = a_binding("User:mine-in", "Read", "mine.kept")
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """A store in which both projects were applied, and an honest plan of ``mine`` for it."""
 
     store: bytes
@@ -152,20 +147,22 @@ def make_world(folder: Path) -> World:
 
 def replace_project(apply: Apply, who: str) -> Apply:
     """The apply as this project does it, whatever a plan says."""
-    return replace(apply, project=_desired(who).project)
+    return dataclasses.replace(apply, project=_desired(who).project)
 
 
-def _others() -> Sequence[Request]:
+def _others() -> Sequence[req.Request]:
     found = RequestedTopicState(
         name="found.topic", topic_id=None, assignment=((1, 2), (2, 3), (3, 1)), configs={}
     )
     return [
-        CreateTopicRequest(topic="found.topic", requested_state=found),
-        CreateTopicRequest(topic="nobody", requested_state=replace(found, name="nobody")),
-        CreateAclRequest(binding=a_binding("User:found")),
-        CreateAclRequest(binding=_OLD_RIGHT),
-        CreateAclRequest(binding=a_binding("User:nobody")),
-        AlterClientQuotaRequest(entity=(("user", "found"),), quotas={"consumer_byte_rate": 3.0}),
+        req.CreateTopicRequest(topic="found.topic", requested_state=found),
+        req.CreateTopicRequest(topic="nobody", requested_state=replace(found, name="nobody")),
+        req.CreateAclRequest(binding=a_binding("User:found")),
+        req.CreateAclRequest(binding=_OLD_RIGHT),
+        req.CreateAclRequest(binding=a_binding("User:nobody")),
+        req.AlterClientQuotaRequest(
+            entity=(("user", "found"),), quotas={"consumer_byte_rate": 3.0}
+        ),
     ]
 
 
@@ -188,8 +185,7 @@ def _twins(state: ClusterState) -> dict[str, str]:
 # Forging
 
 
-@dataclass(frozen=True)
-class Forgery:
+class Forgery(Struct, frozen=True):
     """One value of the plan's JSON replaced."""
 
     path: tuple[str | int, ...]

@@ -1,12 +1,14 @@
 """A cluster to apply to, plans to apply, and how their outcome is compared."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
 from apply.faults import FakeClock, FaultyCluster
 from builders import PROJECT, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
+from msgspec.structs import replace
 
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck
@@ -67,7 +69,9 @@ class Apply:
 
     def desired(self, desired: DesiredState, run_id: str = "run-1") -> ApplyResult:
         planned = plan_of(desired, self.cluster.read_state())
-        return replace(self, project=self.project or desired.project).plan(planned, run_id)
+        return dataclasses.replace(self, project=self.project or desired.project).plan(
+            planned, run_id
+        )
 
     def resume(self, project_identity: str) -> ApplyResult | None:
         return resume(

@@ -1,27 +1,18 @@
 """A plan that is refused before anything is sent keeps its own exit code and sends nothing."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, open_cluster, prepare, sealed_now
 from builders import a_binding, a_desired, a_topic, an_entity, plan_of
+from msgspec.structs import replace
 
 from kgitops.apply.journal.reading import latest_values
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Capabilities
 from kgitops.model.errors import KgitopsError
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Change, Plan, Precondition
@@ -41,7 +32,7 @@ class World:
         self.cluster.sent.clear()
         self.before = self.cluster.registry.read()
 
-    def others(self, *requests: Request) -> None:
+    def others(self, *requests: req.Request) -> None:
         """Somebody else changes the cluster."""
         for request in requests:
             (answer,) = self.cluster.real.execute(
@@ -66,12 +57,12 @@ def world() -> World:
     return World()
 
 
-def _altered(world: World, topic: str, **configs: str | None) -> AlterTopicRequest:
+def _altered(world: World, topic: str, **configs: str | None) -> req.AlterTopicRequest:
     state = world.cluster.read_state().topics[topic]
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic=topic,
         topic_id=state.topic_id or "",
-        step=AlterStep.CONFIGS,
+        step=req.AlterStep.CONFIGS,
         requested_state=RequestedTopicState(
             name=topic,
             topic_id=state.topic_id,
@@ -81,26 +72,26 @@ def _altered(world: World, topic: str, **configs: str | None) -> AlterTopicReque
     )
 
 
-def _grown(world: World) -> AlterTopicRequest:
+def _grown(world: World) -> req.AlterTopicRequest:
     state = world.cluster.read_state().topics["orders"]
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic="orders",
         topic_id=state.topic_id or "",
-        step=AlterStep.PARTITIONS,
+        step=req.AlterStep.PARTITIONS,
         requested_state=RequestedTopicState(
             name="orders", topic_id=state.topic_id, assignment=(*state.assignment, (1, 2))
         ),
     )
 
 
-def _deleted(world: World, topic: str) -> DeleteTopicRequest:
+def _deleted(world: World, topic: str) -> req.DeleteTopicRequest:
     topic_id = world.cluster.read_state().topics[topic].topic_id
-    return DeleteTopicRequest(topic=topic, topic_id=topic_id or "")
+    return req.DeleteTopicRequest(topic=topic, topic_id=topic_id or "")
 
 
-def _created(topic: str) -> CreateTopicRequest:
+def _created(topic: str) -> req.CreateTopicRequest:
     state = RequestedTopicState(name=topic, topic_id=None, assignment=((1, 2), (2, 3)))
-    return CreateTopicRequest(topic=topic, requested_state=state)
+    return req.CreateTopicRequest(topic=topic, requested_state=state)
 
 
 @pytest.mark.parametrize(
@@ -112,16 +103,16 @@ def _created(topic: str) -> CreateTopicRequest:
         (lambda w: [_deleted(w, "old"), _created("old")], "topic/old: topic_id"),
         (lambda w: [_created("new-a")], "topic/new-a: the object was absent and is present"),
         (
-            lambda w: [CreateAclRequest(binding=a_binding("User:billing"))],
+            lambda w: [req.CreateAclRequest(binding=a_binding("User:billing"))],
             "acl/User:billing/Allow/Read/topic/literal/orders@*: the object was absent",
         ),
         (
-            lambda w: [DeleteAclRequest(binding=a_binding("User:gone"))],
+            lambda w: [req.DeleteAclRequest(binding=a_binding("User:gone"))],
             "acl/User:gone/Allow/Read/topic/literal/orders@*: the object was present",
         ),
         (
             lambda w: [
-                AlterClientQuotaRequest(
+                req.AlterClientQuotaRequest(
                     entity=an_entity(user="billing"), quotas={"consumer_byte_rate": 7.0}
                 )
             ],
@@ -130,7 +121,7 @@ def _created(topic: str) -> CreateTopicRequest:
     ],
 )
 def test_what_others_changed_of_a_planned_object_makes_the_plan_stale(
-    world: World, what_others_did: Callable[[World], list[Request]], named: str
+    world: World, what_others_did: Callable[[World], list[req.Request]], named: str
 ) -> None:
     world.others(*what_others_did(world))
     error = world.refusal()
@@ -143,8 +134,8 @@ def test_what_others_changed_elsewhere_does_not(world: World) -> None:
     world.others(
         _created("elsewhere"),
         _altered(world, "orders", compression_type="zstd"),
-        CreateAclRequest(binding=a_binding("User:elsewhere")),
-        AlterClientQuotaRequest(
+        req.CreateAclRequest(binding=a_binding("User:elsewhere")),
+        req.AlterClientQuotaRequest(
             entity=an_entity(user="billing"), quotas={"request_percentage": 7.0}
         ),
     )

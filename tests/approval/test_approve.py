@@ -1,10 +1,11 @@
 """Nothing that a plan's own verdict refuses gets through, and nothing gets round the gate."""
 
-from dataclasses import replace
+import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from builders import a_cluster, a_desired, a_topic, plan_of
+from msgspec.structs import replace
 
 from kgitops.approval.approve import ApprovedPlan, approve
 from kgitops.model.errors import FindingsError, KgitopsError
@@ -77,4 +78,4 @@ def test_an_approved_plan_cannot_be_made_otherwise(gate: object) -> None:
 def test_an_approved_plan_cannot_be_exchanged_for_another() -> None:
     approved = approve(_sealed())
     with pytest.raises(TypeError, match="approve"):
-        replace(approved, sealed=_sealed(changes=()), gate=None)
+        dataclasses.replace(approved, sealed=_sealed(changes=()), gate=None)

@@ -1,17 +1,7 @@
 """A plan is judged request by request, in the order of an apply, on what went before."""
 
-from dataclasses import replace
-
 import pytest
-from approval.recording import (
-    Rule,
-    a_waiver,
-    bundle_of,
-    change_of,
-    denied,
-    judged,
-    outcomes,
-)
+from approval.recording import Rule, a_waiver, bundle_of, change_of, denied, judged, outcomes
 from builders import (
     a_binding,
     a_cluster,
@@ -24,14 +14,15 @@ from builders import (
     applied,
     in_turn,
 )
+from msgspec.structs import replace
+from plan.plan_json import plan_from_json
 
 from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.desired.state import DeletionPolicy, Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 

@@ -3,15 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from approval.recording import (
-    TODAY,
-    Rule,
-    a_waiver,
-    denied,
-    judged,
-    outcomes,
-    warned,
-)
+from approval.recording import TODAY, Rule, a_waiver, denied, judged, outcomes, warned
 from builders import a_cluster, a_desired, a_topic, applied
 
 from kgitops.approval.rulings import judge_changes

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 import typer.main
 from cli.processes import PausedApply
 from cli.projects import Project
+from msgspec import Struct
 
 from kgitops.cli.main import main
 
@@ -20,8 +20,7 @@ from kgitops.cli.main import main
 typer.main.get_command = cache(typer.main.get_command)
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What came of a command; ``said`` is all that it printed, on one line."""
 
     code: int

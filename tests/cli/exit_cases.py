@@ -7,21 +7,16 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from cli.conftest import Kgitops
 from cli.policed import THREE, TWO, policy, write_policies
 from cli.projects import Document, Project, acl, quota, tombstone, topic
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.store.file import open_store
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -36,8 +31,7 @@ Words = tuple[object, ...]
 Arrange = Callable[[Project, Kgitops], Words]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """The command that ``arrange`` leads up to exits with ``code``, and ``says`` this."""
 
     arrange: Arrange
@@ -103,21 +97,21 @@ def current(project: Project, name: str = "orders") -> RequestedTopicState:
     )
 
 
-def with_retention(project: Project, value: str) -> AlterTopicRequest:
+def with_retention(project: Project, value: str) -> req.AlterTopicRequest:
     state = current(project)
     assert state.topic_id
     wanted = {"retention.ms": value}
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic=state.name,
         topic_id=state.topic_id,
-        step=AlterStep.CONFIGS,
+        step=req.AlterStep.CONFIGS,
         requested_state=replace(state, configs=wanted, requested_configs=wanted),
     )
 
 
-def creation(name: str) -> CreateTopicRequest:
+def creation(name: str) -> req.CreateTopicRequest:
     state = RequestedTopicState(name=name, topic_id=None, assignment=((1, 2), (2, 3)))
-    return CreateTopicRequest(topic=name, requested_state=state)
+    return req.CreateTopicRequest(topic=name, requested_state=state)
 
 
 BILLING_READS = AclBinding(
@@ -359,7 +353,9 @@ def the_topic_was_deleted_and_made_anew(project: Project, kgitops: Kgitops) -> W
     planned(project, kgitops, topic(configs={"retention.ms": 3000}))
     topic_id = current(project).topic_id
     assert topic_id
-    project.change_behind(DeleteTopicRequest(topic="orders", topic_id=topic_id), creation("orders"))
+    project.change_behind(
+        req.DeleteTopicRequest(topic="orders", topic_id=topic_id), creation("orders")
+    )
     return apply_saved(project)
 
 
@@ -373,7 +369,7 @@ def the_topic_exists_by_now(project: Project, kgitops: Kgitops) -> Words:
 @case(4, "acl/User:billing")
 def the_binding_exists_by_now(project: Project, kgitops: Kgitops) -> Words:
     planned(project, kgitops)
-    project.change_behind(CreateAclRequest(binding=BILLING_READS))
+    project.change_behind(req.CreateAclRequest(binding=BILLING_READS))
     return apply_saved(project)
 
 

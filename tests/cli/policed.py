@@ -14,7 +14,7 @@ from kgitops.policy import evaluator
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
-from kgitops.workflow.policies import policies
+from kgitops.workflow import policies
 
 REPLICAS = "requested.replicationFactor >= 3"
 TWO, THREE = topic(replicationFactor=2), topic(replicationFactor=3)

@@ -4,8 +4,9 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
@@ -51,8 +52,7 @@ def document(kind: str, name: str, **spec: Json) -> Document:
     return {"apiVersion": "kgitops/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A project folder with one cluster in one file."""
 
     folder: Path

@@ -4,6 +4,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from cli.conftest import Kgitops, Ran
 from cli.projects import Project, document, topic
 from cluster_contract.contract import creation, send
@@ -11,6 +12,8 @@ from cluster_contract.contract import creation, send
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 
 UUID = "3f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
 LOWERED = "embedded:vc.db?virtual.clusters=lowered"
@@ -119,3 +122,31 @@ def test_where_everyone_is_let_in_a_plan_can_be_made_to_fail(
         sentences = [reason["sentence"] for reason in json.loads(ran.out)["verdict"]["reasons"]]
         found = [text for text in sentences if text.startswith("L-ALLOW-EVERYONE NONE")]
         assert bool(found) is expected
+
+
+@pytest.mark.parametrize("at", [LOWERED, LOWERED.replace("lowered", "1")])
+def test_a_link_may_lead_to_a_topic_whose_own_link_is_restored(
+    project: Project, kgitops: Kgitops, at: str
+) -> None:
+    """Somebody removed the topic's link; the same plan makes it again, and one that leads there."""
+    sales, orders = document("VirtualCluster", "sales"), topic("Orders")
+    orders["metadata"]["virtualCluster"] = "sales"
+    project.write(sales, orders)
+    project.write_file(cluster={"url": at})
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    gone = AlterVirtualClusterRequest(
+        virtual_cluster="sales",
+        change=ChangeType.REMOVE,
+        entity_type=EntityType.TOPIC,
+        entity_name="Orders",
+    )
+    with closing(connect(at.replace("vc.db", f"{project.folder}/vc.db"), base=Path())) as cluster:
+        assert send(cluster, gone).ok
+    target = {"virtualCluster": "sales", "topic": "Orders"}
+    other = document("TopicLink", "stream", target=target)
+    other["metadata"]["virtualCluster"] = "sales"
+    project.write(sales, orders, other)
+    project.write_file(cluster={"url": at})
+    applied = kgitops("apply", project.folder, "--auto-approve")
+    assert applied.code == 0, applied.said
+    assert kgitops("plan", project.folder, "--detailed-exitcode").code == 0

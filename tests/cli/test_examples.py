@@ -20,7 +20,7 @@ PROJECTS = [
     for name in load_project(file, env={}).cluster_names
     if name != "sandbox"  # a real one: tests/sandbox/test_readme.py
 ]
-COMMAND = re.compile(r"^\$ (?:uv run )?(kgitops .*)$", re.MULTILINE)
+COMMAND = re.compile(r"^\$ (?:uv run (?:--no-default-groups )?)?(kgitops .*)$", re.MULTILINE)
 
 
 @pytest.fixture

@@ -9,11 +9,18 @@ from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 
 from kgitops.fleet import snapshotting
-from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_specs, snapshot_task
+from kgitops.fleet.snapshotting import (
+    FleetSnapshotOptions,
+    SnapshotResult,
+    snapshot_specs,
+    snapshot_task,
+)
 from kgitops.fleet.tables.hydrating import open_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UnreachableError
+from kgitops.model.json.codec import decode
 from kgitops.model.registry import Json
+from kgitops.model.verdict import ExitCode
 
 EAST = {"url": "embedded:east.db", "brokers": 3}
 DEAD = {"url": "kafka://${env:KAFKA_HOST}:1"}
@@ -27,10 +34,9 @@ def fleet(project: Project, kgitops: Kgitops) -> Project:
     return project
 
 
-def snapshot_of(fleet: Project, folder: Path) -> dict[str, Json]:
+def snapshot_of(fleet: Project, folder: Path) -> SnapshotResult:
     (spec,) = snapshot_specs(FleetSnapshotOptions(projects=(fleet.folder,), out=folder))
-    answer: dict[str, Json] = json.loads(snapshot_task(spec))
-    return answer
+    return decode(SnapshotResult, snapshot_task(spec), "the answer")
 
 
 def plan_of(kgitops: Kgitops, fleet: Project, snapshot: Path | str) -> dict[str, Json]:
@@ -74,9 +80,10 @@ def test_a_fault_of_kgitops_itself_is_one_clusters_and_says_no_secret(
 
     snapshot_of(fleet, here)
     monkeypatch.setattr(snapshotting, "write_state", fail)
-    answer = snapshot_of(fleet, here)
-    assert (answer["exit"], "ValueError" in answer["sentence"]) == (1, True)
-    assert "s3cr3t" not in str(answer)
+    reason = snapshot_of(fleet, here).reason
+    assert reason
+    assert (reason.exit, "ValueError" in reason.sentence) == (ExitCode.ERROR, True)
+    assert "s3cr3t" not in str(reason)
     with pytest.raises(UnreachableError, match=r"east could not be read at .*ValueError"):
         open_state([here / "cluster=east" / "state.parquet"], "east")
 
@@ -86,7 +93,7 @@ def test_a_variable_that_is_not_set_is_one_clusters_fault(
 ) -> None:
     monkeypatch.delenv("KAFKA_HOST", raising=False)
     fleet.write_file(clusters={"dead": DEAD})
-    assert "KAFKA_HOST" in snapshot_of(fleet, here)["sentence"]
+    assert "KAFKA_HOST" in str(snapshot_of(fleet, here).reason)
     with pytest.raises(UnreachableError, match="KAFKA_HOST"):
         open_state([here / "cluster=dead" / "state.parquet"], "dead")
 

@@ -14,7 +14,7 @@ from cli.projects import EXAMPLES, Project, topic
 from report.fleet.fleets import a_run, a_unit
 
 import kgitops as package
-from kgitops.cli.main import COMMANDS
+from kgitops.cli.main import COMMANDS, GROUPS
 from kgitops.fleet.summary_json import run_to_text
 
 FLEETS = {"pyspark", "pyarrow", "pandas"}
@@ -96,6 +96,20 @@ def test_validating_imports_no_client_and_no_store() -> None:
     imported = modules_after("validate", str(EXAMPLES / "quickstart"))
     assert imported.isdisjoint({"sqlite3", "rich", *CLIENTS})
     assert imported.isdisjoint({"kgitops.plan.planner", "kgitops.lowering"})
+    kinds = {"kinds.virtual_cluster", "kinds.tombstone", "policies.policy"}
+    assert imported.isdisjoint({f"kgitops.manifests.{kind}" for kind in kinds}), "it has none"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *GROUPS])
+def test_the_list_of_commands_says_what_each_says_itself(command: str, kgitops: Kgitops) -> None:
+    _, told = {**COMMANDS, **GROUPS}[command]
+    own = kgitops(command, "--help").out.partition("\n\n")[2].partition("\n\n")[0]
+    assert " ".join(own.split()) == told
+
+
+def test_help_imports_no_command() -> None:
+    places = {place.partition(":")[0] for place, _ in {**COMMANDS, **GROUPS}.values()}
+    assert modules_after("--help").isdisjoint({f"kgitops.cli.{place}" for place in places})
 
 
 def test_every_command_is_among_those_whose_example_is_run() -> None:
@@ -224,7 +238,7 @@ def test_policies_complete_by_their_names(here: Path, kgitops: Kgitops) -> None:
     assert completed("kgitops policy explain re", here) == []
     kgitops("init")
     names = completed("kgitops policy explain re", here)
-    assert names == ["replication-factor", "retention"]
+    assert names == ["replication-factor-range", "retention-range"]
 
 
 def test_clusters_complete_also_where_there_is_no_project(here: Path) -> None:

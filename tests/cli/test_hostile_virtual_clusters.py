@@ -3,23 +3,17 @@
 import json
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
 from cli.golden import G1, G2, G3, STREAM, Golden
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.quotas import make_entity
@@ -80,7 +74,7 @@ def _brokers(golden: Golden) -> ClusterState:
         return cluster.physical.read_state()
 
 
-def _behind(golden: Golden, request: Request) -> None:
+def _behind(golden: Golden, request: req.Request) -> None:
     """What somebody does to brokers that knows nothing of virtual clusters."""
     with closing(golden.connect()) as cluster:
         assert isinstance(cluster, LoweredCluster)
@@ -103,8 +97,8 @@ def test_of_a_right_that_is_only_partly_there_nothing_stays_when_it_is_removed(
     assert kgitops("apply", lowered.folder, "--auto-approve").code == 0
     first, *others = _described(lowered)
     assert others
-    _behind(lowered, DeleteAclRequest(binding=first))
-    _behind(lowered, AlterClientQuotaRequest(entity=ANA, quotas={"request_percentage": 7.0}))
+    _behind(lowered, req.DeleteAclRequest(binding=first))
+    _behind(lowered, req.AlterClientQuotaRequest(entity=ANA, quotas={"request_percentage": 7.0}))
     (lowered.folder / "manifests" / "more.yaml").unlink()
     plan = json.loads(kgitops("plan", lowered.folder, "--format", "json").out)
     assert [(change["actions"], len(change["requests"])) for change in plan["changes"]] == [
@@ -123,9 +117,9 @@ def test_of_a_right_that_is_only_partly_there_nothing_stays_when_it_is_removed(
     assert _described(lowered) == []
 
 
-def _linked_elsewhere(golden: Golden) -> Request:
+def _linked_elsewhere(golden: Golden) -> req.Request:
     reports = golden.state().virtual_clusters["analytics"].links["Reports"].topic
-    return AlterVirtualClusterRequest(
+    return req.AlterVirtualClusterRequest(
         virtual_cluster="emea.sales",
         entity_type=EntityType.TOPIC,
         entity_name="reports",
@@ -133,8 +127,8 @@ def _linked_elsewhere(golden: Golden) -> Request:
     )
 
 
-def _bound(virtual_cluster: str) -> Request:
-    return AlterVirtualClusterRequest(
+def _bound(virtual_cluster: str) -> req.Request:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster,
         entity_type=EntityType.USER,
         entity_name="User:late",
@@ -196,7 +190,7 @@ def test_an_old_right_stays_where_its_counterpart_went_meanwhile(
     (counterpart,) = (
         acl for acl in golden.state().acls if acl.scoped and acl.resource_name == G3.resource_name
     )
-    golden.change_behind(DeleteAclRequest(binding=counterpart))
+    golden.change_behind(req.DeleteAclRequest(binding=counterpart))
     ran = kgitops("apply", saved)
     assert ran.code == 4, ran.said
     assert (
@@ -213,7 +207,7 @@ def _forged(saved: Path, binding: AclBinding) -> None:
 
     def other(change: Change) -> Change:
         (planned,) = change.requests
-        assert isinstance(planned.request, DeleteAclRequest)
+        assert isinstance(planned.request, req.DeleteAclRequest)
         request = replace(planned.request, binding=binding)
         asking = tuple(it for it in change.preconditions if "/user/" in it.object)
         return replace(
@@ -242,7 +236,7 @@ def test_a_forged_plan_deletes_no_right_that_the_member_has_not_as_well(
 ) -> None:
     """VC-191: neither another user's, nor one of its own without a counterpart."""
     binding = replace(G3, principal=principal, resource_name="untold")
-    golden.change_behind(CreateAclRequest(binding=binding))
+    golden.change_behind(req.CreateAclRequest(binding=binding))
     golden.check_out(2)
     saved = golden.folder / "plan.json"
     assert kgitops("plan", golden.folder, "-o", saved).code == 0
@@ -265,7 +259,7 @@ def test_a_topic_whose_link_others_removed_is_found_again(
     assert kgitops("apply", golden.folder, "--auto-approve").code == 0
     topic = golden.state().virtual_clusters["emea.sales"].links["Mine"].topic
     golden.change_behind(
-        AlterVirtualClusterRequest(
+        req.AlterVirtualClusterRequest(
             virtual_cluster="emea.sales",
             change=ChangeType.REMOVE,
             entity_type=EntityType.TOPIC,
@@ -291,14 +285,14 @@ def test_what_an_interrupted_apply_began_goes_when_it_is_no_longer_declared(
     lowered: Golden, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch, begun: str
 ) -> None:
     """VC-329, VC-220: a new plan instead of a resume leaves no right and hides no global quota."""
-    _behind(lowered, AlterClientQuotaRequest(entity=ANA, quotas={"request_percentage": 9.0}))
+    _behind(lowered, req.AlterClientQuotaRequest(entity=ANA, quotas={"request_percentage": 9.0}))
     before = _brokers(lowered)
     lowered.add(begun)
     real = EmbeddedCluster.execute
 
     def dying(
         self: EmbeddedCluster,
-        requests: Sequence[Request],
+        requests: Sequence[req.Request],
         *,
         validate_only: bool,
         principal: str,

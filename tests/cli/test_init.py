@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from cli.conftest import Kgitops
+from installed import BASH
 
 from kgitops.workflow.project import new_project
 
@@ -30,7 +31,7 @@ def install(folder: Path, repository: str, commit: str) -> tuple[int, str, list[
     (bins / "pip").write_text(f'#!/bin/sh\necho "$@" >>{bins}/asked\n')
     (bins / "pip").chmod(0o755)
     done = subprocess.run(
-        ["bash", "-e", "-c", step["run"]],
+        [BASH, "-e", "-c", step["run"]],
         cwd=folder,
         env={"PATH": f"{bins}:{os.environ['PATH']}", "REPOSITORY": repository, "COMMIT": commit},
         capture_output=True,

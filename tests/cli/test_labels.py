@@ -12,7 +12,7 @@ from kgitops.manifests.load import ManifestSet
 from kgitops.model.registry import Json
 from kgitops.model.requests import CreateTopicRequest, with_labels
 from kgitops.model.resources.topics import RequestedTopicState
-from kgitops.workflow.policies.policies import load_policies
+from kgitops.workflow.policies import load_policies
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 OWNED = "has(requested.labels.owner) && requested.labels.owner != ''"

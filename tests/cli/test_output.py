@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, acl, as_yaml, quota, topic
+from installed import BASH
 
 from kgitops.model.registry import Json
 
@@ -129,7 +130,7 @@ def test_piping_to_head_is_no_failure(words: tuple[str, ...], long: Project, her
     command, *options = words
     line = " ".join([*KGITOPS, command, "payments", *options])
     done = subprocess.run(
-        ["bash", "-c", f"{line} | head -1; echo ${{PIPESTATUS[0]}}"],
+        [BASH, "-c", f"{line} | head -1; echo ${{PIPESTATUS[0]}}"],
         cwd=here,
         capture_output=True,
         text=True,
@@ -159,7 +160,7 @@ def test_an_apply_whose_reader_goes_away_is_finished(long: Project, kgitops: Kgi
 def test_closed_streams_do_not_stop_an_apply(closed: str, project: Project, here: Path) -> None:
     project.write(topic())
     line = " ".join([*KGITOPS, "apply", "payments", "--auto-approve", closed])
-    done = subprocess.run(["bash", "-c", line], cwd=here, capture_output=True, check=False)
+    done = subprocess.run([BASH, "-c", line], cwd=here, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert project.records()
 

@@ -11,10 +11,17 @@ from cli.projects import Project, acl, quota, topic
 from fleet.spark_sessions import PATIENCE_S
 
 from kgitops.fleet.planning import plan_of_unit
-from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_specs, snapshot_task
+from kgitops.fleet.snapshotting import (
+    FleetSnapshotOptions,
+    SnapshotResult,
+    snapshot_specs,
+    snapshot_task,
+)
 from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.model.errors import FindingsError, UnreachableError, UsageError
+from kgitops.model.json.codec import decode
 from kgitops.model.registry import Json
+from kgitops.model.verdict import ExitCode
 
 CLUSTERS = {
     "east": {"url": "embedded:east.db", "brokers": 3},
@@ -60,10 +67,11 @@ def test_a_parquet_file_that_is_none_is_told(fleet: Project, kgitops: Kgitops, h
     assert "east.parquet: it is not a whole Parquet file" in ran.said
 
 
-def read_all(fleet: Project, out: Path) -> dict[str, Json]:
+def read_all(fleet: Project, out: Path) -> dict[str, SnapshotResult]:
     asked = FleetSnapshotOptions(projects=(fleet.folder,), out=out)
-    answers = [json.loads(snapshot_task(spec)) for spec in snapshot_specs(asked)]
-    return {answer["cluster"]: answer for answer in answers}
+    answers = [snapshot_task(spec) for spec in snapshot_specs(asked)]
+    results = [decode(SnapshotResult, answer, "the answer") for answer in answers]
+    return {result.cluster: result for result in results}
 
 
 def unit_of(fleet: Project, out: Path, cluster: str) -> Unit:
@@ -80,8 +88,10 @@ def test_one_that_can_not_be_read_says_so_to_whoever_plans_with_it(
     fleet: Project, here: Path
 ) -> None:
     answers = read_all(fleet, here / "states")
-    assert answers["east"]["topics"] == answers["west"]["topics"] == 2
-    assert answers["dead"]["exit"] == 8
+    assert answers["east"].topics == answers["west"].topics == 2
+    assert answers["east"].reason is None
+    assert answers["dead"].reason
+    assert answers["dead"].reason.exit is ExitCode.UNREACHABLE
     for cluster in ("east", "west"):
         assert plan_of_unit(unit_of(fleet, here / "states", cluster), {}).plan.changes == ()
     with pytest.raises(UnreachableError, match=r"dead could not be read at 20\d\d-.*can't be reac"):
@@ -93,7 +103,7 @@ def test_an_older_state_does_not_stand_for_one_that_could_not_be_read(
 ) -> None:
     read_all(fleet, here / "states")
     (fleet.folder / "east.db").write_bytes(b"not a database at all" * 1000)
-    assert "sentence" in read_all(fleet, here / "states")["east"]
+    assert read_all(fleet, here / "states")["east"].reason
     with pytest.raises(UnreachableError, match="east could not be read at"):
         plan_of_unit(unit_of(fleet, here / "states", "east"), {})
 

@@ -537,9 +537,9 @@ def test_a_new_project_tests_its_policies_green(here: Path, kgitops: Kgitops) ->
 @pytest.mark.parametrize(
     ("spec", "policy"),
     [
-        ({"replicationFactor": 2, "partitions": 1}, "replication-factor"),
-        ({"configs": {"min.insync.replicas": 3}}, "min-insync-replicas"),
-        ({"configs": {"min.insync.replicas": 2, "retention.ms": -1}}, "retention"),
+        ({"replicationFactor": 2, "partitions": 1}, "replication-factor-range"),
+        ({"configs": {"min.insync.replicas": 3}}, "min-insync-replicas-range"),
+        ({"configs": {"min.insync.replicas": 2, "retention.ms": -1}}, "retention-range"),
     ],
 )
 def test_a_new_projects_policies_stop_a_plan(

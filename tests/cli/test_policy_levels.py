@@ -227,11 +227,11 @@ def test_a_waiver_that_ends_while_someone_is_asked_denies(
     write_policies(project, policy(level="soft"), waiver())
     set_clock(datetime(2026, 11, 21, 23, 59, 59, tzinfo=UTC))
 
-    def at_midnight() -> bool:
+    def at_midnight(*_: object, **__: object) -> bool:
         set_clock(datetime(2026, 11, 22, tzinfo=UTC))
         return True
 
-    monkeypatch.setattr("kgitops.cli.running.apply_flow._approved", at_midnight)
+    monkeypatch.setattr("kgitops.cli.running.apply_flow.agreed", at_midnight)
     ran = kgitops("apply", project.folder)
     assert ran.code == 3
     assert "(the waiver old no longer lifts it)" in ran.said

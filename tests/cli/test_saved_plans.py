@@ -7,7 +7,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, acl, topic
 
-from kgitops.cli.console.files import is_special
+from kgitops.cli.running.streams import is_special
 from kgitops.plan.document.file import read_plan
 
 

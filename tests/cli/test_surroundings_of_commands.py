@@ -10,7 +10,7 @@ from cli.conftest import Kgitops
 from cli.projects import Project, topic
 
 import kgitops as package
-from kgitops.cli.console.streams import wants_colour
+from kgitops.cli.running.streams import wants_colour
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from installed import BASH
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-steps.md"
 KAFKA = "## 8. A real Kafka"
@@ -78,7 +79,7 @@ def run(command: str, folder: Path, environ: dict[str, str]) -> Done:
     command = re.sub(r"^python\b", sys.executable, command)
     command = re.sub(r"^kgitops\b", f"{sys.executable} -m kgitops", command)
     done = subprocess.run(
-        ["bash", "-c", command],
+        [BASH, "-c", command],
         cwd=folder,
         env=environ,
         stdin=subprocess.DEVNULL,

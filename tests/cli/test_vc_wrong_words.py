@@ -15,11 +15,7 @@ from cli.conftest import Kgitops
 from cli.projects import as_yaml, metadata_log, topic
 
 from kgitops.cluster.connect import connect
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import EntityType
 
 STORE = "embedded:vc.db?brokers=3"
@@ -166,10 +162,10 @@ def world(here: Path, kgitops: Kgitops) -> Path:
     (here / "garbled.properties").write_text("client.id=\\\n  x\nnothing to see\n")
     (here / "binary.properties").write_bytes(b"\xff\xfe\x00")
 
-    v = partial(AlterVirtualClusterRequest, virtual_cluster="v")
-    requests: list[Request] = [
-        CreateVirtualClusterRequest(virtual_cluster="v"),
-        CreateVirtualClusterRequest(virtual_cluster="w"),
+    v = partial(req.AlterVirtualClusterRequest, virtual_cluster="v")
+    requests: list[req.Request] = [
+        req.CreateVirtualClusterRequest(virtual_cluster="v"),
+        req.CreateVirtualClusterRequest(virtual_cluster="w"),
         v(entity_type=EntityType.USER, entity_name="User:jane"),
         v(entity_type=EntityType.CLIENT_ID, entity_name="app"),
         v(entity_type=EntityType.TOPIC, entity_name="t", topic="my-topic"),

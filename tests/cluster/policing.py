@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cluster.clusters import ROOT, a_new_topic, admin
+from msgspec import Struct
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
@@ -37,8 +38,7 @@ Says = Callable[[PolicyRequest, ClusterState], str | None]
 """What a policy has against a request; None accepts."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a policy was asked, and what it could know when it was asked."""
 
     method: str

@@ -194,3 +194,13 @@ def test_importing_connect_imports_no_adapter():
     code = "import sys, kgitops.cluster.connect; print({'sqlite3', 'kafka'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_reaching_a_kafka_imports_neither_kio_nor_librdkafka():
+    """Both take long to import; a small plan needs neither."""
+    code = (
+        "import sys, kgitops.cluster.kafka.adapter; "
+        "print({'kio', 'confluent_kafka', 'asyncio'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import fields, replace
 
 import pytest
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, admin
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tiers import examples
 from used import used
 from virtual_clusters.vc_requests import A, add, create, link
@@ -208,9 +208,9 @@ def test_equal_states_give_one_text(state: ClusterState):
     turned = replace(
         state,
         **{
-            field.name: type(value)(reversed(value.items()))
-            for field in fields(state)
-            if isinstance(value := getattr(state, field.name), dict)
+            field: type(value)(reversed(value.items()))
+            for field in state.__struct_fields__
+            if isinstance(value := getattr(state, field), dict)
         },
     )
     assert turned == state

@@ -5,17 +5,12 @@ Written against the port only: a real cluster answers before ACLs, quotas and mo
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, Validator
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    Request,
-    api_name,
-)
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -30,22 +25,22 @@ PRINCIPAL = "User:kgitops"
 _PATIENCE_SECONDS = 30
 
 
-def send(cluster: Cluster, request: Request, *, validate_only: bool = False) -> RequestResult:
+def send(cluster: Cluster, request: req.Request, *, validate_only: bool = False) -> RequestResult:
     """What one request is answered."""
     (result,) = cluster.execute([request], validate_only=validate_only, principal=PRINCIPAL)
     return result
 
 
-def can_judge(cluster: Cluster, request: Request) -> bool:
+def can_judge(cluster: Cluster, request: req.Request) -> bool:
     """Whether the cluster has a dry run for it: Kafka never has one for a reassignment (A4-80)."""
-    moves = isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
-    grade = cluster.capabilities.validation[api_name(request)]
+    moves = isinstance(request, req.AlterTopicRequest) and request.step is req.AlterStep.REPLICAS
+    grade = cluster.capabilities.validation[req.api_name(request)]
     return grade is not Validator.NOT_SUPPORTED and not (
         moves and cluster.capabilities.backend == "kafka"
     )
 
 
-def judge(cluster: Cluster, request: Request) -> ErrorCode:
+def judge(cluster: Cluster, request: req.Request) -> ErrorCode:
     """The code of a dry run, which changes nothing."""
     before = comparable(cluster.read_state())
     code = send(cluster, request, validate_only=True).code
@@ -53,7 +48,7 @@ def judge(cluster: Cluster, request: Request) -> ErrorCode:
     return code
 
 
-def refused(cluster: Cluster, request: Request) -> ErrorCode:
+def refused(cluster: Cluster, request: req.Request) -> ErrorCode:
     """The code of a request that must fail, in a dry run as well, and change nothing."""
     before = comparable(cluster.read_state())
     if can_judge(cluster, request):
@@ -66,7 +61,9 @@ def refused(cluster: Cluster, request: Request) -> ErrorCode:
     return done.code
 
 
-def done(cluster: Cluster, request: Request, shows: Callable[[ClusterState], bool]) -> ClusterState:
+def done(
+    cluster: Cluster, request: req.Request, shows: Callable[[ClusterState], bool]
+) -> ClusterState:
     """The state once it shows what the request did."""
     assert send(cluster, request).ok
     return wait(cluster, shows)
@@ -92,7 +89,7 @@ def creation(
     configs: Mapping[str, str] | None = None,
     *,
     generated: bool = False,
-) -> CreateTopicRequest:
+) -> req.CreateTopicRequest:
     """A request to create a topic."""
     state = RequestedTopicState(
         name=name,
@@ -102,7 +99,7 @@ def creation(
         requested_configs=configs or {},
         generated_replica_assignments=generated,
     )
-    return CreateTopicRequest(topic=name, requested_state=state)
+    return req.CreateTopicRequest(topic=name, requested_state=state)
 
 
 def created(cluster: Cluster, name: str = "orders", **configs: str) -> TopicState:
@@ -113,16 +110,16 @@ def created(cluster: Cluster, name: str = "orders", **configs: str) -> TopicStat
 
 def alteration(
     topic: TopicState,
-    step: AlterStep,
+    step: req.AlterStep,
     *,
     assignment: Assignment | None = None,
     configs: Mapping[str, str | None] | None = None,
-) -> AlterTopicRequest:
+) -> req.AlterTopicRequest:
     """A request for one step of an alteration."""
     requested = configs or {}
     after = {**topic.configs, **requested}
     assert topic.topic_id is not None
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic=topic.name,
         topic_id=topic.topic_id,
         step=step,

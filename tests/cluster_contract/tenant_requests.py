@@ -5,17 +5,8 @@ from collections.abc import Mapping
 from cluster_contract.contract import send, wait
 
 from kgitops.cluster.port import Cluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -40,18 +31,18 @@ CLIENT_ID, TRANSACTIONAL_ID = EntityType.CLIENT_ID, EntityType.TRANSACTIONAL_ID
 TWO: Assignment = ((1, 2), (2, 3))
 
 
-def make(name: str) -> CreateVirtualClusterRequest:
-    return CreateVirtualClusterRequest(virtual_cluster=name)
+def make(name: str) -> req.CreateVirtualClusterRequest:
+    return req.CreateVirtualClusterRequest(virtual_cluster=name)
 
 
-def drop(name: str) -> DeleteVirtualClusterRequest:
-    return DeleteVirtualClusterRequest(virtual_cluster=name)
+def drop(name: str) -> req.DeleteVirtualClusterRequest:
+    return req.DeleteVirtualClusterRequest(virtual_cluster=name)
 
 
 def add(
     virtual_cluster: str, kind: EntityType, name: str, **more: object
-) -> AlterVirtualClusterRequest:
-    return AlterVirtualClusterRequest(
+) -> req.AlterVirtualClusterRequest:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster,
         entity_type=kind,
         entity_name=name,
@@ -59,7 +50,7 @@ def add(
     )
 
 
-def remove(virtual_cluster: str, kind: EntityType, name: str) -> AlterVirtualClusterRequest:
+def remove(virtual_cluster: str, kind: EntityType, name: str) -> req.AlterVirtualClusterRequest:
     return add(virtual_cluster, kind, name, change=ChangeType.REMOVE)
 
 
@@ -68,10 +59,10 @@ def creation_in(
     name: str,
     assignment: Assignment = TWO,
     configs: Mapping[str, str] | None = None,
-) -> CreateTopicRequest:
+) -> req.CreateTopicRequest:
     """A topic made on behalf of a virtual cluster."""
-    new = generated_topic_name(NEW_UUID, name)
-    return CreateTopicRequest(
+    new = generated_topic_name(req.NEW_UUID, name)
+    return req.CreateTopicRequest(
         topic=new,
         requested_state=RequestedTopicState(
             name=new,
@@ -84,8 +75,12 @@ def creation_in(
     )
 
 
-def deletion(state: ClusterState, topic: str, local: LocalName | None = None) -> DeleteTopicRequest:
-    return DeleteTopicRequest(topic=topic, topic_id=state.topics[topic].topic_id or "", local=local)
+def deletion(
+    state: ClusterState, topic: str, local: LocalName | None = None
+) -> req.DeleteTopicRequest:
+    return req.DeleteTopicRequest(
+        topic=topic, topic_id=state.topics[topic].topic_id or "", local=local
+    )
 
 
 def acl_in(
@@ -125,11 +120,11 @@ def right_on(virtual_cluster: str, principal: str = "User:sales-admin") -> AclBi
 
 def quota_in(
     parts: Mapping[str, str | None], values: Mapping[str, float | None]
-) -> AlterClientQuotaRequest:
-    return AlterClientQuotaRequest(entity=make_entity(parts), quotas=values)
+) -> req.AlterClientQuotaRequest:
+    return req.AlterClientQuotaRequest(entity=make_entity(parts), quotas=values)
 
 
-def all_done(cluster: Cluster, *requests: Request) -> ClusterState:
+def all_done(cluster: Cluster, *requests: req.Request) -> ClusterState:
     """Carry out one after the other; the state after the last."""
     for request in requests:
         result = send(cluster, request)

@@ -1,9 +1,8 @@
 """ACLs, as every cluster changes them."""
 
-from dataclasses import replace
-
 import pytest
 from cluster_contract.contract import PRINCIPAL, binding, done, send, wait
+from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest

@@ -331,7 +331,7 @@ def test_a_vendors_configs_pass_where_the_project_allows_them(tmp_path: Path) ->
 def test_a_config_that_starts_no_rule_breaks_none() -> None:
     """The build looks for rules between configs only where one of a few keys is set."""
     from kgitops.desired.configs import START_A_RULE
-    from kgitops.model.topic_configs import configs_problems, topic_configs
+    from kgitops.model.resources.topic_configs import configs_problems, topic_configs
 
     for key, config in topic_configs().items():
         edges = (config.minimum, config.maximum, *config.valid_values, "true", "false", 0, 2**31)

@@ -1,9 +1,9 @@
 """What was last applied reads as what was asked for, so that drift can be planned against it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from manifests.loading import acl, build, declaration, load, write
+from msgspec.structs import replace
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, Project, Safety

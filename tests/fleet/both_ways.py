@@ -4,37 +4,38 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
 from kgitops.fleet.planning import UnitPlan, plan_of_unit
+from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles, StateFiles, StateFormat, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.policy.evaluate.bundle import Bundle, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.policies.policies import OpenPolicies, open_policies
-from kgitops.workflow.project.git import read_git
+from kgitops.workflow.policies import OpenPolicies, open_policies
+from kgitops.workflow.project.project_root import read_git
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 COUNTED = ("foreign", "unmanaged")
 """What a fleet may leave uncounted by name: it says only how many there are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """A project, one of its clusters, that cluster's state, and the policies beside the project's.
 
     ``rows``: all policies are among those, so that what is compiled is judged alike.
@@ -79,7 +80,7 @@ def _planned(given: Given, rows: Path) -> Plan | tuple[Finding, ...]:
     """The plan of ``kgitops plan --snapshot``, or its findings; ``rows`` is what is declared."""
     try:
         with _declared(given) as (workspace, declared):
-            write_desired(declared.desired, rows, git(workspace))
+            write_desired(declared.desired, rows, Git(*git(workspace)))
             return plan_against(SnapshotCluster(given.state), declared, workspace).plan
     except FindingsError as error:
         return tuple(error.findings)

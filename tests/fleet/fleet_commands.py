@@ -4,12 +4,12 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, Ran
 from cli.projects import Document, Project, acl, quota, topic
+from msgspec import Struct
 
 from kgitops.cli.main import main
 from kgitops.cluster.snapshot import read_snapshot
@@ -30,8 +30,7 @@ DECLARED = (
 EDITED = (*DECLARED[1:], topic("orders", deletionPolicy="Delete", configs={"retention.ms": "1000"}))
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Struct, frozen=True):
     """A project on three clusters, applied to all; its manifests have changed one topic since.
 
     ``states`` has a state of each, ``out`` is where results go.

@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from kgitops.fleet.spark.session import Session, session
 
@@ -35,8 +35,7 @@ def local_spark() -> Iterator[Session]:
         yield started
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Driven:
+class Driven(Struct, frozen=True, kw_only=True):
     """What a driver in a process of its own answered and said."""
 
     answers: tuple[str, ...]

@@ -7,7 +7,6 @@ both do with them: loading, comparing, lowering, policies, what brokers would re
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +22,7 @@ from laws.fleet_documents import Document, document, fleets, write
 from laws.fleet_surroundings import settle
 from laws.test_fleet_laws import MISCHIEF
 from laws.twin_clusters import Twin, embedded, twins, workspace_of
+from msgspec.structs import replace
 from strategies import foreign_requests
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster

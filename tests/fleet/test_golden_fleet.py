@@ -1,20 +1,19 @@
 """A fleet's files from before the code was rearranged: read and written alike."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.summary_json import read_run, run_to_text
 from kgitops.fleet.tables.desired_rows import (
     DECLARED,
-    declared_by,
     declared_in_rows,
     desired_rows,
-    git_of,
+    header_in,
     open_desired,
 )
 from kgitops.fleet.tables.hydrating import read_state
@@ -40,7 +39,7 @@ def test_compiled_rows_are_written_as_they_were_read(file: Path) -> None:
     rows = open_desired([file], "fleet", cluster)
     items = declared_in_rows(rows, rows.columns(DECLARED))
     desired = replace(
-        declared_by(rows),
+        header_in(rows).desired,
         topics=tuple(item for item in items if isinstance(item, DesiredTopic)),
         acls=tuple(item for item in items if isinstance(item, DesiredAcl)),
         quotas=tuple(item for item in items if isinstance(item, DesiredQuota)),
@@ -48,7 +47,7 @@ def test_compiled_rows_are_written_as_they_were_read(file: Path) -> None:
     assert len(desired.objects) == len(items) > 5
     before = pq.ParquetFile(file).read().to_pylist()
     names = before[0].keys()
-    again = desired_rows(desired, git_of(rows), cluster)
+    again = desired_rows(desired, header_in(rows).git, cluster)
     assert [{name: row.get(name) for name in names} for row in again] == before
 
 

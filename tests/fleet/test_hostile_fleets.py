@@ -6,7 +6,6 @@ A plan that misses a change, or that deletes what the planner would leave, is wh
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -29,15 +28,10 @@ from builders import (
     on_cluster,
     with_changes,
 )
+from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import write_snapshot
-from kgitops.desired.state import (
-    ConfigsPolicy,
-    DeletionPolicy,
-    DesiredObject,
-    DesiredState,
-    Safety,
-)
+from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredObject, DesiredState, Safety
 from kgitops.fleet.diff import narrow as reduced
 from kgitops.fleet.planning import plan_of_unit
 from kgitops.fleet.tables.desired_rows import write_desired
@@ -47,8 +41,8 @@ from kgitops.fleet.units.unit import RowFiles, StateFiles, StateFormat, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Owner
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
 
 OTHER = "0c6a5ab0-1111-4a52-9d2b-0d7f3f1b9a22"

@@ -1,13 +1,14 @@
 """Several plans in a row, by one team or several, on a cluster that others change in between."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import pytest
 from builders import plan_of
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from laws.cluster_model import Model, written
+from msgspec import Struct
+from msgspec.structs import replace
 from strategies import BROKERS, HIGH_WATERMARK, Team, foreign_requests, projects
 
 from kgitops.desired.state import DesiredState
@@ -15,8 +16,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One plan, what it was made from, and the cluster after it, if nothing stopped it."""
 
     desired: DesiredState

@@ -5,32 +5,16 @@ owner's record after an object's last request.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import assert_never
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.registry import Owner, RegistryState
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
-from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
@@ -38,6 +22,7 @@ from kgitops.model.resources.virtual_clusters import (
     generated_topic_name,
     physical_id,
 )
+from kgitops.model.values import overlaid
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.virtual_clusters.deciding import alter, create, delete
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
@@ -45,49 +30,49 @@ from kgitops.virtual_clusters.links import refuse_linked
 from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """A cluster and how many topic ids it has given away."""
 
     state: ClusterState
     minted: int = 0
 
-    def execute(self, request: Request) -> "Model":
+    def execute(self, request: req.Request) -> "Model":
         """The cluster after ``request``; an illegal one is the plan's fault."""
         match request:
-            case CreateTopicRequest():
+            case req.CreateTopicRequest():
                 return self._create(request)
-            case AlterTopicRequest():
+            case req.AlterTopicRequest():
                 return self._alter(request)
-            case DeleteTopicRequest():
+            case req.DeleteTopicRequest():
                 topic = self._topic(request.topic, request.topic_id)
                 refuse_linked(self._delta(), topic.name)
                 return self._with_topics({**self.state.topics, topic.name: None})
-            case DeleteRecordsRequest():
+            case req.DeleteRecordsRequest():
                 return self._delete_records(request)
-            case CreateAclRequest(binding=binding):
+            case req.CreateAclRequest(binding=binding):
                 assert binding not in self.state.acls
-                return self._with(acls=self.state.acls | {binding})
-            case DeleteAclRequest(binding=binding):
+                return self._after(request)
+            case req.DeleteAclRequest(binding=binding):
                 assert binding in self.state.acls
-                return self._with(acls=self.state.acls - {binding})
-            case AlterClientQuotaRequest():
-                return self._alter_quota(request)
-            case AlterBrokerRequest():
-                return self._alter_broker(request)
-            case CreateVirtualClusterRequest():
+                return self._after(request)
+            case req.AlterClientQuotaRequest():
+                return self._after(request)
+            case req.AlterBrokerRequest():
+                assert any(broker.id == request.broker for broker in self.state.brokers)
+                return self._after(request)
+            case req.CreateVirtualClusterRequest():
                 return self._decide(lambda delta: create(delta, request))
-            case AlterVirtualClusterRequest():
+            case req.AlterVirtualClusterRequest():
                 return self._decide(lambda delta: alter(delta, request, self._topic_id))
-            case DeleteVirtualClusterRequest():
+            case req.DeleteVirtualClusterRequest():
                 return self._decide(lambda delta: delete(delta, request))
-            case CopyGroupOffsetsRequest():
+            case req.CopyGroupOffsetsRequest():
                 group = physical_id(request.virtual_cluster, request.group)
                 offsets = self.state.group_offsets
                 assert not offsets.get(group)
                 copied = offsets.get(request.source, {})
                 return self._with(group_offsets={**offsets, group: copied})
-            case DeleteGroupRequest():
+            case req.DeleteGroupRequest():
                 gone = physical_id(request.virtual_cluster, request.group)
                 offsets = self.state.group_offsets
                 return self._with(
@@ -96,7 +81,7 @@ class Model:
             case _:
                 assert_never(request)
 
-    def execute_all(self, requests: Iterable[Request]) -> "Model":
+    def execute_all(self, requests: Iterable[req.Request]) -> "Model":
         """The cluster after all of them."""
         model = self
         for request in requests:
@@ -122,7 +107,7 @@ class Model:
             model = model._remember(change, plan)
         return model
 
-    def _create(self, request: CreateTopicRequest) -> "Model":
+    def _create(self, request: req.CreateTopicRequest) -> "Model":
         wanted = request.requested_state
         if request.local:
             return self._create_local(request, request.local)
@@ -140,20 +125,20 @@ class Model:
         model = self._with_topics({**self.state.topics, made.name: made})
         return replace(model, state=replace(model.state, usage=usage), minted=self.minted + 1)
 
-    def _create_local(self, request: CreateTopicRequest, local: LocalName) -> "Model":
+    def _create_local(self, request: req.CreateTopicRequest, local: LocalName) -> "Model":
         """A topic of a virtual cluster, and its link, in one step (VC-056)."""
         found = self.state.virtual_clusters[local.virtual_cluster]
         assert local.name not in found.links
-        assert request.topic == generated_topic_name(NEW_UUID, local.name)
+        assert request.topic == generated_topic_name(req.NEW_UUID, local.name)
         assert request.requested_state.name == request.topic
         name = generated_topic_name(f"{self.minted:08x}-0000-4000-8000-000000000000", local.name)
         made = self._create(
-            CreateTopicRequest(
+            req.CreateTopicRequest(
                 topic=name, requested_state=replace(request.requested_state, name=name)
             )
         )
         return made.execute(
-            AlterVirtualClusterRequest(
+            req.AlterVirtualClusterRequest(
                 virtual_cluster=local.virtual_cluster,
                 entity_type=EntityType.TOPIC,
                 entity_name=local.name,
@@ -177,19 +162,17 @@ class Model:
         topic = self.state.topics.get(name)
         return topic.topic_id if topic else None
 
-    def _alter(self, request: AlterTopicRequest) -> "Model":
+    def _alter(self, request: req.AlterTopicRequest) -> "Model":
         now = self._topic(request.topic, request.topic_id)
         wanted = request.requested_state
         assert wanted.topic_id == now.topic_id
         match request.step:
-            case AlterStep.CONFIGS:
+            case req.AlterStep.CONFIGS:
                 assert wanted.requested_configs
                 assert wanted.assignment == now.assignment
-                merged = {**now.configs, **wanted.requested_configs}
-                configs = {key: value for key, value in merged.items() if value is not None}
-                assert configs == wanted.configs
-                after = replace(now, configs=configs)
-            case AlterStep.PARTITIONS:
+                assert overlaid(now.configs, wanted.requested_configs) == wanted.configs
+                after = replace(now, configs=wanted.configs)
+            case req.AlterStep.PARTITIONS:
                 old = now.num_partitions
                 assert wanted.num_partitions > old
                 assert wanted.assignment[:old] == now.assignment
@@ -197,7 +180,7 @@ class Model:
                 assert added == {now.replication_factor}  # A4-72
                 assert wanted.configs == now.configs
                 after = replace(now, assignment=wanted.assignment)
-            case AlterStep.REPLICAS:
+            case req.AlterStep.REPLICAS:
                 assert wanted.num_partitions == now.num_partitions
                 # What moves already is only waited for.
                 assert (wanted.assignment == now.assignment) == now.reassigning
@@ -219,7 +202,7 @@ class Model:
             assert known.issuperset(replicas)
             assert len(set(replicas)) == len(replicas)
 
-    def _delete_records(self, request: DeleteRecordsRequest) -> "Model":
+    def _delete_records(self, request: req.DeleteRecordsRequest) -> "Model":
         topic = self._topic(request.topic, request.topic_id)
         assert "delete" in topic.configs.get("cleanup.policy", "delete")  # A4-81
         usage = self.state.usage[topic.name]
@@ -234,32 +217,8 @@ class Model:
         cut = replace(usage, log_start_offsets=tuple(starts))
         return self._with(usage={**self.state.usage, topic.name: cut})
 
-    def _alter_quota(self, request: AlterClientQuotaRequest) -> "Model":
-        there = self.state.quotas.get(request.entity)
-        merged = {**(there.quotas if there else {}), **request.quotas}
-        quotas = {key: value for key, value in merged.items() if value is not None}
-        rest = {key: value for key, value in self.state.quotas.items() if key != request.entity}
-        if quotas:
-            rest[request.entity] = ClientQuotaState(entity=request.entity, quotas=quotas)
-        return self._with(quotas=rest)
-
-    def _alter_broker(self, request: AlterBrokerRequest) -> "Model":
-        assert any(broker.id == request.broker for broker in self.state.brokers)
-        return self._with(
-            brokers=tuple(
-                replace(
-                    broker,
-                    throttles={
-                        key: value
-                        for key, value in {**(broker.throttles or {}), **request.configs}.items()
-                        if value is not None
-                    },
-                )
-                if broker.id == request.broker
-                else broker
-                for broker in self.state.brokers
-            )
-        )
+    def _after(self, request: req.Request) -> "Model":
+        return replace(self, state=self.state.after([request]))
 
     def _remember(self, change: Change, plan: Plan) -> "Model":
         """Write the registry's record of an object that is done."""

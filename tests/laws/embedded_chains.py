@@ -1,11 +1,11 @@
 """Three plans in a row on a real embedded cluster that others change in between."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, sealed_now
 from hypothesis import strategies as st
+from msgspec import Struct
 from strategies import BROKERS, HIGH_WATERMARK, TEAMS, Team, foreign_requests, projects
 from used import used
 
@@ -23,8 +23,7 @@ from kgitops.workflow.pipeline import validate_on_brokers
 from kgitops.workflow.plan_stages import with_offsets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One plan that nothing stopped, what it was made from, and what its apply sent and left."""
 
     desired: DesiredState
@@ -40,8 +39,7 @@ class Turn:
         return self.sealed.plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(Struct, frozen=True, kw_only=True):
     """A plan that nothing stops, not applied yet."""
 
     desired: DesiredState

@@ -5,7 +5,6 @@ cluster, where groups and rights were there before, and which others change in b
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,29 +13,18 @@ from builders import a_binding, an_entity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
-from laws.fleet_documents import (
-    FOREIGN_USER,
-    USERS,
-    VIRTUAL_CLUSTERS,
-    fleets,
-    write,
-)
+from laws.fleet_documents import FOREIGN_USER, USERS, VIRTUAL_CLUSTERS, fleets, write
 from laws.fleet_surroundings import of_the_other_project, settle
 from laws.twin_clusters import Twin, twins, workspace_of
+from msgspec import Struct
+from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.lowering import lifting
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.lowered import Lowered
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
@@ -46,8 +34,7 @@ from kgitops.plan.virtual_clusters import copied_acls
 from kgitops.workflow.project.selection import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """A desired state, planned on both clusters; ``again`` holds the plans after the applies.
 
     ``foreign`` is what the other project had on each when the chain began. ``tampered``: somebody
@@ -141,7 +128,7 @@ def _disturb(data: st.DataObject, both: tuple[Twin, Twin]) -> bool:
     logical = lowered.cluster.read_state().acls
     return any(
         lowered.physical.execute(
-            [DeleteAclRequest(binding=binding)], validate_only=False, principal="User:someone"
+            [req.DeleteAclRequest(binding=binding)], validate_only=False, principal="User:someone"
         )[0].ok
         for binding in sorted(lowered.physical.read_state().acls - logical)
         if binding.principal != FOREIGN_USER
@@ -154,12 +141,12 @@ def _own(state: ClusterState, number: int) -> str | None:
     return names[number % len(names)] if names else None
 
 
-def _a_stranger_comes(state: ClusterState, number: int) -> Request | None:
+def _a_stranger_comes(state: ClusterState, number: int) -> req.Request | None:
     name = _own(state, number)
     return _alter(name, EntityType.USER, "User:stranger") if name else None
 
 
-def _a_link_goes(state: ClusterState, number: int) -> Request | None:
+def _a_link_goes(state: ClusterState, number: int) -> req.Request | None:
     name = _own(state, number)
     links = sorted(state.virtual_clusters[name].links) if name else []
     if not name or not links:
@@ -167,7 +154,7 @@ def _a_link_goes(state: ClusterState, number: int) -> Request | None:
     return _alter(name, EntityType.TOPIC, links[number % len(links)], ChangeType.REMOVE)
 
 
-def _a_user_goes(state: ClusterState, number: int) -> Request | None:
+def _a_user_goes(state: ClusterState, number: int) -> req.Request | None:
     name = _own(state, number)
     users = sorted(state.virtual_clusters[name].users) if name else []
     if not name or not users:
@@ -175,39 +162,41 @@ def _a_user_goes(state: ClusterState, number: int) -> Request | None:
     return _alter(name, EntityType.USER, users[number % len(users)], ChangeType.REMOVE)
 
 
-def _a_right_goes(state: ClusterState, number: int) -> Request | None:
+def _a_right_goes(state: ClusterState, number: int) -> req.Request | None:
     found = sorted(it for it in state.acls if it.principal != FOREIGN_USER and it.scoped)
-    return DeleteAclRequest(binding=found[number % len(found)]) if found else None
+    return req.DeleteAclRequest(binding=found[number % len(found)]) if found else None
 
 
-def _a_right_comes(state: ClusterState, number: int) -> Request | None:
+def _a_right_comes(state: ClusterState, number: int) -> req.Request | None:
     name = _own(state, number)
     if not name:
         return None
     principal = f"User:{USERS[number % 2].removeprefix('User:')}"
     binding = a_binding(principal, "Describe", "Log", virtual_cluster=name)
-    return None if binding in state.acls else CreateAclRequest(binding=binding)
+    return None if binding in state.acls else req.CreateAclRequest(binding=binding)
 
 
-def _a_quota_is_set(state: ClusterState, number: int) -> Request | None:
+def _a_quota_is_set(state: ClusterState, number: int) -> req.Request | None:
     name = _own(state, number)
     parts = {"user": "jane"} | ({"virtual_cluster": name} if name and number % 2 else {})
-    return AlterClientQuotaRequest(entity=an_entity(**parts), quotas={"request_percentage": 5.0})
+    return req.AlterClientQuotaRequest(
+        entity=an_entity(**parts), quotas={"request_percentage": 5.0}
+    )
 
 
-def _one_is_made(_: ClusterState, number: int) -> Request:
-    return CreateVirtualClusterRequest(virtual_cluster=VIRTUAL_CLUSTERS[number % 3])
+def _one_is_made(_: ClusterState, number: int) -> req.Request:
+    return req.CreateVirtualClusterRequest(virtual_cluster=VIRTUAL_CLUSTERS[number % 3])
 
 
 def _alter(
     name: str, kind: EntityType, entity: str, change: ChangeType = ChangeType.ADD
-) -> Request:
-    return AlterVirtualClusterRequest(
+) -> req.Request:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=name, change=change, entity_type=kind, entity_name=entity
     )
 
 
-MISCHIEF: Sequence[Callable[[ClusterState, int], Request | None]] = (
+MISCHIEF: Sequence[Callable[[ClusterState, int], req.Request | None]] = (
     _a_stranger_comes,
     _a_link_goes,
     _a_user_goes,

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
 import pytest
@@ -10,6 +9,8 @@ from builders import plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import Law, Turn, assert_caught, obey, turns
+from msgspec import Struct
+from msgspec.structs import replace
 from strategies import TEAMS, Team
 from tiers import examples
 
@@ -25,11 +26,11 @@ from kgitops.model.resources.addresses import (
     quota_address,
     topic_address,
 )
-from kgitops.model.topic_configs import is_throttle, normal_value
+from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.plan import context, planner, quotas, removal
 from kgitops.plan import draft as planned_requests
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.topics import alter as topic_alter
@@ -294,13 +295,13 @@ def shuffled(value: _T, shuffle: Callable[[list[object]], None]) -> _T:
         rows = [shuffled(item, shuffle) for item in value]
         shuffle(rows)
         found = tuple(rows)
-    elif is_dataclass(value) and not isinstance(value, type):
+    elif isinstance(value, Struct):
         found = replace(
             value,
             **{
-                field.name: shuffled(getattr(value, field.name), shuffle)
-                for field in fields(value)
-                if field.name not in _ORDERED
+                field: shuffled(getattr(value, field), shuffle)
+                for field in value.__struct_fields__
+                if field not in _ORDERED
             },
         )
     return found  # type: ignore[return-value]

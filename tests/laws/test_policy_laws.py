@@ -1,9 +1,9 @@
 """What the policies say of a plan they say of its apply: each law with mutants that it catches."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import date
 
 import pytest
@@ -14,6 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
 from laws.embedded_chains import planned
+from msgspec import Struct
+from msgspec.structs import replace
 from strategies import BROKERS, TEAMS, foreign_requests, projects
 from tiers import examples, is_full
 
@@ -30,14 +32,13 @@ from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.execution import build_recheck
-from kgitops.workflow.policies.policies import OpenPolicies
+from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 TODAY = date(2026, 11, 21)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policed:
+class Policed(Struct, frozen=True, kw_only=True):
     """A cluster whose brokers judge by policies, and a plan that was judged by the same."""
 
     cluster: EmbeddedCluster
@@ -189,7 +190,7 @@ def test_a_plan_that_takes_a_waiver_for_all_is_caught(monkeypatch: pytest.Monkey
             name: [replace(ruling, level=Level.INFO) for ruling in said]
             for name, said in found.by_request.items()
         }
-        return replace(found, by_request=calm)
+        return dataclasses.replace(found, by_request=calm)
 
     monkeypatch.setattr(judging, "judge_changes", lenient)
     assert_caught(what_a_plan_lets_pass_its_apply_lets_pass)

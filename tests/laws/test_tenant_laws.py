@@ -5,12 +5,13 @@ virtual clusters (`kgitops.virtual_clusters.deciding`) and the preconditions of 
 """
 
 import random
-from dataclasses import replace
 
 from builders import a_cluster, a_desired, a_topic, plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.cluster_model import Model
+from msgspec.structs import replace
+from plan.plan_json import plan_from_json
 from plan.worked_scenario import (
     NO_LIMITS,
     a_group,
@@ -29,9 +30,8 @@ from kgitops.model.json.canonical import canonical_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.virtual_clusters.edges import virtual_cluster_of
 
 NAMES = ("a", "a.b")

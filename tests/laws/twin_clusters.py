@@ -7,8 +7,10 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.cluster.connect import connect
@@ -18,9 +20,9 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Validator
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Base, Plan, PlanTarget
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.report.text.plan import render_text
 from kgitops.workflow.execution import execute_plan
 from kgitops.workflow.loading import loaded

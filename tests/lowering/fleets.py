@@ -3,15 +3,7 @@
 from hypothesis import strategies as st
 from lowering.scenario import acl, add, create_topic, remove
 
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -78,7 +70,7 @@ def bindings(draw: st.DrawFn) -> AclBinding:
 
 
 @st.composite
-def quotas(draw: st.DrawFn) -> AlterClientQuotaRequest:
+def quotas(draw: st.DrawFn) -> req.AlterClientQuotaRequest:
     """Quotas of any kind, including global ones that are hidden or replaced by caps."""
     parts: dict[str, str | None] = {}
     if draw(st.booleans()):
@@ -90,11 +82,11 @@ def quotas(draw: st.DrawFn) -> AlterClientQuotaRequest:
     if not parts:
         parts["virtual-cluster"] = None
     value = draw(st.one_of(VALUES, st.none()))
-    return AlterClientQuotaRequest(entity=make_entity(parts), quotas={draw(KEYS): value})
+    return req.AlterClientQuotaRequest(entity=make_entity(parts), quotas={draw(KEYS): value})
 
 
 @st.composite
-def members(draw: st.DrawFn) -> Request:
+def members(draw: st.DrawFn) -> req.Request:
     """Links, users and the rest: added, removed, moved, retargeted."""
     name = draw(NAMES)
     kind = draw(st.sampled_from([EntityType.TOPIC] * 3 + [EntityType.USER] * 3 + list(EntityType)))
@@ -115,33 +107,35 @@ def members(draw: st.DrawFn) -> Request:
 options = st.builds(
     LoweringOptions, cap_lowering=st.sampled_from(CapLowering), deny_wins=st.booleans()
 )
-acls = bindings().map(lambda binding: CreateAclRequest(binding=binding))
+acls = bindings().map(lambda binding: req.CreateAclRequest(binding=binding))
 requests = st.one_of(
     members(),
     members(),
     members(),
     acls,
     acls,
-    bindings().map(lambda binding: DeleteAclRequest(binding=binding)),
+    bindings().map(lambda binding: req.DeleteAclRequest(binding=binding)),
     quotas(),
     quotas(),
     st.one_of(
         st.builds(create_topic, NAMES, st.sampled_from(LINKS)),
         st.builds(
-            lambda name, chosen: AlterVirtualClusterRequest(virtual_cluster=name, options=chosen),
+            lambda name, chosen: req.AlterVirtualClusterRequest(
+                virtual_cluster=name, options=chosen
+            ),
             NAMES,
             options,
         ),
-        NAMES.map(lambda name: DeleteVirtualClusterRequest(virtual_cluster=name)),
+        NAMES.map(lambda name: req.DeleteVirtualClusterRequest(virtual_cluster=name)),
     ),
 )
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> list[Request]:
+def fleets(draw: st.DrawFn) -> list[req.Request]:
     """Virtual clusters in use, and requests that change them."""
-    found: list[Request] = [
-        CreateVirtualClusterRequest(virtual_cluster=name, options=draw(options))
+    found: list[req.Request] = [
+        req.CreateVirtualClusterRequest(virtual_cluster=name, options=draw(options))
         for name in VIRTUAL_CLUSTERS
     ]
     for name in VIRTUAL_CLUSTERS:

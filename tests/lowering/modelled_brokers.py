@@ -1,24 +1,19 @@
 """A model of brokers without virtual clusters, which carry out physical requests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from kgitops.lowering.effects import LoweredBatch, PhysicalRequest
 from kgitops.lowering.lifting import lift
 from kgitops.lowering.lowerer import Lowerer
-from kgitops.lowering.records import PREFIX, Record
+from kgitops.lowering.records import PREFIX
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.json.canonical import canonical_json, plain_json
+from kgitops.model.json.records import Record
 from kgitops.model.registry import RegistryState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
@@ -49,10 +44,10 @@ class Brokers:
             registry=RegistryState(topic_id="r", offset=0),
         )
         self.minted: list[str] = []
-        self.asked: list[Request] = []
+        self.asked: list[req.Request] = []
         self.events = 0
         self.crash_at: int | None = None
-        self.refuse: Mapping[Request, ErrorCode] = {}
+        self.refuse: Sequence[tuple[req.Request, ErrorCode]] = ()
         self._uuids = count(1)
 
     @property
@@ -68,7 +63,7 @@ class Brokers:
         self.minted.append(f"00000000-0000-4000-8000-{next(self._uuids):012d}")
         return self.minted[-1]
 
-    def ask(self, *requests: Request) -> tuple[RequestResult, ...]:
+    def ask(self, *requests: req.Request) -> tuple[RequestResult, ...]:
         """Carry out one batch of logical requests."""
         step = Lowerer(self.logical, self.mint).lower_batch(requests)
         return self.take(step)
@@ -110,44 +105,27 @@ class Brokers:
         request = physical.request
         assert physical.line
         self.asked.append(request)
-        for refused, code in self.refuse.items():
+        for refused, code in self.refuse:
             if refused == request:
                 return RequestResult(code=code)
         return self.do(request)
 
-    def do(self, request: Request) -> RequestResult:
+    def do(self, request: req.Request) -> RequestResult:
         """Carry out one physical request, which others may send too."""
         state = self.state
         match request:
-            case CreateTopicRequest(topic=name):
+            case req.CreateTopicRequest(topic=name):
                 assert request.local is None
                 if name in state.topics:
                     return RequestResult(code=ErrorCode.TOPIC_ALREADY_EXISTS)
                 topic = _topic(name)
                 self.state = replace(state, topics={**state.topics, name: topic})
                 return RequestResult(topic_id=topic.topic_id)
-            case DeleteTopicRequest(topic=name):
-                rest = {n: topic for n, topic in state.topics.items() if n != name}
-                self.state = replace(state, topics=rest)
-            case CreateAclRequest(binding=binding):
+            case req.CreateAclRequest(binding=binding):
                 assert not binding.scoped
-                self.state = replace(state, acls=state.acls | {binding})
-            case DeleteAclRequest(binding=binding):
-                self.state = replace(state, acls=state.acls - {binding})
-            case AlterClientQuotaRequest(entity=entity):
-                before = state.quotas.get(entity)
-                values = dict(before.quotas) if before else {}
-                for key, value in request.quotas.items():
-                    if value is None:
-                        values.pop(key, None)
-                    else:
-                        values[key] = value
-                quotas = {e: quota for e, quota in state.quotas.items() if e != entity}
-                if values:
-                    quotas[entity] = ClientQuotaState(entity=entity, quotas=values)
-                self.state = replace(state, quotas=quotas)
             case _:
                 pass
+        self.state = state.after([request])
         return OK
 
     def _event(self) -> None:

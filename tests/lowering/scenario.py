@@ -2,17 +2,7 @@
 
 from lowering.modelled_brokers import Brokers, a_requested_topic
 
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -60,20 +50,20 @@ def acl(
     )
 
 
-def quota(value: float, key: str, **parts: str | None) -> AlterClientQuotaRequest:
+def quota(value: float, key: str, **parts: str | None) -> req.AlterClientQuotaRequest:
     names = {"vc": "virtual-cluster", "user": "user", "client": "client-id"}
     entity = make_entity({names[kind]: name for kind, name in parts.items()})
-    return AlterClientQuotaRequest(entity=entity, quotas={key: value})
+    return req.AlterClientQuotaRequest(entity=entity, quotas={key: value})
 
 
-def add(virtual_cluster: str, kind: EntityType, name: str, **more: object) -> Request:
-    return AlterVirtualClusterRequest(
+def add(virtual_cluster: str, kind: EntityType, name: str, **more: object) -> req.Request:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster, entity_type=kind, entity_name=name, **more
     )
 
 
-def remove(virtual_cluster: str, kind: EntityType, name: str) -> Request:
-    return AlterVirtualClusterRequest(
+def remove(virtual_cluster: str, kind: EntityType, name: str) -> req.Request:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster,
         change=ChangeType.REMOVE,
         entity_type=kind,
@@ -81,8 +71,8 @@ def remove(virtual_cluster: str, kind: EntityType, name: str) -> Request:
     )
 
 
-def create_topic(virtual_cluster: str, name: str) -> CreateTopicRequest:
-    return CreateTopicRequest(
+def create_topic(virtual_cluster: str, name: str) -> req.CreateTopicRequest:
+    return req.CreateTopicRequest(
         topic=f"<uuid:new>.{name}",
         requested_state=a_requested_topic(f"<uuid:new>.{name}"),
         local=LocalName(virtual_cluster, name),
@@ -109,10 +99,10 @@ ACLS = (
     LONG_READ, LONG_WRITE, TXN,
 )  # fmt: skip
 
-COMMIT_1: tuple[tuple[Request, ...], ...] = (
+COMMIT_1: tuple[tuple[req.Request, ...], ...] = (
     (
-        CreateVirtualClusterRequest(virtual_cluster=ANALYTICS),
-        CreateVirtualClusterRequest(virtual_cluster=SALES),
+        req.CreateVirtualClusterRequest(virtual_cluster=ANALYTICS),
+        req.CreateVirtualClusterRequest(virtual_cluster=SALES),
     ),
     (create_topic(ANALYTICS, "Reports"), create_topic(SALES, "Orders")),
     (
@@ -121,7 +111,7 @@ COMMIT_1: tuple[tuple[Request, ...], ...] = (
         add(SALES, EntityType.TOPIC, STREAM, topic=STREAM),
         add(SALES, EntityType.GROUP, "sales-etl", adopts="sales-etl"),
     ),
-    tuple(CreateAclRequest(binding=binding) for binding in ACLS),
+    tuple(req.CreateAclRequest(binding=binding) for binding in ACLS),
     (
         quota(52428800, "consumer_byte_rate", vc=None),
         quota(20971520, "producer_byte_rate", vc=SALES),
@@ -133,35 +123,35 @@ COMMIT_1: tuple[tuple[Request, ...], ...] = (
         add(SALES, EntityType.USER, APP),
     ),
 )
-COMMIT_2 = (tuple(DeleteAclRequest(binding=binding) for binding in (G3, G1, G2)),)
+COMMIT_2 = (tuple(req.DeleteAclRequest(binding=binding) for binding in (G3, G1, G2)),)
 COMMIT_3 = (
-    (DeleteAclRequest(binding=LONG_READ), DeleteAclRequest(binding=LONG_WRITE)),
+    (req.DeleteAclRequest(binding=LONG_READ), req.DeleteAclRequest(binding=LONG_WRITE)),
     (remove(SALES, EntityType.TOPIC, STREAM),),
 )
 
 
-def commit_4(reports: str) -> tuple[tuple[Request, ...], ...]:
+def commit_4(reports: str) -> tuple[tuple[req.Request, ...], ...]:
     """``reports`` is the physical topic of analytics/Reports."""
-    removed = AlterClientQuotaRequest(
+    removed = req.AlterClientQuotaRequest(
         entity=make_entity({"virtual-cluster": ANALYTICS, "user": None}),
         quotas={"consumer_byte_rate": None},
     )
     return (
         (remove(ANALYTICS, EntityType.USER, READER),),
-        tuple(DeleteAclRequest(binding=binding) for binding in (RPT, REPORTS, SHARED)),
+        tuple(req.DeleteAclRequest(binding=binding) for binding in (RPT, REPORTS, SHARED)),
         (removed,),
         (
             remove(ANALYTICS, EntityType.TOPIC, "Reports"),
             remove(ANALYTICS, EntityType.TOPIC, "sales.orders"),
         ),
         (
-            DeleteTopicRequest(
+            req.DeleteTopicRequest(
                 topic=reports,
                 topic_id=f"id of {reports}",
                 local=LocalName(ANALYTICS, "Reports"),
             ),
         ),
-        (DeleteVirtualClusterRequest(virtual_cluster=ANALYTICS),),
+        (req.DeleteVirtualClusterRequest(virtual_cluster=ANALYTICS),),
     )
 
 
@@ -175,7 +165,7 @@ def before() -> Brokers:
     )
 
 
-def apply(brokers: Brokers, commit: tuple[tuple[Request, ...], ...]) -> None:
+def apply(brokers: Brokers, commit: tuple[tuple[req.Request, ...], ...]) -> None:
     for batch in commit:
         for result in brokers.ask(*batch):
             assert result.ok, result

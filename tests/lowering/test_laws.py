@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowering.fleets import TOPICS, fleets
 from lowering.modelled_brokers import Brokers, CrashError
+from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.lowering.lifting import lift

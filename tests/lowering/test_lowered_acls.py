@@ -1,18 +1,12 @@
 """One ACL of a virtual cluster is many on brokers, or none."""
 
-from dataclasses import replace
-
 import pytest
 from lowering.modelled_brokers import Brokers
 from lowering.scenario import LITERAL, PREFIXED, READ, WRITE, G, T, X, acl, add, remove
+from msgspec.structs import replace
 
 from kgitops.lowering.acls.compile import lower_binding
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -100,7 +94,7 @@ def test_host_and_permission_are_copied() -> None:
 
 def founded(*names: str) -> Brokers:
     brokers = Brokers(topics=("p1", "p2"))
-    ask(brokers, *(CreateVirtualClusterRequest(virtual_cluster=name) for name in names))
+    ask(brokers, *(req.CreateVirtualClusterRequest(virtual_cluster=name) for name in names))
     return brokers
 
 
@@ -114,7 +108,7 @@ def test_expansions_follow_links_and_members() -> None:
     with the request that brings it about."""
     brokers = founded("v")
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
-    ask(brokers, CreateAclRequest(binding=acl("v", "User:*", READ, T, "*")))
+    ask(brokers, req.CreateAclRequest(binding=acl("v", "User:*", READ, T, "*")))
     assert brokers.state.acls == set()
 
     ask(brokers, add("v", EntityType.USER, "User:u"))
@@ -131,15 +125,15 @@ def test_a_prefix_of_virtual_clusters_reaches_each_and_no_other() -> None:
     for name in ("eu.a", "us"):
         ask(brokers, add(name, EntityType.TOPIC, "n", topic="p1" if name == "us" else "p2"))
     ask(brokers, add("eu.a", EntityType.USER, "User:u"), add("us", EntityType.USER, "User:w"))
-    ask(brokers, CreateAclRequest(binding=acl("eu.", "User:*", READ, T, "n", scope=PREFIXED)))
+    ask(brokers, req.CreateAclRequest(binding=acl("eu.", "User:*", READ, T, "n", scope=PREFIXED)))
     assert brokers.state.acls == {on("p2")}
 
-    ask(brokers, CreateVirtualClusterRequest(virtual_cluster="eu.b"))
+    ask(brokers, req.CreateVirtualClusterRequest(virtual_cluster="eu.b"))
     ask(brokers, add("eu.b", EntityType.TOPIC, "n", topic="p1"))
     ask(brokers, add("eu.b", EntityType.USER, "User:x"))
     assert brokers.state.acls == {on("p2"), on("p1", user="User:x")}
 
-    ask(brokers, CreateAclRequest(binding=acl("*", "User:*", WRITE, T, "n")))
+    ask(brokers, req.CreateAclRequest(binding=acl("*", "User:*", WRITE, T, "n")))
     added = {b for b in brokers.state.acls if b.operation is WRITE}
     assert {(b.principal, b.resource_name) for b in added} == {
         ("User:u", "p2"), ("User:w", "p1"), ("User:x", "p1"),
@@ -157,23 +151,23 @@ def test_prefixes_of_groups_keep_virtual_clusters_apart() -> None:
 def test_a_binding_that_was_there_before_stays_when_its_sources_go() -> None:
     """VC-175: it is marked as adopted, and stays a global binding throughout."""
     brokers = founded("v")
-    brokers.do(CreateAclRequest(binding=on("p1")))
+    brokers.do(req.CreateAclRequest(binding=on("p1")))
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
     ask(brokers, add("v", EntityType.USER, "User:u"))
     scoped = acl("v", "User:u", READ, T, "one")
-    ask(brokers, CreateAclRequest(binding=scoped))
+    ask(brokers, req.CreateAclRequest(binding=scoped))
     logical = brokers.logical
     assert logical.lowered is not None
     assert logical.lowered.acls[on("p1")].adopted
     assert on("p1") in logical.acls
 
-    ask(brokers, DeleteAclRequest(binding=scoped))
+    ask(brokers, req.DeleteAclRequest(binding=scoped))
     assert brokers.state.acls == {on("p1")}
-    ask(brokers, CreateAclRequest(binding=scoped))
-    ask(brokers, DeleteAclRequest(binding=on("p1")))
+    ask(brokers, req.CreateAclRequest(binding=scoped))
+    ask(brokers, req.DeleteAclRequest(binding=on("p1")))
     assert brokers.state.acls == {on("p1")}
     assert on("p1") not in brokers.logical.acls
-    ask(brokers, DeleteAclRequest(binding=scoped))
+    ask(brokers, req.DeleteAclRequest(binding=scoped))
     assert brokers.state.acls == set()
 
 
@@ -189,15 +183,15 @@ def test_a_member_that_moves_keeps_what_both_give_and_is_never_without() -> None
     )
     ask(
         brokers,
-        CreateAclRequest(binding=acl("a", "User:u", READ, T, "n")),
-        CreateAclRequest(binding=acl("a", "User:u", READ, G, "g")),
-        CreateAclRequest(binding=acl("b", "User:u", READ, T, "*")),
+        req.CreateAclRequest(binding=acl("a", "User:u", READ, T, "n")),
+        req.CreateAclRequest(binding=acl("a", "User:u", READ, G, "g")),
+        req.CreateAclRequest(binding=acl("b", "User:u", READ, T, "*")),
     )
     brokers.asked.clear()
     ask(brokers, add("b", EntityType.USER, "User:u", moved_from="a"))
     assert brokers.asked == [
-        CreateAclRequest(binding=on("p2")),
-        DeleteAclRequest(binding=on("a:g", kind=G)),
+        req.CreateAclRequest(binding=on("p2")),
+        req.DeleteAclRequest(binding=on("a:g", kind=G)),
     ]
     logical = brokers.logical.virtual_clusters
     assert (logical["a"].users, logical["b"].users) == (frozenset(), {"User:u"})
@@ -209,7 +203,7 @@ def test_what_brokers_keep_for_nobody_in_a_virtual_cluster_is_refused(kind: Reso
     brokers = founded("v")
     records = dict(brokers.records)
     (result,) = brokers.ask(
-        CreateAclRequest(binding=acl("v", "User:u", Operation.DESCRIBE, kind, "x"))
+        req.CreateAclRequest(binding=acl("v", "User:u", Operation.DESCRIBE, kind, "x"))
     )
     assert result.code is ErrorCode.INVALID_REQUEST
     assert (result.message or "").startswith("L-ACL-TOKEN: ")
@@ -225,7 +219,7 @@ def shared() -> Brokers:
         add("v", EntityType.TOPIC, "two", topic="p1"),
         add("v", EntityType.USER, "User:u"),
     )
-    ask(brokers, CreateAclRequest(binding=acl("v", "User:u", READ, T, "one")))
+    ask(brokers, req.CreateAclRequest(binding=acl("v", "User:u", READ, T, "one")))
     return brokers
 
 
@@ -252,16 +246,16 @@ def test_a_denial_by_one_name_against_a_right_by_another_is_refused(denial: AclB
     """VC-169: refused unless lowering.denyWins accepts that both names are denied."""
     brokers = shared()
     before = brokers.state
-    (result,) = brokers.ask(CreateAclRequest(binding=denial))
+    (result,) = brokers.ask(req.CreateAclRequest(binding=denial))
     assert result.code is ErrorCode.INVALID_REQUEST
     assert (result.message or "").startswith("L-ACL-CONFLICT: the links one and two lead to ")
     assert brokers.state == before
 
     wins = LoweringOptions(deny_wins=True)
-    ask(brokers, AlterVirtualClusterRequest(virtual_cluster="v", options=wins))
-    ask(brokers, CreateAclRequest(binding=denial))
+    ask(brokers, req.AlterVirtualClusterRequest(virtual_cluster="v", options=wins))
+    ask(brokers, req.CreateAclRequest(binding=denial))
     (undone,) = brokers.ask(
-        AlterVirtualClusterRequest(virtual_cluster="v", options=LoweringOptions())
+        req.AlterVirtualClusterRequest(virtual_cluster="v", options=LoweringOptions())
     )
     assert undone.code is ErrorCode.INVALID_REQUEST
 
@@ -269,7 +263,7 @@ def test_a_denial_by_one_name_against_a_right_by_another_is_refused(denial: AclB
 @pytest.mark.parametrize("denial", AGREEING)
 def test_a_denial_that_takes_nothing_from_another_name_is_none_of_it(denial: AclBinding) -> None:
     """VC-169: where both names are denied anyway, or the rules are about different things."""
-    ask(shared(), CreateAclRequest(binding=denial))
+    ask(shared(), req.CreateAclRequest(binding=denial))
 
 
 def test_a_link_or_a_member_can_bring_a_contradiction_about() -> None:
@@ -278,8 +272,8 @@ def test_a_link_or_a_member_can_bring_a_contradiction_about() -> None:
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
     ask(
         brokers,
-        CreateAclRequest(binding=acl("v", "User:u", READ, T, "one")),
-        CreateAclRequest(binding=acl("v", "User:u", READ, T, "two", permission=DENIED)),
+        req.CreateAclRequest(binding=acl("v", "User:u", READ, T, "one")),
+        req.CreateAclRequest(binding=acl("v", "User:u", READ, T, "two", permission=DENIED)),
     )
     ask(brokers, add("v", EntityType.USER, "User:u"))
     (link,) = brokers.ask(add("v", EntityType.TOPIC, "two", topic="p1"))
@@ -302,7 +296,7 @@ def test_a_pattern_that_names_two_links_of_a_topic_keeps_it_until_both_are_gone(
         add("v", EntityType.TOPIC, "two", topic="p1"),
         add("v", EntityType.USER, "User:u"),
     )
-    ask(brokers, CreateAclRequest(binding=acl("v", "User:u", READ, T, "*")))
+    ask(brokers, req.CreateAclRequest(binding=acl("v", "User:u", READ, T, "*")))
     (first,) = {"one", "two"} - {last}
     ask(brokers, remove("v", EntityType.TOPIC, first))
     assert brokers.state.acls == {on("p1")}
@@ -316,16 +310,16 @@ def test_a_pattern_that_names_two_links_of_a_topic_keeps_it_until_both_are_gone(
 def test_a_binding_that_others_had_made_and_deleted_is_made_anew_and_not_left_behind() -> None:
     """VC-175, VC-327: the binding that kgitops creates in its place is not adopted."""
     brokers = founded("v")
-    brokers.do(CreateAclRequest(binding=on("p1")))
+    brokers.do(req.CreateAclRequest(binding=on("p1")))
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
     ask(brokers, add("v", EntityType.USER, "User:u"))
     scoped = acl("v", "User:u", READ, T, "one")
-    ask(brokers, CreateAclRequest(binding=scoped))
-    brokers.do(DeleteAclRequest(binding=on("p1")))
+    ask(brokers, req.CreateAclRequest(binding=scoped))
+    brokers.do(req.DeleteAclRequest(binding=on("p1")))
     assert scoped not in brokers.logical.acls
 
-    ask(brokers, CreateAclRequest(binding=scoped))
+    ask(brokers, req.CreateAclRequest(binding=scoped))
     assert brokers.state.acls == {on("p1")}
     assert brokers.logical.acls == {scoped}
-    ask(brokers, DeleteAclRequest(binding=scoped))
+    ask(brokers, req.DeleteAclRequest(binding=scoped))
     assert brokers.state.acls == set()

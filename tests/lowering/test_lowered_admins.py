@@ -1,7 +1,5 @@
 """Administrators of virtual clusters, whose rights brokers can't check."""
 
-from dataclasses import replace
-
 import pytest
 from lowering import scenario
 from lowering.scenario import (
@@ -20,29 +18,23 @@ from lowering.scenario import (
     create_topic,
     quota,
 )
+from msgspec.structs import replace
 
 from kgitops.lowering.admins import Administrator
-from kgitops.model.requests import (
-    CreateAclRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import AclBinding, Operation, PermissionType
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
 KEY = "producer_byte_rate"
 
 
-def refusal(request: Request, *rights: AclBinding, principal: str = ADMIN) -> str | None:
+def refusal(request: req.Request, *rights: AclBinding, principal: str = ADMIN) -> str | None:
     """An administrator with AlterVirtualCluster on emea.sales, and these rights."""
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     state = brokers.logical
     for right in rights:
-        brokers.ask(CreateAclRequest(binding=right))
+        brokers.ask(req.CreateAclRequest(binding=right))
         state = brokers.logical
     return Administrator(state, principal).refusal(request)
 
@@ -51,15 +43,15 @@ def right(operation: Operation, name: str, **more: object) -> AclBinding:
     return acl("kafka-cluster", ADMIN, operation, C, name, **more)
 
 
-def into(name: str, request: str) -> Request:
+def into(name: str, request: str) -> req.Request:
     return {
-        "create": CreateVirtualClusterRequest(virtual_cluster=name),
-        "delete": DeleteVirtualClusterRequest(virtual_cluster=name),
+        "create": req.CreateVirtualClusterRequest(virtual_cluster=name),
+        "delete": req.DeleteVirtualClusterRequest(virtual_cluster=name),
         "member": add(name, EntityType.USER, "User:x"),
-        "group": DeleteGroupRequest(virtual_cluster=name, group="g"),
+        "group": req.DeleteGroupRequest(virtual_cluster=name, group="g"),
         "topic": create_topic(name, "t"),
-        "acl": CreateAclRequest(binding=acl(name, "User:x", READ, T, "t")),
-        "admin": CreateAclRequest(binding=right(Operation.ALTER, name)),
+        "acl": req.CreateAclRequest(binding=acl(name, "User:x", READ, T, "t")),
+        "admin": req.CreateAclRequest(binding=right(Operation.ALTER, name)),
         "quota": quota(1, KEY, vc=name, user="x"),
     }[request]
 
@@ -91,8 +83,8 @@ def test_each_request_takes_its_right_on_its_virtual_cluster(request_name: str) 
 
 def test_scopes_of_many_virtual_clusters_take_rights_on_all_of_them() -> None:
     """VC-147: a binding of a prefix or of every virtual cluster needs a right that covers it."""
-    wide = CreateAclRequest(binding=acl("ana", "User:x", READ, T, "t", scope=PREFIXED))
-    every = CreateAclRequest(binding=acl("*", "User:x", READ, T, "t"))
+    wide = req.CreateAclRequest(binding=acl("ana", "User:x", READ, T, "t", scope=PREFIXED))
+    every = req.CreateAclRequest(binding=acl("*", "User:x", READ, T, "t"))
     prefix = right(Operation.ALTER, "an", pattern=PREFIXED)
     assert refusal(wide, right(Operation.ALTER, ANALYTICS)) is not None
     assert refusal(wide, prefix) is None
@@ -140,7 +132,7 @@ def test_topics_of_others_are_not_linked_to() -> None:
 
 def test_the_topic_of_an_own_virtual_cluster_is_not_deleted_without_a_right_on_it() -> None:
     """VC-146, VC-172: others may have links to it; without a link it belongs to no tenant."""
-    request = DeleteTopicRequest(topic="u.t", topic_id="i", local=LocalName(SALES, "t"))
+    request = req.DeleteTopicRequest(topic="u.t", topic_id="i", local=LocalName(SALES, "t"))
     delete = acl("kafka-cluster", ADMIN, Operation.DELETE, T, "u.t")
     assert "has no Delete on the topic u.t" in (refusal(request) or "")
     assert refusal(request, delete) is None
@@ -178,7 +170,9 @@ def test_nobody_else_is_held_to_rights_but_by_a_deny() -> None:
     assert refusal(request, denied, principal=root) is None
     for operation in (Operation.ALTER, Operation.ALTER_VIRTUAL_CLUSTER, Operation.ALL):
         assert refusal(request, replace(denied, operation=operation), principal=root) is not None
-    assert refusal(CreateAclRequest(binding=acl("kafka-cluster", "User:x", READ, T, "t"))) is None
+    assert (
+        refusal(req.CreateAclRequest(binding=acl("kafka-cluster", "User:x", READ, T, "t"))) is None
+    )
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     assert ADMINS in brokers.logical.acls

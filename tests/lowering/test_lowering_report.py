@@ -1,11 +1,11 @@
 """The lowering report: a line for each deviation on a Kafka without virtual clusters."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from lowering import scenario
 from lowering.scenario import ANALYTICS, COMMIT_1, LITERAL, PREFIXED, READ, SALES, T, acl, quota
+from msgspec.structs import replace
 
 from kgitops.lowering.acls.compile import lower_binding
 from kgitops.lowering.report.lines import _CODES

@@ -1,7 +1,6 @@
 """§24 of the specification on a Kafka without virtual clusters."""
 
 from collections import Counter
-from dataclasses import replace
 
 from lowering import scenario
 from lowering.scenario import (
@@ -26,6 +25,7 @@ from lowering.scenario import (
     X,
     acl,
 )
+from msgspec.structs import replace
 
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.quotas import make_entity

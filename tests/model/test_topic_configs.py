@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgitops.model.topic_configs import (
+from kgitops.model.resources.topic_configs import (
     ConfigType,
     config_problem,
     configs_problems,

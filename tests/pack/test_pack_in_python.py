@@ -1,9 +1,9 @@
 """What the pack's YAML tests can't say: refused configs, files, fields, a broker's start."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from policy.pack_page import EXAMPLES
 
 from kgitops import policies

@@ -1,8 +1,5 @@
 """A project with a new uid is the project that it was: nothing of it becomes a stranger's."""
 
-import json
-from dataclasses import replace
-
 import pytest
 from apply.faults import FakeClock
 from apply.plans import Apply, open_cluster, sealed_now
@@ -20,9 +17,10 @@ from builders import (
     on_cluster,
     plan_of,
 )
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.snapshot_json import state_from_json, state_to_json
+from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.desired.last_applied import desired_from_registry, former_identities
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
@@ -189,7 +187,7 @@ def test_what_a_first_apply_left_out_is_still_this_projects() -> None:
     assert registry
     assert registry.formerly == {UID: tuple(sorted([OLD, PROJECT]))}
     assert former_identities(Project(name=PROJECT, uid=UID), registry) >= {OLD}
-    state = state_from_json(json.loads(json.dumps(state_to_json(cluster.read_state()))))
+    state = read_snapshot(write_snapshot(cluster.read_state()), "prod.json")
     rest = plan_of(a_desired(TOPIC, QUOTA, a_topic("b")), state)
     assert changes(rest)[ACL.address] == (Action.DELETE,)
     assert changes(rest)["topic/late"] == (Action.DELETE,)

@@ -1,7 +1,5 @@
 """Quotas that throttle kgitops itself are said, and set when all else is done."""
 
-from dataclasses import replace
-
 import pytest
 from builders import (
     ALL_CAPABILITIES,
@@ -13,6 +11,7 @@ from builders import (
     applied,
     plan_of,
 )
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredQuota, DesiredState
 from kgitops.model.cluster_state import Capabilities, Client

@@ -1,8 +1,8 @@
 """What a plan says of a Kafka without virtual clusters: physical lines, the report, refusals."""
 
-from dataclasses import replace
-
 from builders import a_binding, plan_of
+from msgspec.structs import replace
+from plan.plan_json import plan_from_json
 from plan.worked_scenario import (
     ANALYTICS,
     APP,
@@ -19,9 +19,8 @@ from plan.worked_scenario import (
 )
 
 from kgitops.model.cluster_state import VirtualClusterSupport
-from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.lowering import with_lowering
 
 LOWERED = VirtualClusterSupport.LOWERED

@@ -1,7 +1,5 @@
 """The plan as a whole: what it says of the cluster, of itself, and of what can't be done."""
 
-from dataclasses import replace
-
 import pytest
 from builders import (
     ALL_CAPABILITIES,
@@ -18,6 +16,7 @@ from builders import (
     plan_of,
     with_changes,
 )
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Broker, Capabilities, ClusterState, Validator
 from kgitops.model.source import Finding, Severity

@@ -1,7 +1,5 @@
 """What it means that a document is gone, or that a Tombstone stands for it (contract §1)."""
 
-from dataclasses import replace
-
 import pytest
 from builders import (
     UID,
@@ -23,6 +21,7 @@ from builders import (
     plan_of,
     with_changes,
 )
+from msgspec.structs import replace
 
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.desired.state import DeletionPolicy, DesiredObject, Tombstone

@@ -3,15 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.policy import BrokerManagementPolicy, Configurable, TopicManagementPolicy
 from kgitops.policy import ClusterState as Seen
@@ -58,9 +51,9 @@ def creation(
     configs: Mapping[str, str] | None = None,
     *,
     generated: bool = True,
-) -> CreateTopicRequest:
+) -> req.CreateTopicRequest:
     """A topic is to be created."""
-    return CreateTopicRequest(
+    return req.CreateTopicRequest(
         topic=name,
         requested_state=RequestedTopicState(
             name=name,
@@ -78,14 +71,14 @@ def alteration(
     *,
     assignment: Assignment | None = None,
     configs: Mapping[str, str | None] | None = None,
-) -> AlterTopicRequest:
+) -> req.AlterTopicRequest:
     """One step of an alteration, as a plan makes it."""
     merged = {**before.configs, **(configs or {})}
-    step = AlterStep.CONFIGS
+    step = req.AlterStep.CONFIGS
     if assignment is not None:
         grows = len(assignment) > before.num_partitions
-        step = AlterStep.PARTITIONS if grows else AlterStep.REPLICAS
-    return AlterTopicRequest(
+        step = req.AlterStep.PARTITIONS if grows else req.AlterStep.REPLICAS
+    return req.AlterTopicRequest(
         topic=before.name,
         topic_id=TOPIC_ID,
         step=step,
@@ -99,20 +92,20 @@ def alteration(
     )
 
 
-def deletion(name: str = "orders") -> DeleteTopicRequest:
+def deletion(name: str = "orders") -> req.DeleteTopicRequest:
     """A topic is to be deleted."""
-    return DeleteTopicRequest(topic=name, topic_id=TOPIC_ID)
+    return req.DeleteTopicRequest(topic=name, topic_id=TOPIC_ID)
 
 
-def record_deletion(offsets: Mapping[int, int], name: str = "orders") -> DeleteRecordsRequest:
+def record_deletion(offsets: Mapping[int, int], name: str = "orders") -> req.DeleteRecordsRequest:
     """Records are to be deleted."""
-    return DeleteRecordsRequest(topic=name, topic_id=TOPIC_ID, deleted_message_offsets=offsets)
+    return req.DeleteRecordsRequest(topic=name, topic_id=TOPIC_ID, deleted_message_offsets=offsets)
 
 
 def judge(
     policy: Configurable,
     state: ClusterState,
-    *requests: Request,
+    *requests: req.Request,
     principal: str = "User:kgitops",
     broker_configs: Mapping[str, str] | None = None,
 ) -> list[RequestRulings]:
@@ -137,7 +130,7 @@ def stopped(judgements: list[RequestRulings]) -> list[bool]:
 def seen(
     look: Callable[[PolicyRequest, Seen], T],
     state: ClusterState,
-    *requests: Request,
+    *requests: req.Request,
     principal: str = "User:kgitops",
     broker_configs: Mapping[str, str] | None = None,
 ) -> list[T]:

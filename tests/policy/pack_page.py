@@ -105,7 +105,10 @@ EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
         delete_topic("orders"),
     ),
     "NoWildcardPrincipals": ({}, create_acl(acl("User:*"))),
-    "NoWildcardHosts": ({"principals": "User:partner-*"}, create_acl(acl("User:partner-a"))),
+    "NoWildcardHosts": (
+        {"principals": "User:partner-*", "operations": "Read, Write"},
+        create_acl(acl("User:partner-a")),
+    ),
     "NoAllOnCluster": (
         {},
         create_acl(acl("User:ops", "All", "kafka-cluster", resource="cluster")),

@@ -1,7 +1,6 @@
 """Kafka's older policies: their interfaces, and the adapter behind which they go on."""
 
 import re
-from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -69,8 +68,7 @@ def test_users_make_the_metadata_for_their_own_tests():
     )
     with pytest.raises(PolicyViolation, match="no"):
         Old("no").validate(metadata)
-    assert is_dataclass(metadata)
-    assert [field.name for field in fields(CreateTopicPolicy.RequestMetadata)] == [
+    assert list(CreateTopicPolicy.RequestMetadata.__struct_fields__) == [
         "topic",
         "num_partitions",
         "replication_factor",
@@ -79,7 +77,7 @@ def test_users_make_the_metadata_for_their_own_tests():
     ]
     resource = ConfigResource(type="TOPIC", name="orders")
     assert AlterConfigPolicy.RequestMetadata(resource=resource).configs == {}
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         metadata.topic = "other"  # type: ignore[misc]
 
 

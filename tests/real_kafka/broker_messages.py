@@ -14,7 +14,7 @@ from kafka.protocol.api_message import ApiMessage, ApiMessageData
 from kafka.protocol.schemas.load_json import _resolve_common_structs
 
 from kgitops.cluster.kafka.transport.wire import Message
-from kgitops.sandbox.jvm.jars import KAFKA, fetch_libs
+from kgitops.sandbox.jars import KAFKA, fetch_libs
 
 _COMMENT = re.compile(r"(?m)^\s*//.*$")
 _LENT = "ApiVersions"  # kafka-python reads a schema of its own before it takes another

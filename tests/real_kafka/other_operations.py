@@ -1,9 +1,9 @@
 """What a tenant may ask for beside :mod:`tenant_operations`: every other API that brokers have."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from kafka.record.memory_records import MemoryRecordsBuilder
+from msgspec import Struct
 from real_kafka.broker_messages import request
 from real_kafka.tenant_operations import Names
 
@@ -13,8 +13,7 @@ _TOPIC, _GROUP_CONFIG = 2, 32
 _MEMBER = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """A request, and each of ``kinds`` that alone is another tenant's when it is tried.
 
     Of the kind cluster is what nobody may ask but who rules the cluster: all of it is another's.

@@ -1,10 +1,10 @@
 """A project that changes something of everything, round after round, on a real cluster."""
 
 import secrets
-from dataclasses import dataclass, field
 
 from apply.plans import DELETE, Apply, sealed_now
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
+from msgspec import Struct, field
 
 from kgitops.apply.context import ApplySettings
 from kgitops.apply.result import ApplyResult
@@ -37,8 +37,7 @@ def desired(number: int) -> DesiredState:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rounds:
+class Rounds(Struct, frozen=True, kw_only=True):
     """Applies rounds with the system's clock; what one leaves undone is resumed."""
 
     cluster: Cluster

@@ -11,7 +11,7 @@ from functools import partial
 from unittest.mock import patch
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.lock.waiting import LockedWaits
+from kgitops.apply.lock_waits import LockedWaits
 from kgitops.cli.main import run
 
 LEASE_MS, TIMEOUT_MS = 2_000, 900

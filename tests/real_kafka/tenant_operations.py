@@ -1,7 +1,6 @@
 """Every operation on a topic, a group or a transactional id, as a client's request on the wire."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from uuid import UUID
 
 from kafka.protocol.admin import (
@@ -35,6 +34,7 @@ from kafka.protocol.producer import (
     ProduceRequest,
 )
 from kafka.record.memory_records import MemoryRecordsBuilder
+from msgspec import Struct
 
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 
@@ -44,8 +44,7 @@ _CONFIGS = IncrementalAlterConfigsRequest.AlterConfigsResource
 Operation = Callable[[Wire, "Names"], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What a tenant would name; each physical, or as another tenant calls it."""
 
     topic: str

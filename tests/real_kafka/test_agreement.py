@@ -7,7 +7,6 @@ never refused, and what it refuses though brokers would not is told in STRICTER,
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,18 +15,14 @@ from cluster_contract.contract import alteration, creation, wait
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from manifests.loading import build, load
+from msgspec.structs import replace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.errors import FindingsError, UnreachableError
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    CreateAclRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     VIRTUAL_CLUSTER_OPERATIONS,
@@ -133,7 +128,7 @@ def planned(desired: DesiredState, state: ClusterState) -> list[str]:
     return found[0]
 
 
-def answer(cluster: Cluster, request: Request) -> str:
+def answer(cluster: Cluster, request: req.Request) -> str:
     """What a cluster says, or that the brokers hang up on it."""
     try:
         (result,) = cluster.execute([request], validate_only=False, principal=WHO)
@@ -192,7 +187,7 @@ def test_acls(kafka_cluster: Cluster, embedded: Cluster, tmp_path: Path) -> None
     state = kafka_cluster.read_state()
 
     def check(spec: dict) -> None:
-        request = CreateAclRequest(binding=binding_of(spec))
+        request = req.CreateAclRequest(binding=binding_of(spec))
         brokers = answer(kafka_cluster, request)
         agree(spec, said(tmp_path, spec, "Acl", state), brokers)
         if brokers != BROKEN:
@@ -233,7 +228,7 @@ def test_quotas(kafka_cluster: Cluster, embedded: Cluster, tmp_path: Path) -> No
 
     def check(spec: dict) -> None:
         wanted = {key: float(value) for key, value in spec["quotas"].items()}
-        request = AlterClientQuotaRequest(entity=entity_of(spec), quotas=wanted)
+        request = req.AlterClientQuotaRequest(entity=entity_of(spec), quotas=wanted)
         brokers = answer(kafka_cluster, request)
         names = {
             kind: {"default": True} if name is None else name
@@ -256,7 +251,9 @@ def test_quotas(kafka_cluster: Cluster, embedded: Cluster, tmp_path: Path) -> No
 def unthrottle(cluster: Cluster) -> None:
     """Quotas of everybody hold for the tests as well."""
     for entity, found in cluster.read_state().quotas.items():
-        answer(cluster, AlterClientQuotaRequest(entity=entity, quotas=dict.fromkeys(found.quotas)))
+        answer(
+            cluster, req.AlterClientQuotaRequest(entity=entity, quotas=dict.fromkeys(found.quotas))
+        )
 
 
 # Assignments of replicas, of new topics and of one that is there.
@@ -294,7 +291,7 @@ def test_reassignments(kafka_cluster: Cluster, embedded: Cluster, tmp_path: Path
     def check(lists: list[list[int]]) -> None:
         after = tuple(map(tuple, lists))
         brokers, here = (
-            answer(cluster, alteration(topic, AlterStep.REPLICAS, assignment=after))
+            answer(cluster, alteration(topic, req.AlterStep.REPLICAS, assignment=after))
             for cluster, topic in found.items()
         )
         spec = {"assignments": dict(enumerate(lists))}
@@ -315,7 +312,7 @@ def test_it_can_fail(kafka_cluster: Cluster) -> None:
             "resource": {"type": ResourceType.CLUSTER, "name": "x", "patternType": "literal"},
         }
     )
-    brokers = answer(kafka_cluster, CreateAclRequest(binding=binding))
+    brokers = answer(kafka_cluster, req.CreateAclRequest(binding=binding))
     assert brokers.startswith(ErrorCode.INVALID_REQUEST.name)
     with pytest.raises(AssertionError, match="kgitops says nothing"):
         agree(binding, [], brokers)

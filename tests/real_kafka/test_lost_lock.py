@@ -21,12 +21,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import UID, acl, as_yaml, quota, topic
+from msgspec import Struct
+from msgspec.structs import replace
 from real_kafka.short_lease import with_short_lease
 
 from kgitops.cluster.connect import connect
@@ -45,8 +46,7 @@ PATIENCE_S = 120
 """Of one trial, on a busy machine."""
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """A project on a cluster, and the cluster as it is."""
 
     folder: Path

@@ -5,7 +5,6 @@ tests/laws/test_fleet_laws.py has many chains, around a simulated Kafka; here ar
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +18,7 @@ from kafka_wiping import wipe
 from laws.fleet_documents import Document, fleets, write
 from laws.fleet_surroundings import OLD_RIGHTS, of_the_other_project, settle
 from laws.twin_clusters import Twin, embedded, workspace_of
+from msgspec.structs import replace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ from cluster_contract.tenant_requests import (
     creation_in,
     make,
 )
+from msgspec.structs import replace
 from real_kafka.broker_messages import api_names, codes, request
 from real_kafka.other_operations import NO_TENANTS, listings, share_group, trials
 from real_kafka.tenant_operations import (

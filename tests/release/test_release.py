@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+pytestmark = pytest.mark.xdist_group("release")  # which is built once
 UV = os.environ.get("UV", "uv")
 GUIDE = "docs/guides/fleet.md"
 
@@ -27,7 +28,9 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("release")
     pins = ROOT / ".ci" / "release-requirements.txt"
     environ = {**os.environ, "VIRTUAL_ENV": str(folder / "venv")}
-    environ["PATH"] = f"{folder / 'venv' / 'bin'}{os.pathsep}{environ['PATH']}"
+    # The system's own folders too: the script is run by bash.
+    paths = (str(folder / "venv" / "bin"), environ["PATH"], os.defpath)
+    environ["PATH"] = os.pathsep.join(paths)
     for words in (
         [UV, "venv", "--quiet", folder / "venv"],
         [UV, "pip", "install", "--quiet", "--require-hashes", "--requirement", pins],

@@ -5,15 +5,15 @@ attributes that either demands, of each element that kgitops writes.
 """
 
 import re
-from dataclasses import dataclass
 from xml.etree import ElementTree
+
+from msgspec import Struct
 
 _TIME = re.compile(r"\d{1,3}(\.\d{0,3})?")
 _COUNTS = ("tests", "failures", "errors", "skipped")
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     allowed: frozenset[str]
     demanded: frozenset[str]
     children: frozenset[str]

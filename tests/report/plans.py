@@ -1,24 +1,15 @@
 """Plans to render and to seal: a handful built by hand, and a strategy for any plan at all."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests, topic_ids
+from msgspec.structs import replace
 
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator
 from kgitops.model.registry import Owner
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -106,7 +97,7 @@ def create_topic(name: str, *, line: int = 3, partitions: int = 6) -> Change:
         (risks.TOPIC_CREATE,),
         because="it is declared",
         source=Source(f"topics/{name}.yaml", line, 1),
-        requests=[CreateTopicRequest(topic=name, requested_state=state)],
+        requests=[req.CreateTopicRequest(topic=name, requested_state=state)],
         after={"name": name, "partitions": partitions, "configs": {"retention.ms": "604800000"}},
         impact={"partitions": partitions},
         owner_after=_owner({"kind": "Topic", "name": name}),
@@ -123,7 +114,7 @@ def delete_topic(name: str, *, topic_id: str = TOPIC_ID) -> Change:
         (risks.TOPIC_DELETE,),
         because='the tombstone drop-orders-v1 names it: "replaced by orders.v2", JIRA-123',
         source=Source("tombstones.yaml", 12, 3),
-        requests=[DeleteTopicRequest(topic=name, topic_id=topic_id)],
+        requests=[req.DeleteTopicRequest(topic=name, topic_id=topic_id)],
         before={"name": name, "topic_id": topic_id, "partitions": 12},
         impact={"partitions": 12, "bytes": "51754355917", "records": "18200345"},
         owner_before=_owner({"kind": "Topic", "name": name}, topic_id),
@@ -151,11 +142,11 @@ def shrink_topic(name: str) -> Change:
         because="it differs from its document",
         source=Source("topics/payments.yaml", 3, 1),
         requests=[
-            AlterTopicRequest(
-                topic=name, topic_id=TOPIC_ID, step=AlterStep.CONFIGS, requested_state=state
+            req.AlterTopicRequest(
+                topic=name, topic_id=TOPIC_ID, step=req.AlterStep.CONFIGS, requested_state=state
             ),
-            AlterTopicRequest(
-                topic=name, topic_id=TOPIC_ID, step=AlterStep.PARTITIONS, requested_state=grown
+            req.AlterTopicRequest(
+                topic=name, topic_id=TOPIC_ID, step=req.AlterStep.PARTITIONS, requested_state=grown
             ),
         ],
         before={"name": name, "topic_id": TOPIC_ID, "partitions": 12},
@@ -196,8 +187,8 @@ def update_topic(name: str) -> Change:
         because="it differs from its document",
         source=Source("topics/safe.yaml", 9, 1),
         requests=[
-            AlterTopicRequest(
-                topic=name, topic_id=TOPIC_ID, step=AlterStep.CONFIGS, requested_state=state
+            req.AlterTopicRequest(
+                topic=name, topic_id=TOPIC_ID, step=req.AlterStep.CONFIGS, requested_state=state
             )
         ],
         before={"name": name},
@@ -268,7 +259,9 @@ def acl_change(acl: AclBinding, action: Action) -> Change:
         (risks.ACL_GRANT if create else risks.ACL_REVOKE,),
         because="it is declared" if create else "its document is gone",
         source=Source("acls/billing.yaml", 4, 1) if create else None,
-        requests=[CreateAclRequest(binding=acl) if create else DeleteAclRequest(binding=acl)],
+        requests=[
+            req.CreateAclRequest(binding=acl) if create else req.DeleteAclRequest(binding=acl)
+        ],
         before=None if create else {"principal": acl.principal},
         after={"principal": acl.principal} if create else None,
         validated=Validator.NOT_SUPPORTED,
@@ -286,7 +279,7 @@ def quota_change() -> Change:
         because="it differs from its document",
         source=Source("quotas.yaml", 8, 1),
         requests=[
-            AlterClientQuotaRequest(
+            req.AlterClientQuotaRequest(
                 entity=(("user", "billing"),), quotas={"consumer_byte_rate": 5242880.0}
             )
         ],
@@ -735,7 +728,7 @@ def _change(
     action: Action,
     codes: tuple[Risk, ...],
     *,
-    requests: Sequence[Request] = (),
+    requests: Sequence[req.Request] = (),
     validated: Validator = Validator.BROKER,
     exists: bool = True,
     topic_id: str | None = None,
@@ -748,7 +741,7 @@ def _change(
             request=request,
             depends_on=(f"{address}#{n - 1}",) if n else (),
             validated=Validator.NOT_SUPPORTED
-            if isinstance(request, DeleteTopicRequest)
+            if isinstance(request, req.DeleteTopicRequest)
             else validated,
             expects=expects,
         )

@@ -1,22 +1,15 @@
 """A plan, findings, an apply and policies that hold a text wherever they hold text of others."""
 
-from dataclasses import replace
 from datetime import date
 
+from msgspec.structs import replace
 from report.plans import MIGRATION, TOPIC_ID, binding, make_plan, twelve_changes
 from report.tenant_plans import created, grant, made_topic, member, removed
 
 from kgitops.apply.events import ApplyStarted, Event, StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.result import ApplyResult, StepFailure
+from kgitops.model import requests as req
 from kgitops.model.lowered import Grade, LoweringLine
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.addresses import (
     acl_address,
@@ -140,7 +133,7 @@ def poisoned(text: str, *, many: int = 2) -> Plan:
 
 def _tenants(text: str) -> tuple[Change, ...]:
     """A virtual cluster, a topic, links, members and a right, all called ``text``."""
-    copied = CopyGroupOffsetsRequest(virtual_cluster=text, group=text, source=text)
+    copied = req.CopyGroupOffsetsRequest(virtual_cluster=text, group=text, source=text)
     link = member(text, EntityType.TOPIC, text, topic=text, replaces=f"{text}.")
     made = (
         created(text),
@@ -287,19 +280,19 @@ def _created(change: Change, text: str) -> Change:
     )
 
 
-def _requests(text: str) -> tuple[Request, ...]:
+def _requests(text: str) -> tuple[req.Request, ...]:
     state = RequestedTopicState(
         name=text, topic_id=None, assignment=((1,),), configs={text: text}, requested_configs={}
     )
     return (
-        CreateTopicRequest(topic=text, requested_state=state),
-        CreateAclRequest(binding=binding(text, text)),
-        AlterClientQuotaRequest(entity=(("user", text),), quotas={text: 1.0}),
-        DeleteTopicRequest(topic=text, topic_id=TOPIC_ID),
+        req.CreateTopicRequest(topic=text, requested_state=state),
+        req.CreateAclRequest(binding=binding(text, text)),
+        req.AlterClientQuotaRequest(entity=(("user", text),), quotas={text: 1.0}),
+        req.DeleteTopicRequest(topic=text, topic_id=TOPIC_ID),
     )
 
 
-def _planned(text: str, number: int, request: Request) -> PlannedRequest:
+def _planned(text: str, number: int, request: req.Request) -> PlannedRequest:
     return PlannedRequest(
         id=f"{text}#{number}",
         request=request,

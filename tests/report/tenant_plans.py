@@ -1,25 +1,13 @@
 """Plans that make and remove virtual clusters, by values: the scenario of KIP-1134's rules."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
 from report.plans import make_plan
 
+from kgitops.model import requests as req
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.registry import Json
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -66,7 +54,7 @@ def change(
     kind: Kind,
     action: Action,
     risk: Risk,
-    *requests: Request,
+    *requests: req.Request,
     line: int = 3,
     after: Mapping[str, Json] | None = None,
     because: str = "",
@@ -101,7 +89,7 @@ def change(
 
 def created(name: str, line: int = 3) -> Change:
     """``+ virtual cluster NAME``."""
-    request = CreateVirtualClusterRequest(virtual_cluster=name)
+    request = req.CreateVirtualClusterRequest(virtual_cluster=name)
     return change(
         virtual_cluster_address(name),
         Kind.VIRTUAL_CLUSTER,
@@ -116,7 +104,7 @@ def created(name: str, line: int = 3) -> Change:
 def made_topic(virtual_cluster: str, name: str, partitions: int = 6, line: int = 12) -> Change:
     """A topic that is made in a virtual cluster, with its link."""
     local = LocalName(virtual_cluster, name)
-    physical = f"{NEW_UUID}.{name}"
+    physical = f"{req.NEW_UUID}.{name}"
     state = RequestedTopicState(
         name=physical,
         topic_id=None,
@@ -130,7 +118,7 @@ def made_topic(virtual_cluster: str, name: str, partitions: int = 6, line: int =
         Kind.TOPIC,
         Action.CREATE,
         risks.TOPIC_CREATE,
-        CreateTopicRequest(topic=physical, requested_state=state, local=local),
+        req.CreateTopicRequest(topic=physical, requested_state=state, local=local),
         line=line,
         after={"partitions": partitions, "configs": {"retention.ms": "604800000"}},
         physical=(f"CreateTopics {physical}", f"registry: vcs/link/{local}"),
@@ -141,13 +129,13 @@ def member(
     virtual_cluster: str,
     entity_type: EntityType,
     name: str,
-    *more: Request,
+    *more: req.Request,
     line: int = 20,
     risk: Risk | None = None,
     **fields: object,
 ) -> Change:
     """A link or another member that is added."""
-    request = AlterVirtualClusterRequest(
+    request = req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster,
         entity_type=entity_type,
         entity_name=name,
@@ -190,7 +178,7 @@ def grant(
         Kind.ACL,
         Action.CREATE,
         risks.ACL_GRANT,
-        CreateAclRequest(binding=acl),
+        req.CreateAclRequest(binding=acl),
         line=40,
         physical=(f"CreateAcls {principal} Allow {operation} {resource} {name}",),
         derived_from=derived_from,
@@ -205,7 +193,7 @@ def limit(entity: Mapping[str, str | None], key: str, value: float) -> Change:
         Kind.QUOTA,
         Action.CREATE,
         risks.QUOTA_CREATE,
-        AlterClientQuotaRequest(entity=whom, quotas={key: value}),
+        req.AlterClientQuotaRequest(entity=whom, quotas={key: value}),
         line=60,
         after={"quotas": {key: f"{value:.0f}"}},
     )
@@ -214,7 +202,7 @@ def limit(entity: Mapping[str, str | None], key: str, value: float) -> Change:
 def removed(virtual_cluster: str, entity_type: EntityType, name: str, topic: str = "") -> Change:
     """A member that goes."""
     risk = risks.LINK_REMOVE if entity_type is EntityType.TOPIC else risks.MEMBER_UNBIND
-    request = AlterVirtualClusterRequest(
+    request = req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster,
         change=ChangeType.REMOVE,
         entity_type=entity_type,
@@ -268,7 +256,7 @@ def golden_plan() -> Plan:
     copied = (member_address(SALES, EntityType.USER, "User:sales-app"),)
     read, write = Operation.READ, Operation.WRITE
     app, reader = "User:sales-app", "User:ana-reader"
-    copy = CopyGroupOffsetsRequest(virtual_cluster=SALES, group="sales-etl", source="sales-etl")
+    copy = req.CopyGroupOffsetsRequest(virtual_cluster=SALES, group="sales-etl", source="sales-etl")
     changes = (
         created(ANALYTICS),
         created(SALES, line=9),
@@ -325,7 +313,7 @@ def farewell_plan() -> Plan:
             Kind.GROUP,
             Action.DELETE,
             risks.GROUP_DELETE,
-            DeleteGroupRequest(virtual_cluster=ANALYTICS, group="rpt"),
+            req.DeleteGroupRequest(virtual_cluster=ANALYTICS, group="rpt"),
         ),
         removed(ANALYTICS, EntityType.TOPIC, "Reports", physical),
         removed(ANALYTICS, EntityType.TOPIC, "sales.orders", f"{UUID}.Orders"),
@@ -335,7 +323,7 @@ def farewell_plan() -> Plan:
                 Kind.TOPIC,
                 Action.DELETE,
                 risks.TOPIC_DELETE,
-                DeleteTopicRequest(topic=physical, topic_id="A" * 22, local=local),
+                req.DeleteTopicRequest(topic=physical, topic_id="A" * 22, local=local),
             ),
             impact={"partitions": 3},
         ),
@@ -344,6 +332,6 @@ def farewell_plan() -> Plan:
             Kind.VIRTUAL_CLUSTER,
             Action.DELETE,
             risks.VIRTUAL_CLUSTER_DELETE,
-            DeleteVirtualClusterRequest(virtual_cluster=ANALYTICS),
+            req.DeleteVirtualClusterRequest(virtual_cluster=ANALYTICS),
         ),
     )

@@ -1,8 +1,7 @@
 """The first line of a plan: what is lost, counted and by name, and nothing that is not there."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
+from msgspec.structs import replace
 from report.plans import (
     acl_change,
     any_plan,

@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from xml.parsers.expat import ExpatError
 
 import pytest
+from msgspec import Struct
 from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES, assert_of_each, some
 from report.plans import sealed
 from report.poison import (
@@ -38,11 +38,11 @@ from report.safety import (
 )
 from report.workflow_commands import commands
 
-from kgitops.cli.console.errors import refuse
+from kgitops.cli.running.errors import refuse
 from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.json.layout import json_line
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.file import read_plan, to_text
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.report.ci.github import render_github, render_github_refusal
 from kgitops.report.ci.junit import render_junit, render_policy_tests_junit
 from kgitops.report.ci.sarif import render_sarif
@@ -64,8 +64,7 @@ HARMLESS = "harmless"
 _MANY = 24
 
 
-@dataclass(frozen=True, kw_only=True)
-class Renderer:
+class Renderer(Struct, frozen=True, kw_only=True):
     """Shows a text in all places that ``poison`` knows; ``check`` reads what it made.
 
     ``shape`` is what no payload may change, where that is the same for every text: lines,
@@ -269,8 +268,8 @@ def test_a_payload_is_shown_as_text(name: str, payloads: Sequence[str]) -> None:
         ("markdown", "kgitops.report.markdown.plan.code_span"),
         ("html", "kgitops.report.html.render.terminal_text"),
         ("graph, mermaid", "kgitops.report.virtual_clusters.mermaid._label"),
-        ("graph, svg", "kgitops.report.virtual_clusters.svg.terminal_text"),
-        ("graph, svg", "kgitops.report.virtual_clusters.svg.escape"),
+        ("graph, svg", "kgitops.report.content.svg.terminal_text"),
+        ("graph, svg", "kgitops.report.content.svg.escape"),
         ("sarif", "kgitops.report.ci.sarif_rules.terminal_text"),
         ("junit", "kgitops.report.ci.junit.terminal_text"),
         ("github", "kgitops.report.ci.github.terminal_text"),

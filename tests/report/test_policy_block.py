@@ -1,12 +1,12 @@
 """What policies say, in text and Markdown: each denial once, none hidden, counts conserved."""
 
 import re
-from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from report.plans import (
     CRASH,
     MIGRATION,
@@ -41,11 +41,7 @@ from kgitops.report.content.policy_rows import (
     violation_groups,
     waiver_sentence,
 )
-from kgitops.report.markdown.plan import (
-    GITHUB_BUDGET,
-    render_markdown,
-    render_markdown_comments,
-)
+from kgitops.report.markdown.plan import GITHUB_BUDGET, render_markdown, render_markdown_comments
 from kgitops.report.text.plan import render_text
 
 TODAY = date(2026, 11, 21)

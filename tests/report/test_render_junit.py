@@ -1,11 +1,11 @@
 """Test reporters: a suite a policy, a case an object, and no case for what is no news."""
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from junitparser import JUnitXml
+from msgspec.structs import replace
 from other_processes import told_by_processes
 from report.junit_shape import read
 from report.plans import (

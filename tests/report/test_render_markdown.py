@@ -1,12 +1,12 @@
 """The comment: within GitHub's limit, balanced, and no deletion is ever hidden (goal G13)."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from report.plans import (
     ALL_PLANS,
     acl_change,
@@ -31,14 +31,10 @@ from kgitops.model.resources.object_names import object_name
 from kgitops.model.source import Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
+from kgitops.plan.document.documents import summary
 from kgitops.plan.document.plan import AccessLoss, Action, Change, Drift, Kept, Plan
-from kgitops.plan.document.to_json import summary
 from kgitops.report.content.sections import never_folded
-from kgitops.report.markdown.plan import (
-    GITHUB_BUDGET,
-    render_markdown,
-    render_markdown_comments,
-)
+from kgitops.report.markdown.plan import GITHUB_BUDGET, render_markdown, render_markdown_comments
 
 
 @pytest.mark.parametrize("name", ALL_PLANS)

@@ -1,11 +1,11 @@
 """Code scanning: SARIF 2.1.0 with what GitHub requires, stable, ranked, on the very lines."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from other_processes import told_by_processes
 from report.plans import (
     ALL_PLANS,

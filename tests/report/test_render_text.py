@@ -1,10 +1,10 @@
 """The text report: risk first, nothing dangerous hidden, numbers that agree with JSON."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from report.plans import (
     ALL_PLANS,
     TOPIC_ID,
@@ -27,8 +27,8 @@ from tiers import examples
 
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Base, Drift, FieldChange, Kind, Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.report.text.plan import render_text
 
 

@@ -1,7 +1,6 @@
 """What reports say of virtual clusters: where links lead, who switches, what is lost."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from report.plans import make_plan, twelve_changes
 from report.tenant_plans import (
     ANALYTICS,

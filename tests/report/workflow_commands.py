@@ -1,7 +1,8 @@
 """Reads a log as GitHub's runner does (actions/runner, src/Runner.Common/ActionCommand.cs)."""
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 REGISTERED = {
     "add-mask",
@@ -24,8 +25,7 @@ _DATA = (("%0D", "\r"), ("%0A", "\n"), ("%25", "%"))
 _PROPERTY = (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%"))
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One command that the runner would carry out."""
 
     name: str

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.sandbox.jvm.jars import KAFKA
-from kgitops.sandbox.jvm.maven import pinned_jars
+from kgitops.sandbox.jars import KAFKA, pinned_jars
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("bare-machine")]
 
 FETCH = """
-from kgitops.sandbox.jvm.jars import fetch_libs
+from kgitops.sandbox.jars import fetch_libs
 fetch_libs(lambda stage: print(stage, flush=True))
 """
 START = """

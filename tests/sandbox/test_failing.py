@@ -11,12 +11,11 @@ import pytest
 from kafka_clusters import StartKafka
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.broker.layout import free_ports, is_free
-from kgitops.sandbox.broker.process import find_process
-from kgitops.sandbox.jvm import jars, java, maven
-from kgitops.sandbox.jvm.jars import check_jars, libs_folder
-from kgitops.sandbox.jvm.java import find_java, java_version
-from kgitops.sandbox.jvm.maven import Jar, pinned_jars
+from kgitops.sandbox import jars, jvm
+from kgitops.sandbox.jars import Jar, check_jars, libs_folder, pinned_jars
+from kgitops.sandbox.jvm import find_java, java_version
+from kgitops.sandbox.layout import free_ports, is_free
+from kgitops.sandbox.process import find_process
 
 KILLED = """
 import sys, time
@@ -58,7 +57,7 @@ def test_a_broker_that_dies_is_reported_with_the_end_of_its_log(own_kafka: Start
 def test_without_any_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(java, "packaged_java", lambda: None)
+    monkeypatch.setattr(jvm, "packaged_java", lambda: None)
     with pytest.raises(KgitopsError, match=r"no Java 17 or newer .*sandbox, which"):
         find_java()
 
@@ -71,7 +70,7 @@ def test_an_old_java_and_a_broken_one_are_passed_over(
     assert (java_version(old), java_version(broken)) == (11, 0)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{broken.parent}:/bin")
-    assert find_java() == java.packaged_java()
+    assert find_java() == jvm.packaged_java()
 
 
 def test_javas_own_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +90,7 @@ def test_without_maven_and_jgo_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(maven, "find_spec", lambda _: None)
+    monkeypatch.setattr(jars, "find_spec", lambda _: None)
     with pytest.raises(KgitopsError, match=r"install Maven, or .*sandbox, which"):
         jars.fetch_jars(pinned_jars(), tmp_path / "libs", "Kafka", lambda _: None)
     assert not (tmp_path / "libs").exists()

@@ -9,8 +9,8 @@ from java_classes import compile_java
 from kafka_clusters import StartKafka
 
 from kgitops.model.errors import KgitopsError, UsageError
-from kgitops.sandbox.broker import layout
-from kgitops.sandbox.broker.layout import free_ports
+from kgitops.sandbox import layout
+from kgitops.sandbox.layout import free_ports
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:

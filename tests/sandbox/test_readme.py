@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMAND = re.compile(r"^\$ uv run (kgitops [^#\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"^\$ uv run (?:--no-default-groups )?(kgitops [^#\n]*)", re.MULTILINE)
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 

@@ -1,8 +1,7 @@
 """Decisions on requests about virtual clusters, by brokers or by kgitops."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
 from kgitops.model.requests import AlterVirtualClusterRequest

@@ -1,18 +1,13 @@
 """The image of all virtual clusters: its indexes match its parts, however it was built."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tiers import examples
 from virtual_clusters.vc_requests import TOPICS, VirtualClusterRequest, any_request
 
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
@@ -20,11 +15,7 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
 )
 from kgitops.virtual_clusters import deciding
-from kgitops.virtual_clusters.image import (
-    VirtualClustersDelta,
-    VirtualClustersImage,
-    build_image,
-)
+from kgitops.virtual_clusters.image import VirtualClustersDelta, VirtualClustersImage, build_image
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,
     VirtualClusterEntityRecord,
@@ -45,13 +36,13 @@ def decided(
     """The records of one request; none where it is refused."""
     try:
         match request:
-            case CreateVirtualClusterRequest():
+            case req.CreateVirtualClusterRequest():
                 return list(deciding.create(delta, request))
-            case AlterVirtualClusterRequest():
+            case req.AlterVirtualClusterRequest():
                 return list(
                     deciding.alter(delta, request, lambda topic: f"id of {topic}", super_users=())
                 )
-            case DeleteVirtualClusterRequest():
+            case req.DeleteVirtualClusterRequest():
                 return list(deciding.delete(delta, request))
     except VirtualClusterRefusal:
         return []
@@ -198,7 +189,7 @@ def test_what_is_in_a_virtual_cluster_stays_in_one_while_it_moves(requests):
     image = EMPTY
     for request, batch in zip(requests, batches_of(requests), strict=True):
         before, image = image, replayed(image, batch)
-        if isinstance(request, AlterVirtualClusterRequest) and request.moved_from and batch:
+        if isinstance(request, req.AlterVirtualClusterRequest) and request.moved_from and batch:
             assert request.entity_name is not None
             found = image.by_name[request.virtual_cluster]
             assert request.entity_type is not None

@@ -2,11 +2,7 @@
 
 from hypothesis import strategies as st
 
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     ChangeType,
@@ -16,23 +12,25 @@ from kgitops.model.resources.virtual_clusters import (
 
 A, B = "emea.sales", "analytics"
 VirtualClusterRequest = (
-    CreateVirtualClusterRequest | AlterVirtualClusterRequest | DeleteVirtualClusterRequest
+    req.CreateVirtualClusterRequest
+    | req.AlterVirtualClusterRequest
+    | req.DeleteVirtualClusterRequest
 )
 
 
-def create(name: str = A) -> CreateVirtualClusterRequest:
+def create(name: str = A) -> req.CreateVirtualClusterRequest:
     """Create it."""
-    return CreateVirtualClusterRequest(virtual_cluster=name)
+    return req.CreateVirtualClusterRequest(virtual_cluster=name)
 
 
-def delete(name: str = A) -> DeleteVirtualClusterRequest:
+def delete(name: str = A) -> req.DeleteVirtualClusterRequest:
     """Delete it."""
-    return DeleteVirtualClusterRequest(virtual_cluster=name)
+    return req.DeleteVirtualClusterRequest(virtual_cluster=name)
 
 
 def add(entity_type: EntityType, name: str, to: str = A, **more: object):
     """Add an entity."""
-    return AlterVirtualClusterRequest(
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=to,
         entity_type=entity_type,
         entity_name=name,
@@ -40,14 +38,14 @@ def add(entity_type: EntityType, name: str, to: str = A, **more: object):
     )
 
 
-def remove(entity_type: EntityType, name: str, of: str = A) -> AlterVirtualClusterRequest:
+def remove(entity_type: EntityType, name: str, of: str = A) -> req.AlterVirtualClusterRequest:
     """Remove an entity."""
-    return AlterVirtualClusterRequest(
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=of, change=ChangeType.REMOVE, entity_type=entity_type, entity_name=name
     )
 
 
-def link(name: str, topic: str, to: str = A, **more: object) -> AlterVirtualClusterRequest:
+def link(name: str, topic: str, to: str = A, **more: object) -> req.AlterVirtualClusterRequest:
     """Link a physical topic."""
     return add(EntityType.TOPIC, name, to, topic=topic, **more)
 
@@ -72,7 +70,7 @@ _adopting = st.builds(
     moved_from=st.sampled_from([None, None, *CLUSTERS]),
 )
 _options = st.builds(
-    AlterVirtualClusterRequest,
+    req.AlterVirtualClusterRequest,
     virtual_cluster=_somewhere,
     options=st.builds(LoweringOptions, cap_lowering=st.sampled_from(CapLowering)),
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,21 +16,14 @@ from builders import (
     applied,
     with_changes,
 )
+from msgspec.structs import replace
 from workflow.export.test_export import a_workspace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster, author_of
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.verdict import ExitCode
@@ -181,7 +173,7 @@ def test_text_names_objects_and_fields_and_that_nobody_knows_by_whom(drift_of) -
 
 
 def test_the_log_knows_who_last_wrote_each_field(cluster: EmbeddedCluster) -> None:
-    def by(principal: str, request: Request) -> None:
+    def by(principal: str, request: req.Request) -> None:
         (result,) = cluster.execute([request], validate_only=False, principal=principal)
         assert result.ok, result
 
@@ -189,12 +181,12 @@ def test_the_log_knows_who_last_wrote_each_field(cluster: EmbeddedCluster) -> No
         state = RequestedTopicState(
             name="orders", topic_id=None, assignment=((1, 2),), configs={"retention.ms": "1000"}
         )
-        by(principal, CreateTopicRequest(topic="orders", requested_state=state))
+        by(principal, req.CreateTopicRequest(topic="orders", requested_state=state))
         found = cluster.read_state().topics["orders"]
         return replace(state, topic_id=found.topic_id)
 
-    def alter(principal: str, step: AlterStep, state: RequestedTopicState) -> None:
-        request = AlterTopicRequest(
+    def alter(principal: str, step: req.AlterStep, state: RequestedTopicState) -> None:
+        request = req.AlterTopicRequest(
             topic="orders", topic_id=state.topic_id or "", step=step, requested_state=state
         )
         by(principal, request)
@@ -206,22 +198,25 @@ def test_the_log_knows_who_last_wrote_each_field(cluster: EmbeddedCluster) -> No
     old = make("User:first")
     alter(
         "User:ann",
-        AlterStep.CONFIGS,
+        req.AlterStep.CONFIGS,
         replace(old, configs={"retention.ms": "5"}, requested_configs={"retention.ms": "5"}),
     )
     assert (who("configs.retention.ms"), who("")) == ("User:ann", "User:first")
-    by("User:bob", DeleteTopicRequest(topic="orders", topic_id=old.topic_id or ""))
+    by("User:bob", req.DeleteTopicRequest(topic="orders", topic_id=old.topic_id or ""))
     assert (who(""), who("configs.retention.ms")) == ("User:bob", "User:ann")
     new = make("User:cat")
     assert (who(""), who("configs.retention.ms")) == ("User:cat", "User:cat")
-    alter("User:dan", AlterStep.PARTITIONS, replace(new, assignment=((1, 2), (2, 3))))
+    alter("User:dan", req.AlterStep.PARTITIONS, replace(new, assignment=((1, 2), (2, 3))))
     moved = replace(new, assignment=((3, 1), (2, 3)))
-    alter("User:eve", AlterStep.REPLICAS, moved)
+    alter("User:eve", req.AlterStep.REPLICAS, moved)
     assert (who("partitions"), who("assignments")) == ("User:dan", "User:eve")
-    by("User:fay", CreateAclRequest(binding=a_binding()))
+    by("User:fay", req.CreateAclRequest(binding=a_binding()))
     assert who("", ACL.address) == "User:fay"
     entity = an_entity(user="billing")
     for principal, rate in (("User:gil", 1.0), ("User:hal", None)):
-        by(principal, AlterClientQuotaRequest(entity=entity, quotas={"producer_byte_rate": rate}))
+        by(
+            principal,
+            req.AlterClientQuotaRequest(entity=entity, quotas={"producer_byte_rate": rate}),
+        )
     assert who("quotas.producer_byte_rate", QUOTA.address) == "User:hal"
     assert who("", "topic/none") is None

@@ -1,19 +1,19 @@
 """The deletion limits are asked once more when a plan is applied."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from apply.plans import Apply, open_cluster
 from builders import a_binding, a_desired, a_topic, an_acl, applied, plan_of, with_changes
 from cli.projects import Project, topic
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import Reason
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.execution import build_recheck
-from kgitops.workflow.policies.policies import OpenPolicies
+from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 READERS = [an_acl(a_binding(f"User:reader-{number}")) for number in range(25)]

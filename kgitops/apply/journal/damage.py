@@ -5,14 +5,16 @@ otherwise the key is given up, and an object whose owner is no longer known is k
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.apply.journal.reading import check_run_record
-from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX
-from kgitops.apply.lock.claims import LOCK_PREFIX, is_claim
+from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX, nonce_record
+from kgitops.apply.lock_claims import LOCK_PREFIX, is_claim
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import Record, build_registry_state, meta_record
+from kgitops.cluster.registry import build_registry_state, meta_record
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json.records import Record
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json
 
 _NEVER = "9999-12-31T23:59:59Z"
@@ -20,8 +22,7 @@ _NEWER = "of a newer kgitops"
 REPAIR_PREFIX = "repair/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
+class Damage(Struct, frozen=True, kw_only=True):
     """A key whose newest record can't be read; ``record`` repairs it, None where nothing does.
 
     ``since_ms`` is the log's timestamp of the record; ``offset`` is -1 where it is missing.
@@ -144,8 +145,8 @@ def _remedy(key: str, before: Sequence[RegistryEntry]) -> tuple[str, Record]:
     if earlier is not None and earlier.value is not None:
         return f"the record at offset {earlier.offset} counts again", (key, earlier.value)
     if key.startswith(NONCE_PREFIX):
-        spent = {"schema_version": SCHEMA_VERSION, "run": "unknown", "expires": _NEVER}
-        return "its plan counts as applied for ever", (key, spent)
+        spent = nonce_record(key.removeprefix(NONCE_PREFIX), "unknown", _NEVER)
+        return "its plan counts as applied for ever", spent
     return _loss(key), (key, None)
 
 

@@ -1,19 +1,20 @@
 """The state of a run, and its journal: an intent before every wire batch, an outcome after it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyFinished, StepDone, StepFailed, StepStarted
 from kgitops.apply.journal.records import batch_record, closing_records, header_record
-from kgitops.apply.lock.lock import Lock
+from kgitops.apply.lock import Lock
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.steps.outcome import StepOutcome, owner_of, owners_of_completed, step_unknown
 from kgitops.apply.steps.progress import Progress
 from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunStatus, StepRecord
 from kgitops.apply.steps.steps import Step
-from kgitops.cluster.registry import Record
 from kgitops.model.errors import KgitopsError, LockedError
+from kgitops.model.json.records import Record
 from kgitops.model.verdict import ExitCode, Reason
 
 

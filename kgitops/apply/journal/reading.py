@@ -1,39 +1,25 @@
 """Reading runs back from the journal's records in the registry."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 
-from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX
-from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunStatus, StepRecord
-from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state, check_version
-from kgitops.model.errors import SafetyError
-from kgitops.model.json.layout import json_text
-from kgitops.model.json.strict import (
-    array,
-    choice,
-    integer,
-    mapping,
-    members,
-    text,
-    text_or_none,
+import msgspec
+from msgspec.structs import asdict
+
+from kgitops.apply.journal.records import (
+    NONCE_PREFIX,
+    RUN_PREFIX,
+    BatchDocument,
+    PlanPiece,
+    StepDocument,
 )
+from kgitops.apply.steps.runs import Batch, Run, RunHeader, StepRecord
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state
+from kgitops.model.errors import SafetyError
+from kgitops.model.json.records import check_version, read_record
 from kgitops.model.registry import META_KEY, Json, RegistryState
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.plan.document.file import SealedPlan, read_plan
-
-_HEADER_KEYS = (
-    "schema_version",
-    "status",
-    "project",
-    "plan_digest",
-    "nonce",
-    "pieces",
-    "started",
-    "holder",
-)
-_BATCH_KEYS = ("schema_version", "status", "api", "requests", "results", "lookups")
-_STEP_KEYS = ("outcome", "code", "message", "topic_id")
+from kgitops.plan.document.file import SealedPlan, read_canonical
 
 Latest = Mapping[str, Mapping[str, Json]]
 """The latest value of every key in the registry."""
@@ -93,11 +79,11 @@ def read_sealed(run: Run, latest: Latest) -> SealedPlan:
     """
     keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
     try:
-        content = "".join(text(latest[key]["text"], key) for key in keys)
-        document = json.loads(content)
-    except (KeyError, ValueError):
+        content = "".join(read_record(PlanPiece, key, latest[key]).text for key in keys)
+        msgspec.json.decode(content, type=msgspec.Raw)
+    except (KeyError, ValueError, msgspec.DecodeError):
         raise _damaged(run.id) from None
-    sealed = read_plan(json_text(document), f"the plan in the journal of run {run.id}")
+    sealed = read_canonical(content, f"the plan in the journal of run {run.id}")
     planned = {request.id for request in sealed.plan.requests}
     planned |= {change.address for change in sealed.plan.changes if not change.requests}
     if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
@@ -118,7 +104,7 @@ def check_run_record(key: str, value: Mapping[str, Json]) -> None:
     elif part.isdecimal():
         _read_batches(f"{RUN_PREFIX}{run_id}/", {key: value})
     else:
-        text(value.get("text"), key)
+        read_record(PlanPiece, key, value)
 
 
 def _is_header(key: str) -> bool:
@@ -127,21 +113,10 @@ def _is_header(key: str) -> bool:
 
 def _read_run(run_id: str, latest: Latest) -> Run:
     key = f"{RUN_PREFIX}{run_id}"
-    header = latest[key]
-    check_version(key, header)
+    check_version(key, latest[key])
     try:
-        fields = members(dict(header), key, _HEADER_KEYS)
-        return Run(
-            id=run_id,
-            status=choice(RunStatus, fields["status"], key),
-            project=text(fields["project"], key),
-            plan_digest=text(fields["plan_digest"], key),
-            nonce=text(fields["nonce"], key),
-            pieces=integer(fields["pieces"], key),
-            started=text(fields["started"], key),
-            holder=text(fields["holder"], key),
-            batches=_read_batches(f"{key}/", latest),
-        )
+        header = read_record(RunHeader, key, latest[key])
+        return Run(id=run_id, batches=_read_batches(f"{key}/", latest), **asdict(header))
     except ValueError:
         raise _damaged(run_id) from None
 
@@ -153,36 +128,23 @@ def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
         if not key.startswith(prefix) or not number.isdecimal():
             continue
         check_version(key, value)
-        fields = members(dict(value), key, _BATCH_KEYS)
-        lookups = mapping(fields["lookups"], key)
+        document = read_record(BatchDocument, key, value)
+        results = {
+            step: _read_step(known, document.lookups.get(step))
+            for step, known in document.results.items()
+        }
         batches.append(
-            Batch(
-                number=int(number),
-                api=text(fields["api"], key),
-                requests=array(fields["requests"], key, text),
-                results={
-                    step: _read_step(step_value, key, lookups.get(step))
-                    for step, step_value in mapping(fields["results"], key).items()
-                },
-            )
+            Batch(number=int(number), api=document.api, requests=document.requests, results=results)
         )
     return tuple(sorted(batches, key=lambda batch: batch.number))
 
 
-def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
-    fields = members(value, key, _STEP_KEYS)
-    code = fields["code"]
-    return StepRecord(
-        outcome=choice(RecordedOutcome, fields["outcome"], key),
-        reply=None
-        if code is None
-        else RequestResult(
-            code=ErrorCode(integer(code, key)),
-            message=text_or_none(fields["message"], key),
-            topic_id=text_or_none(fields["topic_id"], key),
-        ),
-        lookup=text_or_none(lookup, key),
-    )
+def _read_step(known: StepDocument, lookup: str | None) -> StepRecord:
+    reply = None
+    if known.code is not None:
+        code = ErrorCode(known.code)
+        reply = RequestResult(code=code, message=known.message, topic_id=known.topic_id)
+    return StepRecord(outcome=known.outcome, reply=reply, lookup=lookup)
 
 
 def _damaged(run_id: str) -> SafetyError:

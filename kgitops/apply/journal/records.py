@@ -1,15 +1,17 @@
 """Writing runs as records of the registry; reading.py reads them back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
-from kgitops.apply.steps.runs import Batch, Run, RunStatus
-from kgitops.cluster.registry import Record, project_record
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunHeader, RunStatus, StepRecord
+from kgitops.cluster.registry import project_record
 from kgitops.model import clock as moments
-from kgitops.model.json.canonical import canonical_json
-from kgitops.model.registry import SCHEMA_VERSION, Json
-from kgitops.plan.document.file import SealedPlan, sealed_to_json
+from kgitops.model.json.records import Record, record
+from kgitops.model.registry import Json
+from kgitops.plan.document.file import SealedPlan, canonical_text
 
 RUN_PREFIX = "run/"
 NONCE_PREFIX = "nonce/"
@@ -18,6 +20,38 @@ NONCE_PREFIX = "nonce/"
 # take four bytes.
 _PIECE = 120 * 1024
 _NONCE_KEPT = timedelta(days=30)
+
+
+class PlanPiece(Struct, frozen=True, kw_only=True):
+    """A record ``run/<id>/plan/<k>``."""
+
+    text: str
+
+
+class StepDocument(Struct, frozen=True, kw_only=True):
+    """A step in a batch; the last three are the reply, and null without one."""
+
+    outcome: RecordedOutcome
+    code: int | None
+    message: str | None
+    topic_id: str | None
+
+
+class BatchDocument(Struct, frozen=True, kw_only=True):
+    """A record ``run/<id>/<n>``; ``lookups`` has the steps that were looked up."""
+
+    status: str
+    api: str
+    requests: tuple[str, ...]
+    results: Mapping[str, StepDocument]
+    lookups: Mapping[str, str | None]
+
+
+class SpentNonce(Struct, frozen=True, kw_only=True):
+    """A record ``nonce/<nonce>``."""
+
+    run: str
+    expires: str
 
 
 def open_run(
@@ -32,7 +66,7 @@ def open_run(
 
     The records are the project, the header, the plan in pieces, and the spent nonce.
     """
-    content = canonical_json(sealed_to_json(sealed)).decode()
+    content = canonical_text(sealed)
     pieces = [content[start : start + _PIECE] for start in range(0, len(content), _PIECE)]
     run = Run(
         id=run_id,
@@ -44,56 +78,48 @@ def open_run(
         started=moments.to_text(started),
         holder=holder,
     )
-    expires = moments.to_text(sealed.expires)
-    plan_records: list[Record] = [
-        (f"{RUN_PREFIX}{run_id}/plan/{number}", {"schema_version": SCHEMA_VERSION, "text": piece})
-        for number, piece in enumerate(pieces)
-    ]
     return run, [
         project_record(run.project, sealed.plan.desired.project, formerly),
         header_record(run),
-        *plan_records,
-        (
-            f"{NONCE_PREFIX}{run.nonce}",
-            {"schema_version": SCHEMA_VERSION, "run": run_id, "expires": expires},
+        *(
+            record(f"{RUN_PREFIX}{run_id}/plan/{number}", PlanPiece(text=piece))
+            for number, piece in enumerate(pieces)
         ),
+        nonce_record(run.nonce, run_id, moments.to_text(sealed.expires)),
     ]
+
+
+def nonce_record(nonce: str, run: str, expires: str) -> Record:
+    """Return the record of a plan that ``run`` applied, so that no other run does."""
+    return record(f"{NONCE_PREFIX}{nonce}", SpentNonce(run=run, expires=expires))
 
 
 def header_record(run: Run) -> Record:
     """Return the record ``run/<id>``."""
-    return f"{RUN_PREFIX}{run.id}", {
-        "schema_version": SCHEMA_VERSION,
-        "status": run.status.value,
-        "project": run.project,
-        "plan_digest": run.plan_digest,
-        "nonce": run.nonce,
-        "pieces": run.pieces,
-        "started": run.started,
-        "holder": run.holder,
-    }
+    return record(f"{RUN_PREFIX}{run.id}", convert(run, RunHeader, from_attributes=True))
 
 
 def batch_record(run: Run, batch: Batch) -> Record:
     """Return the record ``run/<id>/<n>``."""
-    return f"{RUN_PREFIX}{run.id}/{batch.number}", {
-        "schema_version": SCHEMA_VERSION,
-        "status": batch.status,
-        "api": batch.api,
-        "requests": list(batch.requests),
-        "results": {
-            step: {
-                "outcome": known.outcome.value,
-                "code": None if known.reply is None else int(known.reply.code),
-                "message": known.reply.message if known.reply else None,
-                "topic_id": known.reply.topic_id if known.reply else None,
-            }
-            for step, known in sorted(batch.results.items())
-        },
-        "lookups": {
-            step: known.lookup for step, known in sorted(batch.results.items()) if known.lookup
-        },
-    }
+    results = dict(sorted(batch.results.items()))
+    document = BatchDocument(
+        status=batch.status,
+        api=batch.api,
+        requests=batch.requests,
+        results={step: _step_document(known) for step, known in results.items()},
+        lookups={step: known.lookup for step, known in results.items() if known.lookup},
+    )
+    return record(f"{RUN_PREFIX}{run.id}/{batch.number}", document)
+
+
+def _step_document(known: StepRecord) -> StepDocument:
+    reply = known.reply
+    return StepDocument(
+        outcome=known.outcome,
+        code=reply.code if reply else None,
+        message=reply.message if reply else None,
+        topic_id=reply.topic_id if reply else None,
+    )
 
 
 def closing_records(run: Run, status: RunStatus) -> list[Record]:

@@ -1,12 +1,13 @@
 """Repairing a registry under its lock, with a record of the repair."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal.damage import Damage, find_damage, repair_record
-from kgitops.apply.lock.lock import acquire
+from kgitops.apply.lock import acquire
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model import clock as moments
 from kgitops.model.errors import LockedError, SafetyError

@@ -10,31 +10,15 @@ from kgitops.apply.observe.virtual_clusters import (
     is_virtual_cluster_created,
     linked_topic,
 )
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import RequestResult
-from kgitops.model.topic_configs import normal_value
 
 
 def is_visible(
-    request: Request | None, state: ClusterState, reply: RequestResult | None = None
+    request: req.Request | None, state: ClusterState, reply: RequestResult | None = None
 ) -> bool:
     """Return whether ``state`` shows the result of ``request``; always True without a request.
 
@@ -44,60 +28,60 @@ def is_visible(
     match request:
         case None:
             return True
-        case CreateTopicRequest():
+        case req.CreateTopicRequest():
             topic = created_topic(request, state)
             return topic is not None and _is_created(topic, request.requested_state, reply)
-        case AlterTopicRequest():
+        case req.AlterTopicRequest():
             topic = _same_topic(request.topic, request.topic_id, state)
             return topic is not None and _is_altered(topic, request)
-        case DeleteTopicRequest():
+        case req.DeleteTopicRequest():
             return _same_topic(request.topic, request.topic_id, state) is None
-        case DeleteRecordsRequest():
+        case req.DeleteRecordsRequest():
             return _records_are_gone(request, state, confirmed=reply is not None)
-        case CreateAclRequest():
+        case req.CreateAclRequest():
             return request.binding in state.acls
-        case DeleteAclRequest():
+        case req.DeleteAclRequest():
             return request.binding not in state.acls and request.binding not in state.partial_acls
-        case AlterClientQuotaRequest():
+        case req.AlterClientQuotaRequest():
             quota = state.quotas.get(request.entity)
             quotas = quota.quotas if quota else {}
             return all(
                 quotas.get(key) == value and (request.entity, key) not in state.partial_quotas
                 for key, value in request.quotas.items()
             )
-        case AlterBrokerRequest():
+        case req.AlterBrokerRequest():
             return _has_throttles(request, state)
-        case CreateVirtualClusterRequest():
+        case req.CreateVirtualClusterRequest():
             return is_virtual_cluster_created(request, state, confirmed=reply is not None)
-        case AlterVirtualClusterRequest():
+        case req.AlterVirtualClusterRequest():
             return is_virtual_cluster_altered(request, state)
-        case DeleteVirtualClusterRequest():
+        case req.DeleteVirtualClusterRequest():
             return request.virtual_cluster not in state.virtual_clusters
-        case CopyGroupOffsetsRequest():
+        case req.CopyGroupOffsetsRequest():
             return has_copied_offsets(request, state, confirmed=reply is not None)
-        case DeleteGroupRequest():
+        case req.DeleteGroupRequest():
             return has_no_offsets(request, state)
         case _:
             assert_never(request)
 
 
-def created_topic(request: CreateTopicRequest, state: ClusterState) -> TopicState | None:
+def created_topic(request: req.CreateTopicRequest, state: ClusterState) -> TopicState | None:
     """Find the topic of a request; a topic of a virtual cluster is found through its link."""
     if request.local is not None:
         return linked_topic(request.local, state)
     return state.topics.get(request.topic)
 
 
-def is_under_way(request: Request | None, state: ClusterState) -> bool:
+def is_under_way(request: req.Request | None, state: ClusterState) -> bool:
     """Return whether the cluster has accepted the request and not finished it.
 
     A deletion waits for brokers (A4-63), a reassignment for data to be copied.
     """
     match request:
-        case DeleteTopicRequest():
+        case req.DeleteTopicRequest():
             topic = _same_topic(request.topic, request.topic_id, state)
             return topic is not None and topic.marked_for_deletion
-        case AlterTopicRequest(step=AlterStep.REPLICAS):
+        case req.AlterTopicRequest(step=req.AlterStep.REPLICAS):
             topic = _same_topic(request.topic, request.topic_id, state)
             wanted = request.requested_state.assignment
             return topic is not None and topic.reassigning and topic.assignment == wanted
@@ -105,9 +89,9 @@ def is_under_way(request: Request | None, state: ClusterState) -> bool:
             return False
 
 
-def is_move(request: Request | None) -> bool:
+def is_move(request: req.Request | None) -> bool:
     """Return whether it is a reassignment, which may take hours and continues by itself."""
-    return isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
+    return isinstance(request, req.AlterTopicRequest) and request.step is req.AlterStep.REPLICAS
 
 
 def _same_topic(name: str, topic_id: str, state: ClusterState) -> TopicState | None:
@@ -126,14 +110,14 @@ def _is_created(
     return exact and _has_configs(topic, requested.configs)
 
 
-def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
+def _is_altered(topic: TopicState, request: req.AlterTopicRequest) -> bool:
     requested = request.requested_state
     match request.step:
-        case AlterStep.CONFIGS:
+        case req.AlterStep.CONFIGS:
             return _has_configs(topic, requested.requested_configs)
-        case AlterStep.PARTITIONS:
+        case req.AlterStep.PARTITIONS:
             return topic.assignment == requested.assignment
-        case AlterStep.REPLICAS:
+        case req.AlterStep.REPLICAS:
             # While data is copied the state already shows the target (P201-16). Kafka ends a
             # reassignment once every replica that was added is in sync.
             return topic.assignment == requested.assignment and not topic.reassigning
@@ -141,7 +125,7 @@ def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
             assert_never(request.step)
 
 
-def _has_throttles(request: AlterBrokerRequest, state: ClusterState) -> bool:
+def _has_throttles(request: req.AlterBrokerRequest, state: ClusterState) -> bool:
     broker = next((item for item in state.brokers if item.id == request.broker), None)
     if broker is None or broker.throttles is None:
         return False
@@ -159,7 +143,7 @@ def _has_configs(topic: TopicState, wanted: Mapping[str, str | None]) -> bool:
 
 
 def _records_are_gone(
-    request: DeleteRecordsRequest, state: ClusterState, *, confirmed: bool
+    request: req.DeleteRecordsRequest, state: ClusterState, *, confirmed: bool
 ) -> bool:
     if _same_topic(request.topic, request.topic_id, state) is None:
         return False

@@ -1,26 +1,9 @@
 """Finding an object in the cluster state by its address, without an index of all objects."""
 
-from typing import assert_never
 from urllib.parse import unquote
 
 from kgitops.apply.observe.virtual_clusters import MemberState, find_inside
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -29,20 +12,10 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.addresses import (
-    ScopedAddress,
-    acl_address,
-    broker_address,
-    local_topic_address,
-    member_address,
-    quota_address,
-    split_scoped_address,
-    topic_address,
-    virtual_cluster_address,
-)
+from kgitops.model.resources.addresses import ScopedAddress, broker_address, split_scoped_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
+from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 
 Object = (
     TopicState | AclBinding | ClientQuotaState | Broker | VirtualCluster | TopicLink | MemberState
@@ -82,34 +55,6 @@ def topic_name(address: str) -> str | None:
     """Return the topic's name in ``address``; None for another kind of object."""
     kind, _, rest = address.partition("/")
     return unquote(rest) if kind == "topic" else None
-
-
-def request_address(request: Request) -> str:
-    """Return the address of the object that ``request`` changes."""
-    match request:
-        case (
-            CreateTopicRequest() | AlterTopicRequest() | DeleteTopicRequest()
-            | DeleteRecordsRequest()
-        ):  # fmt: skip
-            local = request.local
-            return local_topic_address(local) if local else topic_address(request.topic)
-        case CreateAclRequest() | DeleteAclRequest():
-            return acl_address(request.binding)
-        case AlterClientQuotaRequest():
-            return quota_address(request.entity)
-        case AlterBrokerRequest():
-            return broker_address(request.broker)
-        case CreateVirtualClusterRequest() | DeleteVirtualClusterRequest():
-            return virtual_cluster_address(request.virtual_cluster)
-        case AlterVirtualClusterRequest():
-            name, entity_type = request.entity_name, request.entity_type
-            if name is None or entity_type is None:
-                return virtual_cluster_address(request.virtual_cluster)
-            return member_address(request.virtual_cluster, entity_type, name)
-        case CopyGroupOffsetsRequest() | DeleteGroupRequest():
-            return member_address(request.virtual_cluster, EntityType.GROUP, request.group)
-        case _:
-            assert_never(request)
 
 
 def _binding(rest: str, at: ScopedAddress | None) -> AclBinding:

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import MemberState
@@ -10,14 +12,13 @@ from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaState, quota_text
+from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
-from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document.plan import Precondition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreconditionMismatch:
+class PreconditionMismatch(Struct, frozen=True, kw_only=True):
     """A field of an object whose value is not the expected one."""
 
     object: str

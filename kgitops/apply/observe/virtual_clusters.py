@@ -1,15 +1,11 @@
 """Finding objects in virtual clusters, and recognizing results of requests about them."""
 
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from msgspec import Struct
+
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-)
 from kgitops.model.resources.addresses import (
     ScopedAddress,
     local_topic_address,
@@ -34,8 +30,7 @@ _MEMBERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberState:
+class MemberState(Struct, frozen=True, kw_only=True):
     """A user, client id, group or transactional id; ``adopts`` is the global id of a group."""
 
     entity_type: EntityType
@@ -106,7 +101,7 @@ def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
 
 
 def is_virtual_cluster_created(
-    request: CreateVirtualClusterRequest, state: ClusterState, *, confirmed: bool
+    request: req.CreateVirtualClusterRequest, state: ClusterState, *, confirmed: bool
 ) -> bool:
     """Return whether the virtual cluster exists; unless ``confirmed`` it must still be empty."""
     virtual_cluster = state.virtual_clusters.get(request.virtual_cluster)
@@ -115,7 +110,9 @@ def is_virtual_cluster_created(
     return confirmed or virtual_cluster.empty
 
 
-def is_virtual_cluster_altered(request: AlterVirtualClusterRequest, state: ClusterState) -> bool:
+def is_virtual_cluster_altered(
+    request: req.AlterVirtualClusterRequest, state: ClusterState
+) -> bool:
     """Return whether the entity was added or removed, or the options were set."""
     virtual_cluster = state.virtual_clusters.get(request.virtual_cluster)
     if request.options is not None:
@@ -132,7 +129,7 @@ def is_virtual_cluster_altered(request: AlterVirtualClusterRequest, state: Clust
 
 
 def has_copied_offsets(
-    request: CopyGroupOffsetsRequest, state: ClusterState, *, confirmed: bool
+    request: req.CopyGroupOffsetsRequest, state: ClusterState, *, confirmed: bool
 ) -> bool:
     """Return whether the group has committed offsets, where its source has some.
 
@@ -146,13 +143,13 @@ def has_copied_offsets(
     return copied.keys() >= source.keys()
 
 
-def has_no_offsets(request: DeleteGroupRequest, state: ClusterState) -> bool:
+def has_no_offsets(request: req.DeleteGroupRequest, state: ClusterState) -> bool:
     """Return whether the group has no offsets left."""
     return not state.group_offsets.get(physical_id(request.virtual_cluster, request.group))
 
 
 def _is_added(
-    request: AlterVirtualClusterRequest,
+    request: req.AlterVirtualClusterRequest,
     virtual_cluster: VirtualCluster,
     name: str,
     entity_type: EntityType,

@@ -30,16 +30,10 @@ from kgitops.apply.rights.unowned import (
 )
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-)
 from kgitops.model.resources.addresses import kind_of, member_address, topic_address
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import TopicState
@@ -170,7 +164,10 @@ class _Rights:
     def _moves(self, change: Change) -> bool:
         """Return whether a member moves from another virtual cluster; check that it may."""
         for request in (planned.request for planned in change.requests):
-            if not isinstance(request, AlterVirtualClusterRequest) or request.moved_from is None:
+            if (
+                not isinstance(request, req.AlterVirtualClusterRequest)
+                or request.moved_from is None
+            ):
                 continue
             entity_type, name = request.entity_type, request.entity_name
             if entity_type in (None, EntityType.TOPIC) or name is None:
@@ -218,14 +215,12 @@ class _Rights:
     def _check_topics(self, change: Change, actual: Object | None) -> None:
         """Check that the names and ids in requests are those of the topic at this address."""
         for request in (planned.request for planned in change.requests):
-            if isinstance(request, CreateTopicRequest) and is_internal(request.topic):
+            if isinstance(request, req.CreateTopicRequest) and is_internal(request.topic):
                 _raise_untrusted(change, "is a topic of the brokers or of kgitops")
-            if not isinstance(
-                request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest
-            ):
+            if not isinstance(request, req.ExistingTopicRequest):
                 continue
             named = {(request.topic, request.topic_id)}
-            if isinstance(request, AlterTopicRequest):
+            if isinstance(request, req.AlterTopicRequest):
                 named.add((request.requested_state.name, request.requested_state.topic_id or ""))
             if not isinstance(actual, TopicState) or named != {(actual.name, actual.topic_id)}:
                 _raise_untrusted(change, f"is not the topic {request.topic} ({request.topic_id})")
@@ -330,7 +325,7 @@ class _Rights:
         applied = self.ownership.last_applied(change.address)
         if applied.get("deleteRecordsBefore") and not known:
             asked = [type(planned.request) for planned in change.requests]
-            if DeleteRecordsRequest in asked:
+            if req.DeleteRecordsRequest in asked:
                 _raise_untrusted(
                     change, "is not the topic that deleteRecordsBefore was written for"
                 )

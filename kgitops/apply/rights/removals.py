@@ -1,24 +1,17 @@
 """The rules for removals: the last applied deletionPolicy or a Tombstone must allow them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.desired.state import DeletionPolicy
+from kgitops.model import requests as req
 from kgitops.model.registry import Owner
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.document.plan import Action, Change, Kind
 from kgitops.plan.ownership import removal_policy
 
-_REMOVES = AlterVirtualClusterRequest(virtual_cluster="", change=ChangeType.REMOVE)
+_REMOVES = req.AlterVirtualClusterRequest(virtual_cluster="", change=ChangeType.REMOVE)
 
 
 def may_be_given_up(owner: Owner, tombstone: str | None) -> bool:
@@ -39,15 +32,15 @@ def is_only_removal(change: Change, live: Owner | None) -> bool:
         )
     match change.kind:
         case Kind.TOPIC:
-            return len(requests) == 1 and isinstance(requests[0], DeleteTopicRequest)
+            return len(requests) == 1 and isinstance(requests[0], req.DeleteTopicRequest)
         case Kind.ACL:
-            return len(requests) == 1 and isinstance(requests[0], DeleteAclRequest)
+            return len(requests) == 1 and isinstance(requests[0], req.DeleteAclRequest)
         case Kind.QUOTA:
             return len(requests) == 1 and _removes_only_applied_keys(requests[0], live)
         case Kind.VIRTUAL_CLUSTER:
-            return len(requests) == 1 and isinstance(requests[0], DeleteVirtualClusterRequest)
+            return len(requests) == 1 and isinstance(requests[0], req.DeleteVirtualClusterRequest)
         case Kind.GROUP:
-            others = [it for it in requests if not isinstance(it, DeleteGroupRequest)]
+            others = [it for it in requests if not isinstance(it, req.DeleteGroupRequest)]
             return len(requests) <= 2 and _is_one_removal(others, EntityType.GROUP)
         case Kind.LINK | Kind.BINDING:
             return _is_one_removal(requests, None)
@@ -55,32 +48,32 @@ def is_only_removal(change: Change, live: Owner | None) -> bool:
             return False
 
 
-def may_remove(request: Request, change: Change, live: Owner, tombstone: str | None) -> bool:
+def may_remove(request: req.Request, change: Change, live: Owner, tombstone: str | None) -> bool:
     """Return whether the last applied declaration or a Tombstone allows the request to remove."""
     last = live.last_applied
     policy = DeletionPolicy.DELETE if tombstone else removal_policy(live)
     written = bool(tombstone) or bool(last["deletionPolicyWritten"])
     orphan = policy is DeletionPolicy.ORPHAN
-    if isinstance(request, DeleteGroupRequest):
+    if isinstance(request, req.DeleteGroupRequest):
         return policy is DeletionPolicy.DELETE and written
-    if isinstance(request, AlterVirtualClusterRequest) and orphan:
+    if isinstance(request, req.AlterVirtualClusterRequest) and orphan:
         # Orphan keeps a topic's records and a group's offsets, and gives up the name.
         group = change.kind is Kind.GROUP and not live.adopted
         return group or (change.kind is Kind.TOPIC and written)
     return policy is DeletionPolicy.DELETE
 
 
-def _is_one_removal(requests: Sequence[Request], entity_type: EntityType | None) -> bool:
+def _is_one_removal(requests: Sequence[req.Request], entity_type: EntityType | None) -> bool:
     """Return whether this is one removal from a virtual cluster, of this type if one is given."""
     (request,) = requests if len(requests) == 1 else (None,)
-    if not isinstance(request, AlterVirtualClusterRequest):
+    if not isinstance(request, req.AlterVirtualClusterRequest):
         return False
     plain = replace(request, virtual_cluster="", entity_type=None, entity_name=None)
     return plain == _REMOVES and entity_type in (None, request.entity_type)
 
 
-def _removes_only_applied_keys(request: Request, live: Owner | None) -> bool:
+def _removes_only_applied_keys(request: req.Request, live: Owner | None) -> bool:
     applied = live.last_applied.get("quotas", {}) if live else {}
-    if not isinstance(request, AlterClientQuotaRequest) or not request.quotas:
+    if not isinstance(request, req.AlterClientQuotaRequest) or not request.quotas:
         return False
     return all(value is None and key in applied for key, value in request.quotas.items())

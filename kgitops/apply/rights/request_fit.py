@@ -5,7 +5,8 @@ requests are done the declaration is true, and nothing else of the object was to
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.apply.rights.owner_records import recorded_declaration
@@ -19,27 +20,16 @@ from kgitops.desired.state import (
     DesiredTopic,
     DesiredVirtualCluster,
 )
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteRecordsRequest,
-    Request,
-)
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import (
     local_topic_address,
     member_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
@@ -49,7 +39,6 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     generated_topic_name,
 )
-from kgitops.model.topic_configs import is_throttle, normal_value
 from kgitops.plan.document.plan import Action, Change
 
 Applied = Mapping[str, Json]
@@ -76,7 +65,7 @@ def request_problem(
         case DesiredTopic():
             problems = _topic(declared, requests, actual, applied)
         case DesiredAcl():
-            problems = _only(requests, CreateAclRequest, declared.binding in state.acls)
+            problems = _only(requests, req.CreateAclRequest, declared.binding in state.acls)
         case DesiredQuota():
             problems = _quota(declared, requests, state, applied)
         case DesiredVirtualCluster():
@@ -88,7 +77,7 @@ def request_problem(
     return next(problems, None)
 
 
-def _only(requests: Sequence[Request], kind: type, there: bool) -> Iterator[str]:
+def _only(requests: Sequence[req.Request], kind: type, there: bool) -> Iterator[str]:
     """Check that there is one request of this kind, or none where the object exists."""
     if len(requests) > 1 or not all(isinstance(it, kind) for it in requests):
         yield "has a request for something else"
@@ -97,10 +86,10 @@ def _only(requests: Sequence[Request], kind: type, there: bool) -> Iterator[str]
 
 
 def _topic(
-    declared: DesiredTopic, requests: Sequence[Request], actual: object, applied: Applied
+    declared: DesiredTopic, requests: Sequence[req.Request], actual: object, applied: Applied
 ) -> Iterator[str]:
     first = requests[0] if requests else None
-    if isinstance(first, CreateTopicRequest):
+    if isinstance(first, req.CreateTopicRequest):
         yield from _created(declared, first, len(requests))
         return
     if not isinstance(actual, TopicState):
@@ -110,17 +99,17 @@ def _topic(
     assignment = actual.assignment
     for request in requests:
         match request:
-            case AlterTopicRequest(step=AlterStep.CONFIGS, requested_state=wanted):
+            case req.AlterTopicRequest(step=req.AlterStep.CONFIGS, requested_state=wanted):
                 asked = wanted.requested_configs
                 yield from _configs(declared, asked, applied.get("configs", {}))
                 configs |= {key: value for key, value in asked.items() if value is not None}
                 configs = {key: configs[key] for key in configs if asked.get(key, "") is not None}
-            case AlterTopicRequest(requested_state=wanted):
+            case req.AlterTopicRequest(requested_state=wanted):
                 assignment = wanted.assignment
-            case DeleteRecordsRequest(deleted_message_offsets=offsets):
+            case req.DeleteRecordsRequest(deleted_message_offsets=offsets):
                 if not offsets.items() <= declared.delete_records_before.items():
                     yield "deletes records that deleteRecordsBefore does not name"
-            case AlterVirtualClusterRequest():
+            case req.AlterVirtualClusterRequest():
                 plain = replace(request, topic=None, virtual_cluster="", entity_name=None)
                 if request.topic != actual.name or plain != _ADDS_LINK:
                     yield "has a link that would lead elsewhere"
@@ -136,12 +125,12 @@ def _topic(
         yield _NOT_REACHED
 
 
-_ADDS_LINK = AlterVirtualClusterRequest(virtual_cluster="", entity_type=EntityType.TOPIC)
+_ADDS_LINK = req.AlterVirtualClusterRequest(virtual_cluster="", entity_type=EntityType.TOPIC)
 
 
-def _created(declared: DesiredTopic, request: CreateTopicRequest, count: int) -> Iterator[str]:
+def _created(declared: DesiredTopic, request: req.CreateTopicRequest, count: int) -> Iterator[str]:
     state, at = request.requested_state, declared.virtual_cluster
-    name = generated_topic_name(NEW_UUID, declared.name) if at else declared.name
+    name = generated_topic_name(req.NEW_UUID, declared.name) if at else declared.name
     sizes = {len(replicas) for replicas in state.assignment}
     if count != 1 or (request.topic, state.name, state.topic_id) != (name, name, None):
         yield "would create another object"
@@ -170,9 +159,9 @@ def _configs(
 
 
 def _quota(
-    declared: DesiredQuota, requests: Sequence[Request], state: ClusterState, applied: Applied
+    declared: DesiredQuota, requests: Sequence[req.Request], state: ClusterState, applied: Applied
 ) -> Iterator[str]:
-    yield from _only(requests, AlterClientQuotaRequest, there=True)
+    yield from _only(requests, req.AlterClientQuotaRequest, there=True)
     asked = _requested_quotas(requests)
     for key, value in asked.items():
         removed = value is None and key not in declared.quotas and key in applied.get("quotas", {})
@@ -184,18 +173,18 @@ def _quota(
         yield _NOT_REACHED
 
 
-def _requested_quotas(requests: Sequence[Request]) -> Mapping[str, float | None]:
+def _requested_quotas(requests: Sequence[req.Request]) -> Mapping[str, float | None]:
     """Return the keys that quota requests set, with None for a removed key."""
-    quotas = [it.quotas for it in requests if isinstance(it, AlterClientQuotaRequest)]
+    quotas = [it.quotas for it in requests if isinstance(it, req.AlterClientQuotaRequest)]
     return {key: value for asked in quotas for key, value in asked.items()}
 
 
 def _virtual_cluster(
-    declared: DesiredVirtualCluster, requests: Sequence[Request], actual: object
+    declared: DesiredVirtualCluster, requests: Sequence[req.Request], actual: object
 ) -> Iterator[str]:
     options = actual.options if isinstance(actual, VirtualCluster) else None
     for request in requests:
-        if isinstance(request, CreateVirtualClusterRequest | AlterVirtualClusterRequest):
+        if isinstance(request, req.CreateVirtualClusterRequest | req.AlterVirtualClusterRequest):
             options = request.options
         else:
             yield "has a request for something else"
@@ -205,14 +194,14 @@ def _virtual_cluster(
 
 def _link(
     declared: DesiredLink,
-    requests: Sequence[Request],
+    requests: Sequence[req.Request],
     actual: object,
     changes: Mapping[str, Change],
     state: ClusterState,
 ) -> Iterator[str]:
     leads: str | LocalName | None = actual.topic if isinstance(actual, TopicLink) else None
     for request in requests:
-        if not isinstance(request, AlterVirtualClusterRequest) or request.moved_from:
+        if not isinstance(request, req.AlterVirtualClusterRequest) or request.moved_from:
             yield "has a request for something else"
             return
         if request.change is not ChangeType.ADD or request.replaces not in (None, leads):
@@ -233,13 +222,19 @@ def _link_target(
         actual = state.link(at)
         made = changes.get(local_topic_address(at))
         link = changes.get(member_address(at.virtual_cluster, EntityType.TOPIC, at.name))
-        if made is not None and Action.CREATE in made.actions:
+        if made is not None and (Action.CREATE in made.actions or _restores_link(made)):
             return at
         declared_link = _declared_link(link) if link else None
         if declared_link is None:
             return actual.topic if actual else None
         topic, at = declared_link.topic, declared_link.target
     return topic
+
+
+def _restores_link(change: Change) -> bool:
+    """True if somebody removed the topic's link, and this change makes it again."""
+    requests = (planned.request for planned in change.requests)
+    return any(isinstance(request, req.AlterVirtualClusterRequest) for request in requests)
 
 
 def _declared_link(change: Change) -> DesiredLink | None:
@@ -252,7 +247,7 @@ def _declared_link(change: Change) -> DesiredLink | None:
 
 def _member(
     declared: DesiredMember,
-    requests: Sequence[Request],
+    requests: Sequence[req.Request],
     actual: object,
     changes: Mapping[str, Change],
     state: ClusterState,
@@ -261,11 +256,11 @@ def _member(
     there = isinstance(actual, MemberState)
     for request in requests:
         match request:
-            case AlterVirtualClusterRequest(change=ChangeType.ADD, topic=None, target=None):
+            case req.AlterVirtualClusterRequest(change=ChangeType.ADD, topic=None, target=None):
                 adopts, there = request.adopts, True
                 if request.moved_from is not None and not declared.move:
                     yield f"would move from {request.moved_from}, but declares no move"
-            case CopyGroupOffsetsRequest(source=source):
+            case req.CopyGroupOffsetsRequest(source=source):
                 if source != declared.adopt or not declared.copy_offsets:
                     yield "copies offsets without a declaration"
             case _:

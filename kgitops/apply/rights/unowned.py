@@ -3,22 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
+from kgitops.desired.last_applied import binding_of
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Json
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-    Request,
-)
 from kgitops.model.resources.addresses import acl_address, split_scoped_address
-from kgitops.model.topic_configs import is_throttle
+from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.plan.document.plan import Action, Change, Plan, PlannedRequest
 from kgitops.plan.link_index import PlannedLinks
-from kgitops.plan.normal_form import binding_of
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
 
@@ -26,7 +19,7 @@ from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
 def migrated_members(change: Change) -> frozenset[str]:
     """Return the members for which the change deletes an old ACL (VC-191)."""
     requests = [planned.request for planned in change.requests]
-    members = [it.migrated_to for it in requests if isinstance(it, DeleteAclRequest)]
+    members = [it.migrated_to for it in requests if isinstance(it, req.DeleteAclRequest)]
     return frozenset(it for it in members if it is not None)
 
 
@@ -59,11 +52,11 @@ def check_migrated_acls(plan: Plan, changes: Sequence[Change], state: ClusterSta
     Raises:
         SafetyError: the ACL is another principal's, or the member would lose the right (VC-191).
     """
-    deletions = [it for it in _requests(changes) if isinstance(it, DeleteAclRequest)]
+    deletions = [it for it in _requests(changes) if isinstance(it, req.DeleteAclRequest)]
     migrated = [request for request in deletions if request.migrated_to is not None]
     if not migrated:
         return
-    created = {it.binding for it in _requests(plan.changes) if isinstance(it, CreateAclRequest)}
+    created = {it.binding for it in _requests(plan.changes) if isinstance(it, req.CreateAclRequest)}
     translation = AclTranslation(state, PlannedLinks(state, plan.changes))
     for request in migrated:
         member, binding = split_scoped_address(request.migrated_to or ""), request.binding
@@ -78,7 +71,7 @@ def check_migrated_acls(plan: Plan, changes: Sequence[Change], state: ClusterSta
             )
 
 
-def _requests(changes: Iterable[Change]) -> Iterable[Request]:
+def _requests(changes: Iterable[Change]) -> Iterable[req.Request]:
     return (planned.request for change in changes for planned in change.requests)
 
 
@@ -101,7 +94,9 @@ def broker_problem(change: Change, found: object, plan: Plan) -> str | None:
     """Return the problem of a change of a broker's throttle, or None."""
     if change.actions != (Action.UPDATE,) or change.owner_before or change.owner_after:
         return "is a broker, which no project manages"
-    requests = [it.request for it in change.requests if isinstance(it.request, AlterBrokerRequest)]
+    requests = [
+        it.request for it in change.requests if isinstance(it.request, req.AlterBrokerRequest)
+    ]
     if len(requests) != len(change.requests) or not requests or not isinstance(found, Broker):
         return "is a broker, of which only the throttle may be set"
     limited, undoing = requests[0].configs, change.requests[1:]
@@ -121,9 +116,9 @@ def broker_problem(change: Change, found: object, plan: Plan) -> str | None:
 
 def _throttles(planned: PlannedRequest) -> bool:
     match planned.request:
-        case AlterBrokerRequest():
+        case req.AlterBrokerRequest():
             return True
-        case AlterTopicRequest(step=AlterStep.CONFIGS, requested_state=wanted):
+        case req.AlterTopicRequest(step=req.AlterStep.CONFIGS, requested_state=wanted):
             return all(map(is_throttle, wanted.requested_configs))
         case _:
             return False
@@ -131,4 +126,4 @@ def _throttles(planned: PlannedRequest) -> bool:
 
 def _moves(planned: PlannedRequest) -> bool:
     request = planned.request
-    return isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
+    return isinstance(request, req.AlterTopicRequest) and request.step is req.AlterStep.REPLICAS

@@ -4,10 +4,12 @@ Nothing here reads, sends or waits. A certain result ends a step; a request that
 effect is looked for on the cluster; one that certainly did not may be sent again.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from kgitops.apply.lock.waiting import Now
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kgitops.apply.lock_waits import Now
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
 from kgitops.apply.observe.preconditions import PreconditionMismatch, check_expected
 from kgitops.apply.steps.outcome import (
@@ -43,8 +45,7 @@ class NextAction(Enum):
     """The cluster has accepted the request and will take a long time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepAttempt:
+class StepAttempt(Struct, frozen=True, kw_only=True):
     """One step in flight.
 
     ``doubtful`` tells that an earlier request may have taken effect, of this process or of one that

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock.waiting import LockedWaits, growing
+from kgitops.apply.lock_waits import LockedWaits, growing
 from kgitops.apply.observe.effects import is_under_way, is_visible
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.run.reading import read_objects
@@ -20,6 +20,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterTopicRequest
 from kgitops.model.results import OK
+from kgitops.model.wording import counted
 
 _LONGEST_PAUSE_S = 5.0
 _NAMED = 3
@@ -148,7 +149,7 @@ class Moves:
         partitions_left = sum(len(state.moving.get(topic, ())) for topic in topics)
         named = ", ".join(topics[:_NAMED])
         others = f" and {len(topics) - _NAMED:,} more topics" if len(topics) > _NAMED else ""
-        partitions = "1 partition" if partitions_left == 1 else f"{partitions_left:,} partitions"
+        partitions = counted(partitions_left, "partition")
         sentence = f"copying replicas of {named}{others}: {partitions} left"
         if sentence != self._last_sentence:
             self._last_sentence = sentence

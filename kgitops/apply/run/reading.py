@@ -1,11 +1,12 @@
 """Reading the objects of steps, once or until confirmed results are visible (A4-101)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock.waiting import LockedWaits, growing
+from kgitops.apply.lock_waits import LockedWaits, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
 from kgitops.apply.steps.steps import Step, groups_of, links_of, topics_of

@@ -14,7 +14,7 @@ from kgitops.apply.journal.reading import (
     unfinished_runs,
 )
 from kgitops.apply.journal.records import closing_records
-from kgitops.apply.lock.lock import Lock, acquire
+from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.runner import Runner
@@ -23,10 +23,10 @@ from kgitops.apply.steps.progress import Progress, steps_to_undo
 from kgitops.apply.steps.runs import RecordedOutcome, Run, RunStatus
 from kgitops.apply.steps.steps import build_steps
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import Record
 from kgitops.desired.last_applied import former_identities
 from kgitops.desired.state import Project
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json.records import Record
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
 

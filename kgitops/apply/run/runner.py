@@ -5,8 +5,8 @@ from itertools import islice
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal.journal import RunState
-from kgitops.apply.lock.lock import Lock
-from kgitops.apply.lock.waiting import LockedWaits
+from kgitops.apply.lock import Lock
+from kgitops.apply.lock_waits import LockedWaits
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.run.moving import Moves
 from kgitops.apply.run.reading import read_objects

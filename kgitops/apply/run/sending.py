@@ -8,7 +8,7 @@ from functools import partial
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Noted, Waiting, WaitReason
 from kgitops.apply.journal.journal import RunState
-from kgitops.apply.lock.waiting import LockedWaits, growing
+from kgitops.apply.lock_waits import LockedWaits, growing
 from kgitops.apply.run.attempts import Answer, NextAction, StepAttempt, after_answer, after_read
 from kgitops.apply.run.reading import (
     Confirmed,

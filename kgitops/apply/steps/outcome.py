@@ -1,15 +1,18 @@
 """Outcomes of steps, and the ownership records of completed changes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.apply.observe.effects import created_topic, is_under_way, is_visible
 from kgitops.apply.observe.preconditions import PreconditionMismatch, check_expected
 from kgitops.apply.steps.runs import RecordedOutcome, StepRecord
 from kgitops.apply.steps.steps import Step
-from kgitops.cluster.registry import Record, owner_record
+from kgitops.cluster.registry import owner_record
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import StaleError
+from kgitops.model.json.records import Record
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.addresses import acl_address, quota_address
@@ -22,8 +25,7 @@ LOOK = "`kgitops apply --resume` looks before it sends anything again"
 BEFORE = "its request was on its way when an earlier run ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOutcome:
+class StepOutcome(Struct, frozen=True, kw_only=True):
     """The outcome of a step; a step that is not done has a sentence and an exit code.
 
     The sentence of a done step is a note for the user. ``of_run`` tells that the cause is the

@@ -1,7 +1,9 @@
 """The progress of a run as a value: the steps that are done, failed, ready, or to be undone."""
 
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.apply.observe.effects import is_move, is_under_way
 from kgitops.apply.steps.outcome import StepOutcome
@@ -11,8 +13,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Progress(Struct, frozen=True, kw_only=True):
     """The progress of a run.
 
     ``records`` has the records of all steps that were begun, in this process or an earlier one.

@@ -1,8 +1,9 @@
 """A run as the journal records it: its header, its batches, and the outcome of each step."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from kgitops.model.results import RequestResult
 
@@ -27,8 +28,7 @@ class RecordedOutcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRecord:
+class StepRecord(Struct, frozen=True, kw_only=True):
     """One step in the journal; ``lookup`` is the finding of a lookup on the cluster, if any."""
 
     outcome: RecordedOutcome
@@ -36,8 +36,7 @@ class StepRecord:
     lookup: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(Struct, frozen=True, kw_only=True):
     """One wire batch: an intent while ``results`` is empty."""
 
     number: int
@@ -59,11 +58,9 @@ class Batch:
         return known.outcome if known else RecordedOutcome.OPEN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One apply: its header, and its batches in order."""
+class RunHeader(Struct, frozen=True, kw_only=True):
+    """The record ``run/<id>``."""
 
-    id: str
     status: RunStatus
     project: str
     plan_digest: str
@@ -71,6 +68,12 @@ class Run:
     pieces: int
     started: str
     holder: str
+
+
+class Run(RunHeader, frozen=True, kw_only=True):
+    """One apply: its header, and its batches in order."""
+
+    id: str
     batches: tuple[Batch, ...] = ()
 
     @property

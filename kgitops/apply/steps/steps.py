@@ -1,30 +1,21 @@
 """A plan as steps, which are batched in an order that respects their dependencies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.observe.objects import request_address, topic_name
+from kgitops.apply.observe.objects import topic_name
 from kgitops.apply.observe.virtual_clusters import local_name, same_object
 from kgitops.apply.steps.runs import REGISTRY_API
+from kgitops.model import requests as req
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    CopyGroupOffsetsRequest,
-    CreateTopicRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-    api_name,
-)
 from kgitops.model.resources.virtual_clusters import LocalName, physical_id
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest, Precondition
 from kgitops.plan.order.waves import WireKind, by_wire_kind, wire_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One request of a change, or a change that only the registry records (``planned`` None)."""
 
     id: str
@@ -37,14 +28,14 @@ class Step:
         return self.change.address
 
     @property
-    def request(self) -> Request | None:
+    def request(self) -> req.Request | None:
         """The request; None where only the registry records the change."""
         return self.planned.request if self.planned else None
 
     @property
     def api(self) -> str:
         """The request's api, or ``REGISTRY_API`` without a request."""
-        return api_name(self.request) if self.request else REGISTRY_API
+        return req.api_name(self.request) if self.request else REGISTRY_API
 
     @property
     def depends_on(self) -> tuple[str, ...]:
@@ -103,7 +94,7 @@ def topics_of(steps: Iterable[Step]) -> frozenset[str]:
     names = {topic_name(item.object) for step in steps for item in step.expects}
     # A topic of a virtual cluster is changed by its physical name, whatever its link leads to.
     for request in (step.request for step in steps):
-        if isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest):
+        if isinstance(request, req.ExistingTopicRequest):
             names.add(request.topic)
     # A topic that has lost its link is found by its topic id, if it is read at all.
     for change in (step.change for step in steps):
@@ -122,9 +113,9 @@ def groups_of(steps: Iterable[Step]) -> frozenset[str]:
     """Return the groups, by physical id, whose offsets must be read for these steps."""
     groups: set[str] = set()
     for request in (step.request for step in steps):
-        if isinstance(request, CopyGroupOffsetsRequest | DeleteGroupRequest):
+        if isinstance(request, req.GroupRequest):
             groups.add(physical_id(request.virtual_cluster, request.group))
-        if isinstance(request, CopyGroupOffsetsRequest):
+        if isinstance(request, req.CopyGroupOffsetsRequest):
             groups.add(request.source)
     return frozenset(groups)
 
@@ -138,12 +129,12 @@ def _steps_of(change: Change) -> Sequence[Step]:
 def _check_objects(step: Step) -> None:
     """Check that a step is about the object its change names: a review sees only that name."""
     address = same_object(step.address)
-    changed = same_object(request_address(step.request)) if step.request else address
+    changed = same_object(req.request_address(step.request)) if step.request else address
     checked = {same_object(precondition.object) for precondition in step.expects}
     # A topic of a virtual cluster is reviewed by its local name, and changed by its own.
     request = step.request
     other = (
-        isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest)
+        isinstance(request, req.ExistingTopicRequest)
         and request.local is not None
         and any(item.topic_id != request.topic_id for item in step.expects)
     )
@@ -193,9 +184,9 @@ def _weight(step: Step, settings: ApplySettings) -> int:
     everything else is also limited by the number of requests.
     """
     match step.request:
-        case CreateTopicRequest(requested_state=state):
+        case req.CreateTopicRequest(requested_state=state):
             return (2 + state.num_partitions + len(state.configs)) * settings.batch_requests
-        case AlterTopicRequest(requested_state=state):
+        case req.AlterTopicRequest(requested_state=state):
             records = state.num_partitions + len(state.requested_configs)
             return max(records * settings.batch_requests, settings.batch_records)
         case _:

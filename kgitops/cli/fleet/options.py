@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from kgitops.model.errors import UsageError
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from kgitops.fleet.spark.engine import OnProgress, TaskProgress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparkOptions:
+class SparkOptions(Struct, frozen=True, kw_only=True):
     """The Spark to run on, and its settings."""
 
     master: Annotated[
@@ -24,20 +23,14 @@ class SparkOptions:
             metavar="URL",
             help="Run on this Spark: spark://HOST:7077, yarn, k8s://URL, local[4]. "
             "Default: this machine, all cores.",
-            show_default=False,
         ),
     ] = None
     remote: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Run by Spark Connect: sc://HOST:15002.", show_default=False
-        ),
+        str | None, typer.Option(metavar="URL", help="Run by Spark Connect: sc://HOST:15002.")
     ] = None
     conf: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", help="A setting of Spark; may be given again.", show_default=False
-        ),
+        typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given again."),
     ] = None
 
     def settings(self) -> dict[str, str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgitops.cli.console.streams import text_width, wants_colour
 from kgitops.cli.running.options import DetailedExitcode, Format, Full, NoColor, PlanFormat
+from kgitops.cli.running.streams import text_width, wants_colour
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,25 +29,18 @@ def summary(
             "-c",
             metavar="NAME",
             help="Show this cluster's plan, as kgitops show does.",
-            show_default=False,
         ),
     ] = None,
     project: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="With --cluster: whose plan, where several projects have one.",
-            show_default=False,
+            metavar="NAME", help="With --cluster: whose plan, where several projects have one."
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="With --cluster: save the plan, for kgitops apply.",
-            show_default=False,
+            "-o", "--out", metavar="FILE", help="With --cluster: save the plan, for kgitops apply."
         ),
     ] = None,
     format_: PlanFormat = Format.TEXT,
@@ -62,17 +55,17 @@ def summary(
     Example: kgitops fleet summary fleet-plan
     """
     if cluster is not None:
-        from kgitops.cli.console.files import check_place, write_file
         from kgitops.cli.running.plan_output import exit_code, show_plan
+        from kgitops.cli.running.streams import check_place, write_file
         from kgitops.fleet.output.runs import newest_run
         from kgitops.fleet.output.slices import read_slice
-        from kgitops.plan.document.file import to_text
+        from kgitops.plan.document.file import text_parts
 
         check_place(out)
         _recover(directory)
         sealed = read_slice(newest_run(directory), cluster, project)
         if out:
-            write_file(out, to_text(sealed))
+            write_file(out, text_parts(sealed))
         show_plan(sealed, format_, full=full, no_color=no_color, saved_as=out)
         return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
     if project is not None or out is not None:
@@ -84,8 +77,8 @@ def summary(
 def _show_fleet(
     directory: Path, format_: Format, *, detailed: bool, full: bool, no_color: bool
 ) -> int:
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.plan_output import exit_code
+    from kgitops.cli.running.streams import print_result
     from kgitops.fleet.output.runs import read_history
     from kgitops.fleet.summary import verdict
 

@@ -1,1 +1,1 @@
-"""The steps that commands share: choose a target, plan, ask, execute."""
+"""All that commands share: options, targets, output and signals, and how a plan is executed."""

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from kgitops.cli.console.errors import print_verdict, tell_refusal
-from kgitops.cli.console.streams import agreed, print_notice
+from msgspec import Struct
+
+from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.execute import ExecuteOptions, run_plan, run_resume
 from kgitops.cli.running.options import Format
 from kgitops.cli.running.plan_output import show_plan
 from kgitops.cli.running.progress import stages
+from kgitops.cli.running.streams import agreed, print_notice
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
 from kgitops.workflow.execution import verdict_of_stopped_plan
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.policies.policies import OpenPolicies, load_policies, open_policies
+from kgitops.workflow.policies import OpenPolicies, load_policies, open_policies
 from kgitops.workflow.project.saved_plan import check_digest, is_plan, load_plan
 from kgitops.workflow.project.selection import (
     Selection,
@@ -26,8 +27,7 @@ from kgitops.workflow.project.selection import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyOptions:
+class ApplyOptions(Struct, frozen=True, kw_only=True):
     """The options of an apply besides its selection, which names the plan or the paths."""
 
     auto_approve: bool
@@ -120,14 +120,10 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
             if as_json:
                 print_verdict(verdict)
             return int(ExitCode.SUCCESS)
-        if not options.auto_approve and not _approved():
+        if not options.auto_approve and not agreed(
+            "\nApply this plan?",
+            otherwise="pass --auto-approve, or save a plan, review it and apply it",
+        ):
             print_notice("Not applied; nothing was changed.")
             return int(ExitCode.ERROR)
         return run_plan(sealed, cluster, workspace, declared.policies, options.execution)
-
-
-def _approved() -> bool:
-    return agreed(
-        "\nApply this plan?",
-        otherwise="pass --auto-approve, or save a plan, review it and apply it",
-    )

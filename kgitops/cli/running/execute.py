@@ -3,30 +3,30 @@
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.result import ApplyResult
-from kgitops.cli.console.errors import print_verdict, tell_refusal
-from kgitops.cli.console.signals import Interrupts, graceful
-from kgitops.cli.console.streams import print_notice, print_result
+from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.options import EventFormat
 from kgitops.cli.running.plan_output import exit_code
 from kgitops.cli.running.progress import EventPrinter
+from kgitops.cli.running.signals import Interrupts, graceful
+from kgitops.cli.running.streams import print_notice, print_result
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.file import SealedPlan
 from kgitops.report.text.apply import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
-from kgitops.workflow.policies.policies import OpenPolicies
+from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import Workspace
 
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecuteOptions:
+class ExecuteOptions(Struct, frozen=True, kw_only=True):
     """The pace of an execution, and the form in which it is reported."""
 
     parallelism: int

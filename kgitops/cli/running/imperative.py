@@ -1,10 +1,12 @@
 """A change that a person asks for by a command (``kgitops vc``, ``kgitops acls``), start to end."""
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kgitops.cli.running.options import (
     ChangeOptions,
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from kgitops.cluster.port import Cluster
     from kgitops.model.cluster_state import ClusterState
     from kgitops.workflow.commands.imperative import ImperativeChange
-    from kgitops.workflow.policies.policies import OpenPolicies
+    from kgitops.workflow.policies import OpenPolicies
     from kgitops.workflow.project.selection import Workspace
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]+")
@@ -36,10 +38,10 @@ def run_change(
 
     ``already_done`` is printed where there is nothing to change.
     """
-    from kgitops.cli.console.errors import tell_refusal
-    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.cli.running.errors import tell_refusal
     from kgitops.cli.running.execute import ExecuteOptions, run_plan
     from kgitops.cli.running.plan_output import exit_code, show_plan
+    from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.model.resources.object_names import object_name
     from kgitops.workflow.commands.imperative import as_command, plan_command
 
@@ -85,7 +87,7 @@ def open_target(options: ChangeOptions) -> "Iterator[tuple[Workspace, OpenPolici
     Raises:
         UsageError: two clusters are named, or none.
     """
-    from kgitops.workflow.policies.policies import load_policies, open_policies
+    from kgitops.workflow.policies import load_policies, open_policies
 
     workspace = _open_workspace(options, principal=options.principal)
     with open_policies(load_policies(workspace)) as policies:
@@ -117,4 +119,4 @@ def _open_workspace(options: ClusterOptions, *, principal: str | None) -> "Works
         return workspace
     chosen = workspace.cluster
     configs = {**chosen.configs, **read_client_properties(options.command_config)}
-    return replace(workspace, cluster=replace(chosen, configs=configs))
+    return replace(workspace, cluster=dataclasses.replace(chosen, configs=configs))

@@ -5,12 +5,12 @@ Those that belong together are a dataclass, which a command takes as one paramet
 """
 
 import os
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from kgitops.model.errors import KgitopsError
 
@@ -71,24 +71,19 @@ ClusterName = Annotated[
         metavar="NAME|URL",
         help="A cluster of the project file, or a URL such as embedded:FILE. Else KGITOPS_CLUSTER.",
         autocompletion=complete_cluster,
-        show_default=False,
     ),
 ]
 Principal = Annotated[
     str | None,
     typer.Option(
-        "--as",
-        metavar="PRINCIPAL",
-        help="Who the requests are made as, such as User:kgitops.",
-        show_default=False,
+        "--as", metavar="PRINCIPAL", help="Who the requests are made as, such as User:kgitops."
     ),
 ]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour, also on a terminal.")]
 Full = Annotated[bool, typer.Option("--full", help="Show every change and request, fold nothing.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
+class ClusterOptions(Struct, frozen=True, kw_only=True):
     """The cluster of a command that needs no project, named as kgitops or as Kafka's tools do."""
 
     cluster: ClusterName = None
@@ -98,7 +93,6 @@ class ClusterOptions:
             "--bootstrap-server",
             metavar="HOST:PORT",
             help="The cluster, as Kafka's own tools name it; embedded:FILE is taken too.",
-            show_default=False,
         ),
     ] = None
     command_config: Annotated[
@@ -107,13 +101,11 @@ class ClusterOptions:
             "--command-config",
             metavar="FILE",
             help="Java properties with the client's configs, as Kafka's own tools take them.",
-            show_default=False,
         ),
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeOptions(ClusterOptions):
+class ChangeOptions(ClusterOptions, frozen=True, kw_only=True):
     """The cluster of a command that makes one change, and how the change is made."""
 
     timeout_ms: Annotated[
@@ -127,8 +119,7 @@ class ChangeOptions(ClusterOptions):
     no_color: NoColor = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectOptions:
+class ProjectOptions(Struct, frozen=True, kw_only=True):
     """A project and the one of its clusters that a command is for."""
 
     paths: Annotated[
@@ -137,14 +128,12 @@ class ProjectOptions:
             metavar="PATH",
             help="Project folder, or manifest files and folders. "
             "Default: KGITOPS_PROJECT, or here.",
-            show_default=False,
         ),
     ] = None
     cluster: ClusterName = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanOptions:
+class PlanOptions(Struct, frozen=True, kw_only=True):
     """The part of a project that is planned, for whom, within which limits, and how it is shown."""
 
     targets: Annotated[
@@ -153,16 +142,12 @@ class PlanOptions:
             "--target",
             metavar="ADDRESS",
             help="Plan only this object, such as topic/orders. May be repeated.",
-            show_default=False,
         ),
     ] = None
     excludes: Annotated[
         list[str] | None,
         typer.Option(
-            "--exclude",
-            metavar="ADDRESS",
-            help="Leave this object out. May be repeated.",
-            show_default=False,
+            "--exclude", metavar="ADDRESS", help="Leave this object out. May be repeated."
         ),
     ] = None
     selectors: Annotated[
@@ -172,7 +157,6 @@ class PlanOptions:
             "-l",
             metavar="LABELS",
             help="Plan only what has these labels, such as team=payments,env!=prod.",
-            show_default=False,
         ),
     ] = None
     principal: Principal = None
@@ -182,7 +166,6 @@ class PlanOptions:
             "--allow-deletes",
             metavar="KIND=N",
             help="Let this plan delete up to N objects of a kind, past the safety limits.",
-            show_default=False,
         ),
     ] = None
     fail_on: Annotated[
@@ -191,7 +174,6 @@ class PlanOptions:
             "--fail-on",
             case_sensitive=False,
             help="Deny the plan where Kafka keeps virtual clusters this badly, or worse.",
-            show_default=False,
         ),
     ] = None
     full: Full = False
@@ -205,15 +187,12 @@ VariablesOf = Annotated[
         metavar="NAME",
         help="For a cluster given by URL: take the variables of this one of the project.",
         autocompletion=complete_cluster,
-        show_default=False,
     ),
 ]
 VirtualClusterName = Annotated[
-    str,
-    typer.Option("--virtual-cluster", metavar="NAME", help="The virtual cluster."),
+    str, typer.Option("--virtual-cluster", metavar="NAME", help="The virtual cluster.")
 ]
 PlanFormat = Annotated[Format, typer.Option("--format", help="How to show the plan.")]
 DetailedExitcode = Annotated[
-    bool,
-    typer.Option("--detailed-exitcode", help="Exit 2 instead of 0 when there are changes."),
+    bool, typer.Option("--detailed-exitcode", help="Exit 2 instead of 0 when there are changes.")
 ]

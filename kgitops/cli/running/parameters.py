@@ -1,11 +1,12 @@
 """Parameters of commands as typer does not have them: groups of options, and lists of values."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar, get_type_hints
 
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
 from typer.core import TyperCommand, TyperOption
 
 from kgitops.model.errors import UsageError
@@ -14,24 +15,25 @@ R = TypeVar("R")
 
 
 def with_groups(command: Callable[..., R]) -> Callable[..., R]:
-    """Expand each parameter that is a dataclass of options into these options, in its place.
+    """Expand each parameter that is a struct of options into these options, in its place.
 
-    On the command line every field is an option of its own; the command itself gets the dataclass.
+    On the command line every field is an option of its own; the command itself gets the struct.
     """
     declared = signature(command, eval_str=True)
-    groups: dict[str, type] = {}
+    groups: dict[str, type[Struct]] = {}
     parameters: list[Parameter] = []
     for parameter in declared.parameters.values():
-        if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation):
-            groups[parameter.name] = parameter.annotation
-            parameters += _parameters(parameter.annotation)
+        group = parameter.annotation
+        if isinstance(group, type) and issubclass(group, Struct):
+            groups[parameter.name] = group
+            parameters += _parameters(group)
         else:
             parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
     def expanded(**values: object) -> R:
         grouped = {
-            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            name: group(**{field: values.pop(field) for field in group.__struct_fields__})
             for name, group in groups.items()
         }
         return command(**values, **grouped)
@@ -42,20 +44,16 @@ def with_groups(command: Callable[..., R]) -> Callable[..., R]:
     return expanded
 
 
-def _parameters(group: type) -> Iterator[Parameter]:
-    """The fields of a dataclass as keyword parameters."""
+def _parameters(group: type[Struct]) -> Iterator[Parameter]:
+    """The fields of a struct as keyword parameters."""
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
         yield Parameter(
             field.name,
             Parameter.KEYWORD_ONLY,
-            default=_default(field),
+            default=Parameter.empty if field.default is NODEFAULT else field.default,
             annotation=hints[field.name],
         )
-
-
-def _default(field: "Field[Any]") -> object:
-    return Parameter.empty if field.default is MISSING else field.default
 
 
 class SingleValues(TyperCommand):

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from kgitops.cli.console.streams import print_result, text_width, wants_colour
 from kgitops.cli.running.options import Format
+from kgitops.cli.running.streams import print_result, text_width, wants_colour
 from kgitops.model.verdict import ExitCode, Verdict
 from kgitops.plan.document.file import SealedPlan
 from kgitops.report.plan_formats import render_plan

@@ -16,8 +16,8 @@ from kgitops.apply.events import (
     StepStarted,
     Waiting,
 )
-from kgitops.cli.console.streams import print_notice, print_result, wants_colour
 from kgitops.cli.running.options import EventFormat
+from kgitops.cli.running.streams import print_notice, print_result, wants_colour
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.layout import json_line
 from kgitops.report.json.plans import event_to_json

@@ -15,7 +15,7 @@ _ENTITY_FLAGS = "--user, --client, --topic and --link, --group, --transactional-
 
 
 def _name_option(metavar: str, help_: str, *names: str, hidden: bool = False) -> object:
-    return typer.Option(*names, metavar=metavar, help=help_, show_default=False, hidden=hidden)
+    return typer.Option(*names, metavar=metavar, help=help_, hidden=hidden)
 
 
 @with_groups
@@ -70,8 +70,8 @@ def alter(
 
     Example: kgitops vc alter --virtual-cluster emea.sales --add --user jane-doe
     """
-    from kgitops.cli.console.streams import print_notice
     from kgitops.cli.running.imperative import run_change
+    from kgitops.cli.running.streams import print_notice
     from kgitops.workflow.commands.virtual_clusters import to_add, to_remove
 
     if add == remove:

@@ -19,8 +19,8 @@ def list_virtual_clusters(options: ClusterOptions) -> None:
 
     Example: kgitops vc list
     """
-    from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.imperative import read_cluster
+    from kgitops.cli.running.streams import print_notice, print_result
 
     names = sorted(read_cluster(options).virtual_clusters)
     if names:
@@ -40,12 +40,7 @@ class VcFormat(StrEnum):
 def describe(
     virtual_cluster: Annotated[
         list[str] | None,
-        typer.Option(
-            "--virtual-cluster",
-            metavar="NAME",
-            help="This one. May be repeated.",
-            show_default=False,
-        ),
+        typer.Option("--virtual-cluster", metavar="NAME", help="This one. May be repeated."),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     format_: Annotated[
@@ -58,8 +53,8 @@ def describe(
 
     Example: kgitops vc describe --all
     """
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.imperative import read_cluster
+    from kgitops.cli.running.streams import print_result
     from kgitops.report.text.listings import render_virtual_clusters, virtual_clusters_to_json
     from kgitops.workflow.commands.virtual_clusters import selected
 
@@ -78,8 +73,8 @@ def orphans(options: ClusterOptions) -> None:
 
     Example: kgitops vc orphans
     """
-    from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.imperative import read_cluster
+    from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.lowering.topics import orphaned_topics
 
     topics = orphaned_topics(read_cluster(options))
@@ -103,8 +98,7 @@ class SheetFormat(StrEnum):
 @with_groups
 def bindings(
     user: Annotated[
-        str | None,
-        typer.Option("--user", metavar="PRINCIPAL", help="Only this user's.", show_default=False),
+        str | None, typer.Option("--user", metavar="PRINCIPAL", help="Only this user's.")
     ] = None,
     format_: Annotated[SheetFormat, typer.Option("--format", help="How to write them.")] = (
         SheetFormat.YAML
@@ -120,8 +114,8 @@ def bindings(
     """
     import json
 
-    from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.imperative import read_cluster
+    from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.lowering.binding_sheets import binding_sheets, to_json, to_yaml
     from kgitops.model.resources.names import is_principal
     from kgitops.model.resources.virtual_clusters import as_principal
@@ -160,13 +154,7 @@ class GraphFormat(StrEnum):
 def graph(
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Where to write it. Default: stdout.",
-            show_default=False,
-        ),
+        typer.Option("-o", "--out", metavar="FILE", help="Where to write it. Default: stdout."),
     ] = None,
     format_: Annotated[GraphFormat, typer.Option("--format", help="How to draw it.")] = (
         GraphFormat.MERMAID
@@ -178,9 +166,8 @@ def graph(
 
     Example: kgitops vc graph --format svg -o clusters.svg
     """
-    from kgitops.cli.console.files import check_place, write_file
-    from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.imperative import read_cluster
+    from kgitops.cli.running.streams import check_place, print_notice, print_result, write_file
     from kgitops.report.virtual_clusters.graph import graph_of_clusters
     from kgitops.report.virtual_clusters.mermaid import render_mermaid
     from kgitops.report.virtual_clusters.svg import render_page, render_svg
@@ -198,7 +185,7 @@ def graph(
         case GraphFormat.HTML:
             text = render_page(picture)
     if out:
-        write_file(out, text)
+        write_file(out, [text])
     else:
         print_result(text)
 
@@ -212,12 +199,10 @@ def _group() -> None:
 @with_groups
 def explain(
     user: Annotated[
-        str | None,
-        typer.Option("--user", metavar="USER", help="Of this user.", show_default=False),
+        str | None, typer.Option("--user", metavar="USER", help="Of this user.")
     ] = None,
     client_id: Annotated[
-        str | None,
-        typer.Option("--client-id", metavar="ID", help="With this client id.", show_default=False),
+        str | None, typer.Option("--client-id", metavar="ID", help="With this client id.")
     ] = None,
     virtual_cluster: Annotated[
         str | None,
@@ -225,7 +210,6 @@ def explain(
             "--virtual-cluster",
             metavar="NAME",
             help="As if bound there. Default: where the user is, else the client id.",
-            show_default=False,
         ),
     ] = None,
     *,
@@ -235,8 +219,8 @@ def explain(
 
     Example: kgitops vc quota explain --user sales-app --client-id etl
     """
-    from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.imperative import read_cluster
+    from kgitops.cli.running.streams import print_result
     from kgitops.model.resources.names import is_principal
     from kgitops.model.resources.virtual_clusters import as_principal
     from kgitops.report.text.listings import render_quotas

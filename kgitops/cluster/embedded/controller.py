@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.draft import Draft

@@ -2,22 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.records import Record, wire_records
 from kgitops.cluster.embedded.image.replay import Delta
 from kgitops.cluster.embedded.options import Faults, Options
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-    with_labels,
-)
+from kgitops.model.requests import ExistingTopicRequest, Request, with_labels
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -122,7 +118,7 @@ class Draft:
 
     def _named(self, request: Request) -> Request:
         match request:
-            case AlterTopicRequest() | DeleteTopicRequest() | DeleteRecordsRequest() if self.local:
+            case ExistingTopicRequest() if self.local:
                 named: Request = replace(request, local=self.local)
             case _:
                 named = request

@@ -8,7 +8,8 @@ next request on (VC-091). A caller with a delegation token acts as the token's o
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TopicImage

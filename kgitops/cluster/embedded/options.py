@@ -1,11 +1,13 @@
 """Options of an embedded cluster: its brokers' static configs, its clock, simulated faults."""
 
 import base64
+import dataclasses
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 BROKER_PRINCIPAL = "User:kafka"
 DEFAULT_BUSY_TIMEOUT_MS = 5_000
@@ -26,8 +28,7 @@ class AuthorizerKind(StrEnum):
     DISABLED = "disabled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """Options of a connection to an embedded cluster; none of them is kept in the store.
 
     ``vendor_configs`` allows topic configs that Kafka does not know. ``static_configs`` is the
@@ -54,7 +55,7 @@ class Options:
         return {**self.static_configs, **self.broker_configs.get(broker, {})}
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclasses.dataclass(slots=True, kw_only=True)
 class Faults:
     """Delays and failures to simulate for tests; each names the topics it holds up, or all.
 
@@ -87,8 +88,7 @@ def random_id() -> str:
     return uuid_text(random_uuid())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClockAndIds:
+class ClockAndIds(Struct, frozen=True, kw_only=True):
     """The sources of time and of fresh ids, so that tests can give their own."""
 
     now: Callable[[], datetime]

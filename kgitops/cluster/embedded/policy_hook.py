@@ -8,22 +8,12 @@ from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.state import controller_id, topic_state
 from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
-from kgitops.policy.state.simulated import as_current
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
 
@@ -64,7 +54,7 @@ class BrokerPolicies:
         self._show = show
         self._evaluator: PolicyEvaluator | None = None
         self._draft: Draft | None = None  # the one whose requests are judged now
-        self._accepted: list[Request] = []
+        self._accepted: list[req.Request] = []
         self._held: tuple[Image, str] | None = None  # the evaluator's image and principal
         self._state: tuple[Image, ClusterState] | None = None
 
@@ -78,7 +68,7 @@ class BrokerPolicies:
             self._evaluator = self._open_evaluator()
         return self._evaluator
 
-    def judge(self, draft: Draft, request: Request, *, node: int | None) -> None:
+    def judge(self, draft: Draft, request: req.Request, *, node: int | None) -> None:
         """Ask every policy about ``request``, on that broker (P201-40).
 
         Raises:
@@ -93,9 +83,9 @@ class BrokerPolicies:
             Refusal: as ``judge``.
         """
         configs = static_configs(draft.options, broker)
-        self._ask(draft, AlterBrokerRequest(broker=broker.id, configs=configs), {})
+        self._ask(draft, req.AlterBrokerRequest(broker=broker.id, configs=configs), {})
 
-    def accept(self, request: Request) -> None:
+    def accept(self, request: req.Request) -> None:
         """Let policies see the accepted request when they judge later ones (P201-41)."""
         self._open().accept(request)
         self._accepted.append(request)
@@ -117,7 +107,7 @@ class BrokerPolicies:
         if self._evaluator is not None:
             self._evaluator.close()
 
-    def _ask(self, draft: Draft, request: Request, configs: Mapping[str, str]) -> None:
+    def _ask(self, draft: Draft, request: req.Request, configs: Mapping[str, str]) -> None:
         evaluator = self._open()
         if self._draft is not draft:
             self._begin(evaluator, draft)
@@ -132,7 +122,7 @@ class BrokerPolicies:
         self._draft = draft
 
 
-def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
+def _is_in_step(before: Image, accepted: list[req.Request], after: Image) -> bool:
     """Tell if ``after`` is the state that the evaluator expects after ``accepted``."""
     if (before.brokers, before.configs) != (after.brokers, after.configs):
         return False
@@ -141,9 +131,9 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
     expected: dict[str, TopicState | None] = {}
     for request in accepted:
         match request:
-            case CreateTopicRequest() | AlterTopicRequest():
-                expected[request.topic] = as_current(request.requested_state)
-            case DeleteTopicRequest():
+            case req.CreateTopicRequest() | req.AlterTopicRequest():
+                expected[request.topic] = request.requested_state.as_current()
+            case req.DeleteTopicRequest():
                 expected[request.topic] = None
             case _:
                 pass
@@ -155,7 +145,7 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
 
 
 def _are_in_step(
-    before: VirtualClustersImage, accepted: list[Request], after: VirtualClustersImage
+    before: VirtualClustersImage, accepted: list[req.Request], after: VirtualClustersImage
 ) -> bool:
     """Tell if only virtual clusters have changed that accepted requests name."""
     if before is after:
@@ -163,11 +153,11 @@ def _are_in_step(
     about: set[str | None] = set()
     for request in accepted:
         match request:
-            case CreateTopicRequest(local=local) if local is not None:
+            case req.CreateTopicRequest(local=local) if local is not None:
                 about.add(local.virtual_cluster)
-            case CreateVirtualClusterRequest() | DeleteVirtualClusterRequest():
+            case req.CreateVirtualClusterRequest() | req.DeleteVirtualClusterRequest():
                 about.add(request.virtual_cluster)
-            case AlterVirtualClusterRequest():
+            case req.AlterVirtualClusterRequest():
                 about |= {request.virtual_cluster, request.moved_from}
             case _:
                 pass

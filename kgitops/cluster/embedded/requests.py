@@ -19,39 +19,23 @@ from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import BROKER, TOPIC
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.rights import by_local_name
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 
-def is_held(draft: Draft, request: Request) -> bool:
+def is_held(draft: Draft, request: req.Request) -> bool:
     """Tell if a simulated fault keeps the request from finishing in time (A4-42, A4-65)."""
     match request:
-        case CreateTopicRequest():
+        case req.CreateTopicRequest():
             return request.topic in draft.faults.leaderless_topics
-        case DeleteTopicRequest():
+        case req.DeleteTopicRequest():
             return draft.delta.topics.by_id(request.topic_id) is not None
         case _:
             return False
 
 
-def decide_request(draft: Draft, request: Request) -> RequestResult | None:
+def decide_request(draft: Draft, request: req.Request) -> RequestResult | None:
     """The brokers' answer; None for success.
 
     Raises:
@@ -61,40 +45,40 @@ def decide_request(draft: Draft, request: Request) -> RequestResult | None:
         return _decide(draft, request)
 
 
-def _decide(draft: Draft, request: Request) -> RequestResult | None:
+def _decide(draft: Draft, request: req.Request) -> RequestResult | None:
     match request:
-        case CreateTopicRequest():
+        case req.CreateTopicRequest():
             return _create_topic(draft, request)
-        case AlterTopicRequest():
+        case req.AlterTopicRequest():
             with draft.naming_topic(request.local), by_local_name(draft, request):
                 return _alter_topic(draft, request, _known(draft, request.topic_id))
-        case DeleteTopicRequest():
+        case req.DeleteTopicRequest():
             topic_id = request.topic_id
             with draft.naming_topic(request.local):
                 return topic_deletion_control.delete_topic_ids(draft, [topic_id])[topic_id]
-        case DeleteRecordsRequest():
+        case req.DeleteRecordsRequest():
             with draft.naming_topic(request.local), by_local_name(draft, request):
                 return _delete_records(draft, request, _known(draft, request.topic_id))
-        case CreateAclRequest():
+        case req.CreateAclRequest():
             return acl_control.create_acls(draft, [request.binding])[0]
-        case DeleteAclRequest():
+        case req.DeleteAclRequest():
             return acl_control.delete_acls(draft, [exact_filter(request.binding)])[0].result
-        case AlterClientQuotaRequest():
+        case req.AlterClientQuotaRequest():
             alteration = quota_control.QuotaAlteration(
                 entity=request.entity, operations=tuple(request.quotas.items())
             )
             return attempt(quota_control.alter, draft, alteration)
-        case AlterBrokerRequest():
+        case req.AlterBrokerRequest():
             return _alter_broker(draft, request)
-        case CreateVirtualClusterRequest():
+        case req.CreateVirtualClusterRequest():
             return attempt(virtual_cluster_control.create, draft, request)
-        case AlterVirtualClusterRequest():
+        case req.AlterVirtualClusterRequest():
             return attempt(virtual_cluster_control.alter, draft, request)
-        case DeleteVirtualClusterRequest():
+        case req.DeleteVirtualClusterRequest():
             return attempt(virtual_cluster_control.delete, draft, request)
-        case CopyGroupOffsetsRequest():
+        case req.CopyGroupOffsetsRequest():
             return attempt(group_control.copy_offsets, draft, request)
-        case DeleteGroupRequest():
+        case req.DeleteGroupRequest():
             return attempt(group_control.delete, draft, request)
         case _:
             assert_never(request)
@@ -110,7 +94,7 @@ def _known(draft: Draft, topic_id: str) -> TopicImage:
     return topic
 
 
-def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
+def _create_topic(draft: Draft, request: req.CreateTopicRequest) -> RequestResult:
     # Also if kgitops placed the replicas, this placement is the one reviewed (P201-34).
     state = request.requested_state
     local = request.local
@@ -125,15 +109,15 @@ def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
 
 
 def _alter_topic(
-    draft: Draft, request: AlterTopicRequest, topic: TopicImage
+    draft: Draft, request: req.AlterTopicRequest, topic: TopicImage
 ) -> RequestResult | None:
     state = request.requested_state
     match request.step:
-        case AlterStep.CONFIGS:
+        case req.AlterStep.CONFIGS:
             resource = config_control.ConfigResource(type=TOPIC, name=topic.name)
             operations = _operations(state.requested_configs)
             return attempt(config_control.alter, draft, resource, operations)
-        case AlterStep.PARTITIONS:
+        case req.AlterStep.PARTITIONS:
             item = partition_control.NewPartitions(
                 topic=topic.name,
                 count=len(state.assignment),
@@ -141,13 +125,13 @@ def _alter_topic(
                 generated=state.generated_replica_assignments,
             )
             return attempt(partition_control.create, draft, item)
-        case AlterStep.REPLICAS:
+        case req.AlterStep.REPLICAS:
             return _reassign(draft, request, topic)
         case _:
             assert_never(request.step)
 
 
-def _alter_broker(draft: Draft, request: AlterBrokerRequest) -> RequestResult:
+def _alter_broker(draft: Draft, request: req.AlterBrokerRequest) -> RequestResult:
     alive = [broker.id for broker in draft.delta.brokers.all() if not broker.fenced]
     if request.broker not in alive:
         # Only the broker itself takes such a change: no other can answer.
@@ -170,7 +154,7 @@ def _operations(requested: Mapping[str, str | None]) -> list[config_control.Alte
     ]
 
 
-def _reassign(draft: Draft, request: AlterTopicRequest, topic: TopicImage) -> RequestResult:
+def _reassign(draft: Draft, request: req.AlterTopicRequest, topic: TopicImage) -> RequestResult:
     state = request.requested_state
     changed = {
         (topic.name, partition): replicas
@@ -184,7 +168,7 @@ def _reassign(draft: Draft, request: AlterTopicRequest, topic: TopicImage) -> Re
 
 
 def _delete_records(
-    draft: Draft, request: DeleteRecordsRequest, topic: TopicImage
+    draft: Draft, request: req.DeleteRecordsRequest, topic: TopicImage
 ) -> RequestResult:
     offsets = {
         (topic.name, partition): offset

@@ -1,8 +1,9 @@
 """The cluster port, implemented on a Kafka cluster."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from kgitops.cluster.kafka.configs.client_configs import (
     librdkafka_configs,

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TypeVar
 
 from kafka.errors import for_code
+from msgspec.structs import replace
 
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError

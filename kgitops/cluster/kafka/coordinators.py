@@ -1,4 +1,4 @@
-"""Group coordinators: finding them, and reading the offsets that groups have committed."""
+"""Coordinators of groups and transactions: finding them, and the offsets that groups committed."""
 
 import time
 from collections import defaultdict
@@ -15,9 +15,10 @@ from kgitops.model.results import ErrorCode, RequestResult
 
 T = TypeVar("T")
 
-_GROUP = 0  # the type of a coordinator's key
+_GROUP, _TRANSACTION = 0, 1  # the types of a coordinator's key
 _MANY_KEYS = 4  # the first version that asks for many groups at once
 _PAUSE_S = 0.1
+_BRIEF_PAUSE_S = 0.02
 # Nothing was read or done: the group is moving from one broker to another, or, for the very first
 # group, the internal topic of offsets is being created.
 _IN_TRANSIT = frozenset(
@@ -59,9 +60,34 @@ def ask_coordinators(
     return results
 
 
-def _find(wire: Wire, groups: Sequence[str]) -> Mapping[str, int | RequestResult]:
+def is_transactional(wire: Wire, transactional_id: str) -> bool:
+    """Tell if the coordinator of this id is there, or will not come by waiting.
+
+    The first to ask has the brokers create their log of transactions, which takes them a second.
+
+    Raises:
+        UnreachableError: no broker answers.
+    """
+    found = _find(wire, [transactional_id], _TRANSACTION)
+    return not _is_in_transit(found.get(transactional_id))
+
+
+def await_transactional(wire: Wire, transactional_id: str, timeout_s: float) -> None:
+    """Wait for the coordinator of this id, at most so long.
+
+    Raises:
+        UnreachableError: no broker answers.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not is_transactional(wire, transactional_id) and time.monotonic() < deadline:
+        time.sleep(_BRIEF_PAUSE_S)
+
+
+def _find(
+    wire: Wire, keys: Sequence[str], key_type: int = _GROUP
+) -> Mapping[str, int | RequestResult]:
     request = FindCoordinatorRequest(
-        key_type=_GROUP, coordinator_keys=list(groups), min_version=_MANY_KEYS
+        key_type=key_type, coordinator_keys=list(keys), min_version=_MANY_KEYS
     )
     return {
         row.key: result_of(row.error_code, row.error_message) if row.error_code else row.node_id

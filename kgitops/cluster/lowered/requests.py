@@ -7,95 +7,75 @@ from typing import assert_never
 from kgitops.cluster.port import Cluster
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.effects import PhysicalRequest
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import LocalName, generated_parts
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.well_formed import binding_problem, entity_problem, quota_problem
 
 
-def must_lower(request: Request, *, lowered: bool) -> bool:
+def must_lower(request: req.Request, *, lowered: bool) -> bool:
     """True if the request has to be lowered.
 
     If the cluster has physical objects for virtual clusters (``lowered``), requests about global
     objects may affect them too: an ACL, a user's quota, or a topic that links lead to.
     """
     match request:
-        case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+        case req.AclRequest(binding=binding):
             return lowered or is_logical(binding)
-        case AlterClientQuotaRequest(entity=entity):
+        case req.AlterClientQuotaRequest(entity=entity):
             return lowered or any(kind == VIRTUAL_CLUSTER for kind, _ in entity)
-        case DeleteTopicRequest(local=local):
+        case req.DeleteTopicRequest(local=local):
             return lowered or local is not None
-        case CreateTopicRequest(local=local):
+        case req.CreateTopicRequest(local=local):
             return local is not None
-        case (
-            CreateVirtualClusterRequest()
-            | AlterVirtualClusterRequest()
-            | DeleteVirtualClusterRequest()
-            | CopyGroupOffsetsRequest()
-            | DeleteGroupRequest()
-        ):
+        case req.VirtualClusterRequest():
             return True
-        case AlterTopicRequest() | DeleteRecordsRequest() | AlterBrokerRequest():
+        case req.AlterTopicRequest() | req.DeleteRecordsRequest() | req.AlterBrokerRequest():
             return False  # links to the topic make no difference
         case _:
             assert_never(request)
 
 
-def topics_of(requests: Iterable[Request]) -> frozenset[str]:
+def topics_of(requests: Iterable[req.Request]) -> frozenset[str]:
     """The physical topics that these requests name."""
     names = set()
     for request in requests:
         match request:
-            case AlterVirtualClusterRequest(topic=str(topic)):
+            case req.AlterVirtualClusterRequest(topic=str(topic)):
                 names.add(topic)
-            case DeleteTopicRequest(topic=topic):
+            case req.DeleteTopicRequest(topic=topic):
                 names.add(topic)
             case _:
                 pass
     return frozenset(names)
 
 
-def links_of(requests: Iterable[Request]) -> frozenset[LocalName]:
+def links_of(requests: Iterable[req.Request]) -> frozenset[LocalName]:
     """The links that these requests follow, and the topics that they create in virtual clusters."""
     names = set()
     for request in requests:
         match request:
-            case AlterVirtualClusterRequest(target=LocalName() as target):
+            case req.AlterVirtualClusterRequest(target=LocalName() as target):
                 names.add(target)
-            case CreateTopicRequest(local=LocalName() as local):
+            case req.CreateTopicRequest(local=LocalName() as local):
                 names.add(local)
             case _:
                 pass
     return frozenset(names)
 
 
-def refusal(request: Request) -> RequestResult | None:
+def refusal(request: req.Request) -> RequestResult | None:
     """The answer of brokers with virtual clusters to an invalid ACL or quota; None if it is valid.
 
     The brokers themselves never see these ACLs and quotas.
     """
     match request:
-        case CreateAclRequest(binding=binding) if is_logical(binding):
+        case req.CreateAclRequest(binding=binding) if is_logical(binding):
             problem = binding_problem(binding)
-        case AlterClientQuotaRequest(entity=entity) if entity and entity[0][0] == VIRTUAL_CLUSTER:
+        case req.AlterClientQuotaRequest(entity=entity) if (
+            entity and entity[0][0] == VIRTUAL_CLUSTER
+        ):
             problems = (quota_problem(entity, key, value) for key, value in request.quotas.items())
             problem = entity_problem(entity) or next(filter(None, problems), None)
         case _:
@@ -157,12 +137,14 @@ def in_batches(requests: Sequence[PhysicalRequest]) -> Iterator[list[PhysicalReq
         yield from (batch[i : i + _BATCH_SIZE] for i in range(0, len(batch), _BATCH_SIZE))
 
 
-def _accept_own_topic(cluster: Cluster, request: Request, answer: RequestResult) -> RequestResult:
+def _accept_own_topic(
+    cluster: Cluster, request: req.Request, answer: RequestResult
+) -> RequestResult:
     """Turn "already exists" into success for a topic whose name has a uuid of its own.
 
     An earlier attempt created it, and the answer was lost (VC-063).
     """
-    if not isinstance(request, CreateTopicRequest) or generated_parts(request.topic) is None:
+    if not isinstance(request, req.CreateTopicRequest) or generated_parts(request.topic) is None:
         return answer
     if answer.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
         return answer
@@ -170,5 +152,5 @@ def _accept_own_topic(cluster: Cluster, request: Request, answer: RequestResult)
     return answer if topic is None else RequestResult(topic_id=topic.topic_id)
 
 
-def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
-    return type(request), request.step if isinstance(request, AlterTopicRequest) else None
+def _kind(request: req.Request) -> tuple[type[req.Request], req.AlterStep | None]:
+    return type(request), request.step if isinstance(request, req.AlterTopicRequest) else None

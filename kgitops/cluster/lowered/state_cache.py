@@ -1,25 +1,20 @@
 """Caches the last lifted state: an apply reads the cluster often, mostly without changes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.lowering.lifting import lift
 from kgitops.lowering.lowerer import Lowerer
-from kgitops.lowering.records import PREFIX, Record
+from kgitops.lowering.records import PREFIX
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.records import Record
 from kgitops.model.registry import RegistryState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-    Request,
-)
-from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.requests import Request
 
 
-@dataclass(frozen=True, slots=True)
-class _LiftedState:
+class _LiftedState(Struct, frozen=True):
     """A physical state, its logical state, and the lowerer that can continue from there, if any."""
 
     physical: ClusterState
@@ -113,35 +108,5 @@ def _after(
             virtual_clusters.pop(key.removeprefix(PREFIX), None)
         else:
             virtual_clusters[key.removeprefix(PREFIX)] = value
-    created: set[AclBinding] = set()
-    deleted: set[AclBinding] = set()
-    quotas = dict(physical.quotas)
-    for request in requests:
-        match request:
-            case CreateAclRequest(binding=binding):
-                created.add(binding)
-            case DeleteAclRequest(binding=binding):
-                deleted.add(binding)
-            case AlterClientQuotaRequest():
-                _set(quotas, request)
-            case _:
-                pass
-    return replace(
-        physical,
-        registry=replace(registry, virtual_clusters=virtual_clusters),
-        acls=(physical.acls | created) - deleted,
-        quotas=quotas,
-    )
-
-
-def _set(
-    quotas: dict[ClientQuotaEntity, ClientQuotaState], request: AlterClientQuotaRequest
-) -> None:
-    entity = request.entity
-    before = quotas.get(entity)
-    merged = {**(before.quotas if before else {}), **request.quotas}
-    values = {key: value for key, value in merged.items() if value is not None}
-    if values:
-        quotas[entity] = ClientQuotaState(entity=entity, quotas=values)
-    else:
-        quotas.pop(entity, None)
+    after = physical.after(requests)
+    return replace(after, registry=replace(registry, virtual_clusters=virtual_clusters))

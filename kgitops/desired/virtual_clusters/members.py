@@ -1,19 +1,13 @@
 """Builds the members of virtual clusters from documents of their own and from lists."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kgitops.desired.findings import Declaration, Findings
 from kgitops.desired.names import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredMember
-from kgitops.manifests.kinds.virtual_cluster import (
-    BindingSpec,
-    ConsumerGroup,
-    ConsumerGroupSpec,
-    GroupMember,
-    UserMember,
-    VirtualClusterBinding,
-)
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE
@@ -21,14 +15,22 @@ from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.names import is_principal, text_problem
 from kgitops.model.resources.virtual_clusters import EntityType, as_principal, physical_id
 
-_DELETION = {policy.value: policy for policy in DeletionPolicy}
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.virtual_cluster import (
+        BindingSpec,
+        ConsumerGroup,
+        ConsumerGroupSpec,
+        GroupMember,
+        UserMember,
+        VirtualClusterBinding,
+    )
+
 _KNOWN_TYPES = ("User", "Group")
 """Principal types: Kafka's own, and the one that many principal builders add."""
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
 
-@dataclass(frozen=True, slots=True)
-class MemberDeclaration:
+class MemberDeclaration(Struct, frozen=True):
     """The declaration of a member; its fields are under ``fields``, or in the item of a list."""
 
     virtual_cluster: str
@@ -38,7 +40,7 @@ class MemberDeclaration:
     deletion_policy: str | None = None
 
 
-def build_group(group: ConsumerGroup, document: Document, findings: Findings) -> DesiredMember:
+def build_group(group: "ConsumerGroup", document: Document, findings: Findings) -> DesiredMember:
     """Build the group that a document declares."""
     check_name(group.metadata.virtual_cluster, document, ("metadata", "virtualCluster"), findings)
     declared = MemberDeclaration(
@@ -52,7 +54,7 @@ def build_group(group: ConsumerGroup, document: Document, findings: Findings) ->
 
 
 def build_binding(
-    binding: VirtualClusterBinding, document: Document, findings: Findings
+    binding: "VirtualClusterBinding", document: Document, findings: Findings
 ) -> DesiredMember | None:
     """Build the user, client id or transactional id; None unless there is exactly one."""
     spec, scope = binding.spec, binding.metadata.virtual_cluster
@@ -90,7 +92,7 @@ def make_user(
     declared: MemberDeclaration,
     user: str,
     field: str,
-    written: UserMember | BindingSpec,
+    written: "UserMember | BindingSpec",
     findings: Findings,
 ) -> DesiredMember:
     """Build a user that is named in ``field`` of the declaration."""
@@ -143,7 +145,7 @@ def make_client_id(
 def make_group(
     declared: MemberDeclaration,
     name: str,
-    written: GroupMember | ConsumerGroupSpec,
+    written: "GroupMember | ConsumerGroupSpec",
     findings: Findings,
 ) -> DesiredMember:
     """Build a consumer group; by default its removal keeps its offsets (VC-119)."""
@@ -205,7 +207,7 @@ def _member(
         move=move,
         adopt=adopt,
         copy_offsets=copy_offsets,
-        deletion_policy=default if written is None else _DELETION[written],
+        deletion_policy=default if written is None else DeletionPolicy(written),
         deletion_policy_written=written is not None,
         labels=declared.labels,
         located=declared.located,

@@ -1,10 +1,10 @@
 """Objects that do not differ themselves, and that the plan of another one depends on."""
 
-from dataclasses import dataclass
 from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from kgitops.fleet.diff.masks import Keys, RowMasks, on_both_sides, union
 
@@ -12,8 +12,7 @@ _MOST_PREFIXES = 20
 """Beyond these it is faster to look at everything than to compare each name with each prefix."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedNames:
+class ChangedNames(Struct, frozen=True):
     """Names that a plan is about to change something for.
 
     ``created`` are metric names of new topics, ``names`` resources of ACLs that come or go, and

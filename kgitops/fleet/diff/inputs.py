@@ -1,27 +1,20 @@
 """The declared side, as keys to compare and objects to choose from: compiled rows or manifests."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
-from kgitops.desired.last_applied import with_objects
 from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.fleet.diff.masks import DESIRED_KEYS, EVERY_BUCKET, select_rows
-from kgitops.fleet.tables.desired_rows import (
-    DECLARED,
-    declared_by,
-    declared_in_rows,
-    keys_of,
-)
+from kgitops.fleet.tables.desired_rows import DECLARED, declared_in_rows, header_in, keys_of
 from kgitops.fleet.tables.format import DESIRED
 from kgitops.fleet.tables.reading import Rows
 from kgitops.plan.document.plan import KIND_OF_ADDRESS
 
 
-@dataclass(frozen=True, slots=True)
-class DesiredPart:
+class DesiredPart(Struct, frozen=True):
     """Some of the rows; ``choose`` gives the objects of a mask over ``keys``.
 
     It raises SafetyError where a row is not what it must be.
@@ -31,8 +24,7 @@ class DesiredPart:
     choose: Callable[[pa.BooleanArray], Sequence[DesiredObject]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredSide:
+class DesiredSide(Struct, frozen=True, kw_only=True):
     """``project`` declares no objects itself; ``part`` has those of some buckets, and others.
 
     ``count`` is the number of all, ``objects`` how many there are of each kind (``Topic``).
@@ -57,7 +49,7 @@ class DesiredSide:
         """
         part = self.part(EVERY_BUCKET)
         mask = pa.repeat(pa.scalar(value=True), part.keys.num_rows)
-        return with_objects(self.project, part.choose(mask))
+        return self.project.with_objects(part.choose(mask))
 
 
 def side_from_rows(rows: Rows) -> DesiredSide:
@@ -76,11 +68,12 @@ def side_from_rows(rows: Rows) -> DesiredSide:
 
         return DesiredPart(keys, choose)
 
+    header = header_in(rows)
     return DesiredSide(
-        project=declared_by(rows),
+        project=header.desired,
         count=rows.count,
         objects=_counts(rows.columns(["kind"])),
-        virtual_clusters=rows.header["virtual_clusters"],
+        virtual_clusters=header.virtual_clusters,
         part=part,
     )
 
@@ -95,7 +88,7 @@ def side_from_manifests(desired: DesiredState) -> DesiredSide:
         return [item for item, chosen in zip(objects, mask.to_pylist(), strict=True) if chosen]
 
     return DesiredSide(
-        project=with_objects(desired, ()),
+        project=desired.with_objects(()),
         count=len(objects),
         objects=_counts(keys),
         virtual_clusters=any(item.address.startswith("vc/") for item in objects),

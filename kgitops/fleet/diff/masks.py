@@ -1,10 +1,10 @@
 """Masks for the rows of both sides that a plan must look at, from columns of fingerprints."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from kgitops.fleet.tables.reading import HEADER_BUCKET, LAST_BUCKET, Rows
 from kgitops.model.resources.addresses import topic_address
@@ -30,8 +30,7 @@ _INTERNAL = pa.array(sorted(map(topic_address, ALL_INTERNAL)), pa.string())
 EVERY_BUCKET = range(HEADER_BUCKET, LAST_BUCKET + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """The small columns of both sides, the header rows among them.
 
     Only the rows of ``buckets`` count; others may lie next to them, and are passed over.
@@ -42,8 +41,7 @@ class Keys:
     buckets: range = EVERY_BUCKET
 
 
-@dataclass(frozen=True, slots=True)
-class RowMasks:
+class RowMasks(Struct, frozen=True):
     """The rows of both sides to look at: a boolean for each row, never null."""
 
     desired: pa.BooleanArray

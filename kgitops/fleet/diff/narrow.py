@@ -1,13 +1,13 @@
 """Both sides narrowed to the objects that the planner must look at."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
 import pyarrow as pa
+from msgspec import Struct
 
-from kgitops.desired.last_applied import former_identities, with_objects
+from kgitops.desired.last_applied import former_identities
 from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.fleet.diff.dependencies import ChangedNames, changed_names, with_dependencies
 from kgitops.fleet.diff.inputs import DesiredPart, DesiredSide
@@ -32,8 +32,7 @@ ROWS_AT_ONCE = 1_000_000
 """Rows of the larger side, about: a huge cluster is compared a range of buckets at a time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NarrowedSides:
+class NarrowedSides(Struct, frozen=True, kw_only=True):
     """The objects to look at, and counts of the rest.
 
     ``unchanged`` counts the project's objects that are left out, by kind; ``kept`` other
@@ -75,8 +74,7 @@ def narrow_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     return _gathered(side, state, parts or read(), masks, changed)
 
 
-@dataclass(frozen=True, slots=True)
-class _BucketRange:
+class _BucketRange(Struct, frozen=True):
     """A range of buckets of both sides."""
 
     keys: Keys
@@ -110,7 +108,7 @@ def _gathered(
         declared += part.desired.choose(looked_at.desired)
         rows.append(select_rows(part.state, part.keys.state, looked_at.state, HYDRATED))
     return NarrowedSides(
-        desired=with_objects(side.project, sorted(declared, key=lambda item: item.address)),
+        desired=side.project.with_objects(sorted(declared, key=lambda item: item.address)),
         current=hydrate(state, pa.concat_tables(rows)),
         unchanged={str(counted_as(kind)): count for kind, count in total(unchanged).items()},
         kept=total(kept),

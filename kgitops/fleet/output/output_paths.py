@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.model.errors import UsageError
 
@@ -12,8 +13,7 @@ _PRIVATE = 0o700
 _TOKEN = re.compile(r"[0-9a-f]{16}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLayout:
+class OutputLayout(Struct, frozen=True, kw_only=True):
     """The files that ``command`` writes into its DIR: nothing else is ever replaced.
 
     ``is_ours`` takes each path relative to DIR, and true for a folder. Every DIR of the command
@@ -25,8 +25,7 @@ class OutputLayout:
     mark: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputPaths:
+class OutputPaths(Struct, frozen=True, kw_only=True):
     """DIR itself, and the hidden files and folders next to it that belong to it."""
 
     result: Path

@@ -5,13 +5,7 @@ from itertools import accumulate, chain
 
 import pyarrow as pa
 
-from kgitops.fleet.output.tables import (
-    CHANGES,
-    FIELD,
-    FINDINGS,
-    REQUESTS,
-    VIOLATIONS,
-)
+from kgitops.fleet.output.tables import CHANGES, FIELD, FINDINGS, REQUESTS, VIOLATIONS
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document.plan import Change, PlannedRequest

@@ -8,6 +8,8 @@ from typing import NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Raw
+from msgspec.structs import replace
 
 from kgitops import __version__
 from kgitops.fleet.output.publish import recover
@@ -16,9 +18,10 @@ from kgitops.fleet.output.tables import SCHEMAS, Status, Table
 from kgitops.fleet.summary import RunSummary, UnitSummary
 from kgitops.model import clock
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
+from kgitops.model.json.codec import decode
 from kgitops.model.verdict import Reason
+from kgitops.plan.document.documents import PlanDocument, read_plan_document
 from kgitops.plan.document.file import SealedPlan, seal
-from kgitops.plan.document.from_json import plan_from_json
 
 _ENVELOPE = ("captured_at", "created", "expires", "nonce", "plan_digest", "digest")
 _NEXT = "make it again with kgitops fleet plan --out"
@@ -94,7 +97,7 @@ def _read_tables(directory: Path, unit: UnitSummary) -> dict[Table, pa.Table]:
         Table.PLANS: 1,
         Table.CHANGES: unit.change_count,
         Table.REQUESTS: sum(unit.requests.values()),
-        Table.VIOLATIONS: sum(unit.violations.values()),
+        Table.VIOLATIONS: sum(each.count for each in unit.violations),
         Table.FINDINGS: unit.finding_count + unit.warning_count,
     }
     tables: dict[Table, pa.Table] = {}
@@ -141,14 +144,15 @@ def _texts(changes: pa.Table, unit: UnitSummary) -> list[str]:
 
 def _sealed(row: dict[str, str], texts: Sequence[str], unit: UnitSummary) -> SealedPlan:
     try:
-        body = json.loads(row["plan"])
-        version = body["tool"]["version"]
+        version = json.loads(row["plan"])["tool"]["version"]
         if version != __version__:
             raise UntrustedPlanError(
                 f"the plan of {unit.name} was made by kgitops {version}, and this is "
                 f"{__version__}; use that one, or make it again"
             )
-        plan = plan_from_json({**body, "changes": [json.loads(text) for text in texts]})
+        document = decode(PlanDocument, row["plan"], "the plan")
+        changes = tuple(Raw(text.encode()) for text in texts)
+        plan = read_plan_document(replace(document, changes=changes))
         return seal(
             plan,
             captured_at=row["captured_at"],

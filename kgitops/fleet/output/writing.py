@@ -3,15 +3,14 @@
 The two digests of the plan's file are computed while its changes pass by, so that none is kept.
 """
 
-import hashlib
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec.structs import asdict, replace
 
 from kgitops.fleet.output.rows import (
     change_rows,
@@ -21,19 +20,19 @@ from kgitops.fleet.output.rows import (
     violation_rows,
 )
 from kgitops.fleet.output.tables import PLANS, Status, Table, UnitFiles
-from kgitops.fleet.summary import Counts, UnitSummary
+from kgitops.fleet.summary import Counts, UnitSummary, ViolationCount
 from kgitops.fleet.units.unit import Unit
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.json.canonical import canonical_json
-from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
-from kgitops.model.verdict import Reason, decide, reason_to_json, verdict_to_json
+from kgitops.model.verdict import Reason, decide
+from kgitops.plan.document.digests import RunningDigests
+from kgitops.plan.document.documents import EnvelopeDocument, change_document, plan_document
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import PolicyResult
-from kgitops.plan.document.to_json import bodies_of, change_bytes, plan_to_json, summary
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.workflow.pipeline import PLAN_HOLDS
 
@@ -59,19 +58,23 @@ def write_plan(
     Raises:
         KgitopsError: there is no room, or no right to write.
     """
-    body = plan_body(plan)
-    digests = RunningDigests(body)
-    envelope = {
-        "captured_at": captured_at,
-        "created": clock.to_text(created),
-        "expires": clock.to_text(created + PLAN_HOLDS),
-        "nonce": unit.nonce or secrets.token_hex(16),
-    }
+    document = plan_document(plan)
+    digests = RunningDigests(document)
+    envelope = EnvelopeDocument(
+        captured_at=captured_at,
+        created=clock.to_text(created),
+        expires=clock.to_text(created + PLAN_HOLDS),
+        nonce=unit.nonce or secrets.token_hex(16),
+    )
     with UnitFiles(unit.cluster, unit.project, out) as files:
         for start in range(0, len(plan.changes), _BATCH):
             changes = plan.changes[start : start + _BATCH]
-            bodies = [bodies_of(change) for change in changes]
-            texts = list(map(change_bytes, changes, bodies))
+            documents = list(map(change_document, changes))
+            texts = list(map(canonical_json, documents))
+            bodies = [
+                [canonical_json(request.body) for request in document.requests]
+                for document in documents
+            ]
             digests.add(texts)
             files.add(Table.CHANGES, change_rows(unit.project, start, changes, texts))
             files.add(Table.REQUESTS, request_rows(unit.project, changes, bodies))
@@ -81,10 +84,9 @@ def write_plan(
         row: dict[str, object] = {
             "identity": plan.desired.identity,
             "status": Status.PLANNED,
-            "plan": canonical_json(body).decode(),
+            "plan": canonical_json(document).decode(),
             "plan_digest": plan_digest,
-            **envelope,
-            "digest": digest,
+            **asdict(replace(envelope, digest=digest)),
         }
         verdict = plan.verdict
         files.add(Table.PLANS, _plan_row(unit, row, verdict.exit, verdict.reasons))
@@ -116,7 +118,7 @@ def _plan_row(
     unit: Unit, row: Mapping[str, object], code: int, reasons: Sequence[Reason]
 ) -> pa.RecordBatch:
     reason_rows = [
-        {**reason_to_json(reason), "sentence": encodable(reason.sentence)} for reason in reasons
+        {"exit": int(reason.exit), "sentence": encodable(reason.sentence)} for reason in reasons
     ]
     whole = {**row, "project": unit.project, "exit": int(code), "reasons": reason_rows}
     return pa.RecordBatch.from_pylist([whole], schema=PLANS)
@@ -192,12 +194,15 @@ def violations_of(changes: Iterable[Change]) -> Iterator[tuple[Change, PolicyRes
                 yield change, result
 
 
-def _count_violations(changes: Iterable[Change]) -> Mapping[tuple[str, str, str], int]:
+def _count_violations(changes: Iterable[Change]) -> tuple[ViolationCount, ...]:
     counts = Counter(
         (result.policy, str(result.level), str(result.outcome))
         for _, result in violations_of(changes)
     )
-    return dict(sorted(counts.items()))
+    return tuple(
+        ViolationCount(policy=policy, level=level, outcome=outcome, count=count)
+        for (policy, level, outcome), count in sorted(counts.items())
+    )
 
 
 def _count(keys: Iterable[str]) -> Counts:
@@ -206,49 +211,3 @@ def _count(keys: Iterable[str]) -> Counts:
 
 def _errors(findings: Sequence[Finding]) -> int:
     return sum(finding.severity is Severity.ERROR for finding in findings)
-
-
-_CHANGES = "changes"
-
-
-def plan_body(plan: Plan) -> dict[str, Json]:
-    """The plan's JSON with an empty list of changes; its summary and verdict are the plan's."""
-    computed = {"summary": summary(plan), "verdict": verdict_to_json(plan.verdict)}
-    return {**plan_to_json(replace(plan, changes=())), **computed}
-
-
-class RunningDigests:
-    """Takes each change's canonical JSON in the plan's order; then has the digests of ``seal``."""
-
-    def __init__(self, body: Mapping[str, Json]) -> None:
-        self._parts = {key: canonical_json(body[key]) for key in sorted(body) if key != _CHANGES}
-        before = [key for key in self._parts if key < _CHANGES]
-        self._hash = hashlib.sha256(b"{%s" % b"".join(b"%s," % self._part(key) for key in before))
-        self._hash.update(b'"changes":[')
-        self._rest = {key: self._part(key) for key in self._parts if key > _CHANGES}
-        self._first = True
-
-    def add(self, texts: Iterable[bytes]) -> None:
-        """Add the next changes."""
-        joined = b",".join(texts)
-        if joined:
-            self._hash.update(b"" if self._first else b",")
-            self._hash.update(joined)
-            self._first = False
-
-    def finish(self, envelope: Mapping[str, str]) -> tuple[str, str]:
-        """``plan_digest`` and ``envelope.digest``, of an envelope without its digest."""
-        plan_digest = self._digest(self._rest)
-        sealed = {
-            "plan_digest": b'"plan_digest":%s' % canonical_json(plan_digest),
-            "envelope": b'"envelope":%s' % canonical_json(envelope),
-        }
-        return plan_digest, self._digest({**self._rest, **sealed})
-
-    def _part(self, key: str) -> bytes:
-        return b'"%s":%s' % (key.encode(), self._parts[key])
-
-    def _digest(self, rest: Mapping[str, bytes]) -> str:
-        whole = self._hash.copy()
-        whole.update(b"]%s}" % b"".join(b",%s" % rest[key] for key in sorted(rest)))
-        return f"sha256:{whole.hexdigest()}"

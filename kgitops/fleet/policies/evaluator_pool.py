@@ -10,14 +10,15 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluator import open_evaluator
-from kgitops.workflow.policies.policies import OpenPolicies, load_policies_from
+from kgitops.workflow.policies import OpenPolicies, load_policies_from
 
 MOST_OPEN = 4
 """Every project and cluster may have policies and levels of its own; each is a process."""

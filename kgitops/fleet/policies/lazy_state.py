@@ -7,11 +7,12 @@ rest.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredState
 from kgitops.fleet.policies.lazy_parts import (

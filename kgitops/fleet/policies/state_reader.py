@@ -1,11 +1,11 @@
 """Reads a saved state for policies, piece by piece: each is one group of rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from kgitops.fleet.tables.hydrating import (
     BODY,
@@ -105,8 +105,7 @@ class StateReader:
         return owners_in(self._rows, self._rows.group(piece, OWNED))
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSums:
+class TopicSums(Struct, frozen=True):
     """The small columns of all topics but internal ones."""
 
     names: pa.ChunkedArray

@@ -23,7 +23,7 @@ from kgitops.fleet.spark.targets import (
 )
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.origin import install_command
-from kgitops.sandbox.jvm.java import MINIMUM_VERSION, find_java, packaged_java
+from kgitops.sandbox.jvm import MINIMUM_VERSION, find_java, packaged_java
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext

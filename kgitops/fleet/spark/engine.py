@@ -1,15 +1,15 @@
 """The interface that classic Spark and Spark Connect share for a run."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskProgress:
+class TaskProgress(Struct, frozen=True, kw_only=True):
     """The numbers of tasks that are done, that run now, and of all. A retried task runs."""
 
     done: int

@@ -6,9 +6,10 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
 from kgitops.model.origin import install_command
@@ -30,8 +31,7 @@ _STANDALONE = re.compile(r"spark://([^/\s,]+:\d+(?:,[^/\s,]+:\d+)*)")
 _OTHERS = re.compile(r"yarn|k8s://\S+|local-cluster\[\d+,\d+,\d+\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Master:
+class Master(Struct, frozen=True, kw_only=True):
     """Classic Spark: this process is the driver. ``hosts`` are ``HOST:PORT`` of its masters."""
 
     url: str
@@ -44,8 +44,7 @@ class Master:
         return bool(on_loopback) or self.url.startswith("local")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class Remote(Struct, frozen=True, kw_only=True):
     """Spark Connect: the driver is a server."""
 
     url: str

@@ -1,12 +1,12 @@
 """A project's declarations for a cluster as rows, and back (docs/reference/fleet-tables.md)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-import orjson
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from kgitops.desired.last_applied import declared_object
 from kgitops.desired.state import (
@@ -18,12 +18,10 @@ from kgitops.desired.state import (
 )
 from kgitops.fleet.tables.desired_header import (
     DESIRED_KIND,
-    NO_GIT,
+    DesiredHeader,
     DesiredPlace,
     Git,
-    header_to_json,
-    read_git,
-    read_header,
+    header_of,
 )
 from kgitops.fleet.tables.format import (
     DESIRED,
@@ -37,8 +35,8 @@ from kgitops.fleet.tables.format import (
 from kgitops.fleet.tables.hydrating import check_unique_addresses
 from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.unchanged import affects_others, depends_on_offsets
-from kgitops.model.json.canonical import canonical_json
-from kgitops.model.json.objects import read_labels
+from kgitops.model.json.canonical import canonical_json, canonical_text
+from kgitops.model.json.codec import decode, from_json, to_json
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.source import Source
@@ -46,17 +44,18 @@ from kgitops.plan.normal_form import last_applied
 
 DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels")
 """The columns that objects are made from."""
+_NO_GIT = Git()
 
 
 def write_desired(
-    desired: DesiredState, path: Path, git: Git = NO_GIT, cluster: str | None = None
+    desired: DesiredState, path: Path, git: Git = _NO_GIT, cluster: str | None = None
 ) -> None:
     """Write the declared objects, for ``cluster`` if one is named, as one Parquet file."""
     write_rows(desired_rows(desired, git, cluster), DESIRED, path)
 
 
 def desired_rows(
-    desired: DesiredState, git: Git = NO_GIT, cluster: str | None = None
+    desired: DesiredState, git: Git = _NO_GIT, cluster: str | None = None
 ) -> Iterator[Row]:
     """The header, then a row for each declared object, by bucket and address."""
     identity = desired.project.identity
@@ -65,7 +64,7 @@ def desired_rows(
         "kind": PROJECT_ROW,
         "address": f"{PROJECT_ROW}/{identity}",
         "bucket": -1,
-        "declared": canonical_json(header_to_json(desired, len(rows), git, cluster)).decode(),
+        "declared": canonical_text(to_json(header_of(desired, len(rows), git, cluster))),
     }
     return chain([header], rows)
 
@@ -98,7 +97,7 @@ def _row(identity: str, item: DesiredObject) -> Row:
         "file": source.file,
         "line": source.line,
         "column": source.column,
-        "labels": canonical_json(item.labels).decode() if item.labels else None,
+        "labels": canonical_text(item.labels) if item.labels else None,
     }
 
 
@@ -137,31 +136,23 @@ def open_desired(
     if rows.header.get("kind") != DESIRED_KIND:
         raise rows.broken(f'its header has no "kind": "{DESIRED_KIND}"')
     # Two projects with one name on a cluster would each remove the other's objects.
-    owner = declared_by(rows).project.name
+    header = header_in(rows)
+    owner = header.project.name
     if named is not None and owner != named:
         raise rows.broken(f"its folder says {named}, and its rows are of the project {owner}")
-    declared_for = rows.header["cluster"]
-    if declared_for is not None and declared_for != cluster:
-        raise rows.broken(f"it is what is declared for {declared_for}")
+    if header.cluster not in (None, cluster):
+        raise rows.broken(f"it is what is declared for {header.cluster}")
     return rows
 
 
-def declared_by(rows: Rows) -> DesiredState:
-    """The project, its scope and its limits, without any object.
+def header_in(rows: Rows) -> DesiredHeader:
+    """The header of the rows.
 
     Raises:
         SafetyError: the header is not what it must be.
     """
     try:
-        return read_header(rows.header)
-    except ShapeError as error:
-        raise rows.broken(f"its header can't be read: {error}") from error
-
-
-def git_of(rows: Rows) -> Git:
-    """The commit that the rows were compiled from; errors as of ``declared_by``."""
-    try:
-        return read_git(rows.header)
+        return from_json(DesiredHeader, rows.header, "the header")
     except ShapeError as error:
         raise rows.broken(f"its header can't be read: {error}") from error
 
@@ -185,9 +176,9 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
             raise rows.broken(f"the row of {address} does not fit together")
         try:
             place = DesiredPlace(Source(file, line, column))
-            item = declared_object(address, orjson.loads(declared), place)
+            item = declared_object(address, msgspec.json.decode(declared), place)
             if labels is not None:
-                item = replace(item, labels=read_labels(orjson.loads(labels), "labels"))
+                item = replace(item, labels=decode(dict[str, str], labels, "labels"))
             own = _own_address(item)
         except (ValueError, KeyError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error!r}") from error

@@ -1,21 +1,22 @@
 """Rows of a state → the objects that they describe."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-import orjson
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
-from kgitops.cluster.snapshot import state_in
-from kgitops.cluster.snapshot_json import read_client_quota, read_topic, read_usage
+from kgitops.cluster.snapshot import state_from_json
+from kgitops.cluster.snapshot_json import QuotasDocument, UsageDocument, quotas_of, usage_of
 from kgitops.fleet.tables.format import CLUSTER_ROW, STATE
 from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.errors import UnreachableError
-from kgitops.model.json.objects import read_binding, read_owner
+from kgitops.model.json.codec import from_json
+from kgitops.model.json.objects import read_binding
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.acls import AclBinding
@@ -42,7 +43,6 @@ BODY = ("kind", "address", "found")
 _OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")
 OWNED = ("address", *_OWNER_COLUMNS)
 """Those with the owner."""
-_HEADER_KEYS = ("rows", "base_digest")
 
 
 def open_state(files: Sequence[Path], cluster: str) -> Rows:
@@ -131,8 +131,7 @@ def _check_kinds(rows: Rows, table: pa.Table) -> None:
 
 def state_without_objects(rows: Rows) -> ClusterState:
     """The state that the header holds: all but topics, ACLs, quotas and owners."""
-    header = {key: value for key, value in rows.header.items() if key not in _HEADER_KEYS}
-    return state_in(header, rows.what)
+    return state_from_json(rows.header, rows.what)
 
 
 def topics_in(rows: Rows, table: pa.Table) -> Mapping[str, TopicState]:
@@ -142,7 +141,9 @@ def topics_in(rows: Rows, table: pa.Table) -> Mapping[str, TopicState]:
 
 def acls_in(rows: Rows, table: pa.Table) -> frozenset[AclBinding]:
     """The bindings, likewise."""
-    return frozenset(_read(rows, table, "acl", lambda body: read_binding(body, ""), acl_address))
+    return frozenset(
+        _read(rows, table, "acl", lambda body: read_binding(body, "the object"), acl_address)
+    )
 
 
 def quotas_in(rows: Rows, table: pa.Table) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
@@ -151,7 +152,7 @@ def quotas_in(rows: Rows, table: pa.Table) -> Mapping[ClientQuotaEntity, ClientQ
         rows,
         table,
         "quota",
-        lambda body: read_client_quota(body, ""),
+        lambda body: quotas_of(from_json(QuotasDocument, body, "the object")),
         lambda quota: quota_address(quota.entity),
     )
     return {quota.entity: quota for quota in quotas}
@@ -180,7 +181,7 @@ def _read(
         chosen["address"].to_pylist(), chosen["found"].to_pylist(), strict=True
     ):
         try:
-            item = read(orjson.loads(text))
+            item = read(msgspec.json.decode(text))
         except (ShapeError, ValueError, KeyError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error
         if address_of(item) != address:
@@ -190,7 +191,8 @@ def _read(
 
 def _topic(body: Json) -> tuple[TopicState, TopicUsage | None]:
     usage = body.pop("usage")
-    return read_topic(body, ""), None if usage is None else read_usage(usage, "usage")
+    topic = from_json(TopicState, body, "the object")
+    return topic, None if usage is None else usage_of(from_json(UsageDocument, usage, "usage"))
 
 
 def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
@@ -203,8 +205,8 @@ def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
                 "topic_id": topic_id,
                 "adopted": adopted,
                 "spent": spent,
-                "last_applied": orjson.loads(last),
+                "last_applied": msgspec.json.decode(last),
             }
-            yield address, read_owner(owner, "")
+            yield address, from_json(Owner, owner, "the owner")
         except (ValueError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.fleet.tables.format import FORMAT_VERSION
 from kgitops.model.errors import SafetyError, UnreachableError
@@ -18,8 +19,7 @@ LAST_BUCKET = 255
 _BATCH = 1024
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The rows of one table, in one file or several; ``what`` names the table in messages.
 
     Only :func:`open_rows` creates it, after its checks.

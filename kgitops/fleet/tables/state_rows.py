@@ -1,18 +1,18 @@
 """A cluster's state as rows, and back: docs/reference/fleet-tables.md has the columns."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+from msgspec.structs import asdict, replace
 
 from kgitops.cluster.snapshot_json import (
     KIND,
-    client_quota_to_json,
-    state_to_json,
-    topic_to_json,
-    usage_to_json,
+    SnapshotDocument,
+    quotas_document,
+    snapshot_document,
+    usage_document,
 )
 from kgitops.desired.state import DesiredObject
 from kgitops.fleet.tables.format import (
@@ -29,13 +29,13 @@ from kgitops.fleet.tables.format import (
 from kgitops.fleet.tables.unchanged import affects_others, unchanged_objects
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.canonical import canonical_text
-from kgitops.model.json.objects import binding_to_json
+from kgitops.model.json.objects import binding_document, like
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.verdict import Reason, reason_to_json
+from kgitops.model.verdict import Reason
 from kgitops.plan.normal_form import last_applied
 
 _Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState
@@ -62,7 +62,7 @@ def write_unread(cluster: str, reason: Reason, at: str, path: Path) -> None:
         "kind": KIND,
         "format_version": FORMAT_VERSION,
         "rows": 0,
-        "unread": {"at": at, **reason_to_json(reason)},
+        "unread": {"at": at, "exit": reason.exit, "sentence": reason.sentence},
     }
     row = {
         "kind": CLUSTER_ROW,
@@ -113,11 +113,17 @@ class _Row(NamedTuple):
     unchanged: DesiredObject | None
 
 
-def _header(state: ClusterState, rows: int, base_digest: str) -> Row:
+class _Header(SnapshotDocument, frozen=True, kw_only=True):
     """Everything but the objects, in the snapshot's own shape, with their number and digest."""
+
+    rows: int
+    base_digest: str
+
+
+def _header(state: ClusterState, rows: int, base_digest: str) -> Row:
     registry = state.registry and replace(state.registry, owners={})
     bare = replace(state, topics={}, usage={}, acls=frozenset(), quotas={}, registry=registry)
-    header = {**state_to_json(bare), "rows": rows, "base_digest": base_digest}
+    header = like(_Header, snapshot_document(bare), rows=rows, base_digest=base_digest)
     return {
         "kind": CLUSTER_ROW,
         "address": f"{CLUSTER_ROW}/{state.cluster_id}",
@@ -168,13 +174,13 @@ def _body(item: _Object | None) -> tuple[str | None, int | None, bool, str | Non
         case None:
             return None, None, False, None
         case AclBinding():
-            text = canonical_text(binding_to_json(item))
+            text = canonical_text(binding_document(item))
             return item.resource_name, None, affects_others(item), text
         case ClientQuotaState():
-            return None, None, False, canonical_text(client_quota_to_json(item))
+            return None, None, False, canonical_text(quotas_document(item))
         case topic, usage:
-            used = None if usage is None else usage_to_json(usage)
-            text = canonical_text({**topic_to_json(topic), "usage": used})
+            used = usage and usage_document(usage)
+            text = canonical_text({**asdict(topic), "usage": used})
             return topic.name, topic.num_partitions, False, text
 
 

@@ -1,10 +1,12 @@
 """The objects of a cluster that are exactly as their owner last applied them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import SnapshotCluster
-from kgitops.desired.last_applied import ORIGIN, declared_object, with_objects
+from kgitops.desired.last_applied import ORIGIN, declared_object
 from kgitops.desired.state import (
     DesiredObject,
     DesiredState,
@@ -27,8 +29,7 @@ _IN_REGISTRY = DesiredPlace(Source("registry", 1, 1))
 """Takes the place of documents; no output shows it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnchangedObjects:
+class UnchangedObjects(Struct, frozen=True, kw_only=True):
     """The ``objects`` of a state that need no comparison, by address, each as it was applied.
 
     ``base_digest`` is the whole state's, as a plan has it.
@@ -85,13 +86,10 @@ def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
         principal="User:nobody",
         digest="",
     )
-    return with_objects(
-        bare,
-        [
-            declared_object(address, owners[address].last_applied, _IN_REGISTRY)
-            for address in sorted(owners)
-            if ORIGIN not in owners[address].last_applied
-        ],
+    return bare.with_objects(
+        declared_object(address, owners[address].last_applied, _IN_REGISTRY)
+        for address in sorted(owners)
+        if ORIGIN not in owners[address].last_applied
     )
 
 

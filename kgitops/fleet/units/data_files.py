@@ -8,9 +8,10 @@ Only names and sizes are looked at, never what is in a file.
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Finding
@@ -18,8 +19,7 @@ from kgitops.model.source import Finding
 _NAMED = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
+class DataFile(Struct, frozen=True, kw_only=True):
     """A file; ``partitions`` are those of the folders that it lies in, the innermost winning."""
 
     path: Path
@@ -73,8 +73,7 @@ def _within(partitions: dict[str, str], folder: str) -> dict[str, str]:
     return partitions if partition is None else {**partitions, partition[0]: partition[1]}
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(Struct, frozen=True):
     suffixes: tuple[str, ...]
     findings: list[Finding]
     advice: str

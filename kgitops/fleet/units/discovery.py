@@ -4,12 +4,14 @@ A cluster without a state is a finding and never an empty cluster; a state witho
 notice and never a plan of deletions.
 """
 
+import dataclasses
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from kgitops.fleet.units.paths import classify_paths
 from kgitops.fleet.units.projects import (
@@ -29,8 +31,7 @@ _LONGEST = 100
 _UNNAMED = "desired"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetUnits:
+class FleetUnits(Struct, frozen=True, kw_only=True):
     """The units to plan. ``unplanned`` are clusters with a state and without a project."""
 
     units: tuple[Unit, ...] = ()
@@ -38,8 +39,7 @@ class FleetUnits:
     unplanned: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Declaration:
+class _Declaration(Struct, frozen=True, kw_only=True):
     """A project's objects for a cluster, before the cluster's state is looked up."""
 
     cluster: str
@@ -50,12 +50,12 @@ class _Declaration:
     source: Source | None = None
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _StateLookup:
     states: Mapping[str, SavedState]
     unknown: bool
     disputed: frozenset[str]
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
 
     def state_for(self, declaration: _Declaration) -> SavedState | None:
         """The state for ``declaration``; a missing one is added to the findings."""

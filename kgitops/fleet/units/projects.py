@@ -1,9 +1,11 @@
 """The PATHs of ``--desired`` → the projects in manifests and compiled rows, with their clusters."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.fleet.units.data_files import DataFile, data_files
 from kgitops.fleet.units.paths import DesiredPaths, bytes_below
@@ -14,13 +16,11 @@ from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.model.source import Finding, Source
 from kgitops.workflow.project.clusters import DEFAULT_CLUSTER
-from kgitops.workflow.project.git import read_git
-from kgitops.workflow.project.project_root import PROJECT_FILE, find_project_root
+from kgitops.workflow.project.project_root import PROJECT_FILE, find_project_root, read_git
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetProject:
+class FleetProject(Struct, frozen=True, kw_only=True):
     """A project in YAML. ``place`` is its project file, or the first of its PATHs.
 
     ``clusters`` is None for a project for every cluster. ``size`` is in bytes.
@@ -41,16 +41,16 @@ class FleetProject:
         return file.cluster_source(cluster) if file and cluster in file.cluster_names else None
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class FleetProjects:
     """The projects that could be read.
 
     ``complete``: there are no others. ``disputed`` are names that more than one project has.
     """
 
-    projects: list[FleetProject] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    disputed: set[str] = field(default_factory=set)
+    projects: list[FleetProject] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    disputed: set[str] = dataclasses.field(default_factory=set)
     complete: bool = True
 
     def add(self, read: Callable[[], FleetProject]) -> None:
@@ -164,8 +164,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledProject:
+class CompiledProject(Struct, frozen=True, kw_only=True):
     """A project's compiled rows for a cluster; ``project`` is None if no folder names it."""
 
     cluster: str
@@ -175,12 +174,12 @@ class CompiledProject:
     size: int
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class CompiledProjects:
     """The compiled rows; ``complete``: there are no others."""
 
-    rows: list[CompiledProject] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    rows: list[CompiledProject] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
     complete: bool = True
 
 

@@ -1,9 +1,11 @@
 """The PATHs of ``--state`` and ``--snapshot`` → the saved states of clusters, by their names."""
 
+import dataclasses
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.fleet.units.data_files import DataFile, data_files, partition_of
 from kgitops.fleet.units.unit import StateFiles, StateFormat
@@ -15,8 +17,7 @@ _ADVICE = "give files NAME.json or NAME.parquet, or folders cluster=NAME of Parq
 _SUFFIXES = (".json", ".parquet")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedState:
+class SavedState(Struct, frozen=True, kw_only=True):
     """The state of ``cluster``; ``place`` is the file or folder, ``size`` its bytes."""
 
     cluster: str
@@ -25,8 +26,7 @@ class SavedState:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedStates:
+class SavedStates(Struct, frozen=True, kw_only=True):
     """All states, in the order of their clusters' names.
 
     ``disputed`` are clusters with states in two places: neither is taken, as either may be meant.
@@ -37,12 +37,12 @@ class SavedStates:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _StateFolder:
     """Files that are one cluster's state."""
 
     cluster: str
-    files: list[DataFile] = field(default_factory=list)
+    files: list[DataFile] = dataclasses.field(default_factory=list)
 
 
 def find_states(paths: Sequence[Path]) -> SavedStates:

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, unique

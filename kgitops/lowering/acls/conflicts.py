@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.lowering.acls.compile import WILDCARD, lowered_operations, matches_link
 from kgitops.model.resources.acls import (
@@ -16,8 +17,7 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Conflict:
+class Conflict(Struct, frozen=True, kw_only=True, order=True):
     """``allow`` grants through the link ``allowed`` what ``deny`` forbids through ``denied``."""
 
     topic: str

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, RequestIndexes, unique
 from kgitops.lowering.quotas.compile import (
@@ -36,8 +37,7 @@ FindVirtualCluster = Callable[[str], VirtualCluster | None]
 """Returns the virtual cluster that a user, by the name in quotas, is bound to at the moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class _DeclaredQuota:
+class _DeclaredQuota(Struct, frozen=True):
     """A quota of a virtual cluster before a batch, and the request that changes it."""
 
     before: float | None

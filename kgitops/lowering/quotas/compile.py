@@ -6,7 +6,8 @@ Entities of the default user or of a client id alone are never used (VC-222).
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import (
@@ -131,8 +132,7 @@ def _split(entity: ClientQuotaEntity) -> tuple[UserPart, str | None]:
     return (entity[:-1], name) if kind == CLIENT_ID else (entity, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaTarget:
+class QuotaTarget(Struct, frozen=True, kw_only=True):
     """A physical value to set, None for no value, and the addresses of the quotas behind it."""
 
     value: float | None

@@ -1,12 +1,11 @@
 """The lines of the lowering report by code, with grade, reason and remedy (§18)."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kgitops.model.lowered import Grade, LoweringLine
 
 
-@dataclass(frozen=True, slots=True)
-class _Code:
+class _Code(Struct, frozen=True):
     grade: Grade | None
     reason: str
     remedy: str

@@ -6,12 +6,12 @@ field is read strictly, and an optional field is left out: null is never a value
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, TypeVar, dataclass_transform
 
 import pydantic.dataclasses
 from annotated_types import MinLen
+from msgspec import Struct
 from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
@@ -65,8 +65,7 @@ class NotNull:
         return _without_null(handler(source))
 
 
-@dataclass(frozen=True)
-class ErrorText:
+class ErrorText(Struct, frozen=True):
     """Refuses every wrong value, null included, with this text."""
 
     expected: str
@@ -81,8 +80,7 @@ class ErrorText:
         return refuse(_without_null(handler(source)), self.expected, self.advice)
 
 
-@dataclass(frozen=True)
-class IntRange:
+class IntRange(Struct, frozen=True):
     """A whole number in a range; ``example`` is shown in the advice."""
 
     low: int
@@ -123,8 +121,7 @@ class IntKeys:
         return {**handler(schema), "propertyNames": {"pattern": "^[0-9]+$"}}
 
 
-@dataclass(frozen=True)
-class Shorthand:
+class Shorthand(Struct, frozen=True):
     """A mapping that may also be written as the text of one of its fields alone."""
 
     field: str

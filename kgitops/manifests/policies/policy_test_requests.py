@@ -28,7 +28,7 @@ from kgitops.manifests.policies.policy_test_cluster import (
 )
 
 
-class OrNull(ErrorText):
+class OrNull(ErrorText, frozen=True):
     """As ErrorText, but null is a value: it removes a key."""
 
     def __get_pydantic_core_schema__(

@@ -1,8 +1,8 @@
 """Converts documents of policies and waivers to the rules that requests are judged by."""
 
 from datetime import date
+from typing import TYPE_CHECKING
 
-from kgitops.manifests.policies import policy as documents
 from kgitops.manifests.yaml.document import Document, Step
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.registry import Json
@@ -15,8 +15,11 @@ from kgitops.policy.evaluate.bundle import (
     Waiver,
 )
 
+if TYPE_CHECKING:
+    from kgitops.manifests.policies import policy as documents
 
-def cel_policy(declared: documents.Policy, document: Document) -> CelPolicy:
+
+def cel_policy(declared: "documents.Policy", document: Document) -> CelPolicy:
     """The policy as a rule, each expression with its source."""
     spec = declared.spec
     return CelPolicy(
@@ -36,7 +39,7 @@ def cel_policy(declared: documents.Policy, document: Document) -> CelPolicy:
     )
 
 
-def waiver(declared: documents.Waiver, document: Document) -> Waiver:
+def waiver(declared: "documents.Waiver", document: Document) -> Waiver:
     """The waiver as a rule."""
     spec = declared.spec
     return Waiver(
@@ -53,7 +56,7 @@ def waiver(declared: documents.Waiver, document: Document) -> Waiver:
 
 
 def _named(
-    expressions: list[documents.NamedExpression], document: Document, field: str
+    expressions: "list[documents.NamedExpression]", document: Document, field: str
 ) -> tuple[CelExpression, ...]:
     return tuple(
         CelExpression(
@@ -66,7 +69,7 @@ def _named(
 
 
 def _validation(
-    one: documents.Validation, document: Document, path: tuple[Step, ...]
+    one: "documents.Validation", document: Document, path: tuple[Step, ...]
 ) -> CelValidation:
     message_source = None
     if one.message_expression is not None:
@@ -81,7 +84,7 @@ def _validation(
     )
 
 
-def _digested(spec: documents.PolicySpec) -> Json:
+def _digested(spec: "documents.PolicySpec") -> Json:
     """The content that a policy's digest covers: all that it decides and says."""
     return {
         "match": {"requests": sorted(spec.match.requests), "names": sorted(spec.match.names)},
@@ -99,5 +102,5 @@ def _digested(spec: documents.PolicySpec) -> Json:
     }
 
 
-def _plain(one: documents.NamedExpression) -> Json:
+def _plain(one: "documents.NamedExpression") -> Json:
     return {"name": one.name, "expression": one.expression}

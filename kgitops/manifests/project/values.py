@@ -1,8 +1,10 @@
 """Loads the project file ``kgitops.yaml``; a cluster's secrets are read only when it is used."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.files import PROJECT_FILE
@@ -25,15 +27,14 @@ from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerConfig:
+class BrokerConfig(Struct, frozen=True, kw_only=True):
     """A broker of an embedded cluster."""
 
     id: int
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
     """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets.
 
@@ -43,14 +44,14 @@ class ClusterConfig:
     name: str
     url: str
     brokers: int | tuple[BrokerConfig, ...] | None = None
-    configs: Mapping[str, str] = field(default_factory=dict, repr=False)
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
-    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    configs: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    policy_levels: Mapping[str, tuple[Level, Source]] = dataclasses.field(default_factory=dict)
+    env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """Values from the environment, to their variables' names: findings must not show the values."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFile:
     """A project file; its paths are already joined to its folder.
 
@@ -62,7 +63,7 @@ class ProjectFile:
     uid: str | None = None
     formerly: tuple[str, ...] = ()
     take_from: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     manifests: tuple[Path, ...] = ()
     policies: tuple[Path, ...] = ()
     python_policies: tuple[PythonPolicy, ...] = ()
@@ -73,7 +74,7 @@ class ProjectFile:
     max_delete_percent: int = 20
     replication_throttle: int = 50 * 1024 * 1024
     allow_configs: tuple[str, ...] = ()
-    _written: ParsedDocument = field(repr=False, compare=False)
+    _written: ParsedDocument = dataclasses.field(repr=False, compare=False)
 
     @property
     def folder(self) -> Path:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import yaml
+from msgspec import Struct
 
 from kgitops.manifests.yaml.construct import Constructor, Content
 from kgitops.manifests.yaml.document import Document
@@ -23,8 +23,7 @@ MAX_BROKEN = 50
 _DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedDocument:
+class ParsedDocument(Struct, frozen=True):
     """A document and its content, which is not yet checked against any model."""
 
     document: Document

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.manifests.yaml.construct import Content, PlainPlaceholder
 from kgitops.manifests.yaml.document import Document
@@ -22,8 +23,7 @@ class PlaceholderError(Exception):
         self.advice = advice
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """The source of placeholders' values; ``used_env`` collects the values taken from ``env``.
 
     ``by_url``: the cluster is given by its URL, so it has no variables of its own.

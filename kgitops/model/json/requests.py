@@ -1,296 +1,264 @@
 """Requests as JSON, for plan files and journals, and back; exactly one shape for each.
 
-Keys are snake_case; 64-bit offsets and config values are text, quotas their shortest decimals.
+Most requests are their own JSON, apart from their labels, which are those of the change. The others
+have a document class here. 64-bit offsets and config values are text, quotas their shortest
+decimals.
 """
 
 from collections.abc import Mapping
-from typing import assert_never
+from functools import cache
+from typing import TypeVar, get_args
 
-from kgitops.model.json.objects import binding_to_json, read_binding, read_entity, read_quota
-from kgitops.model.json.strict import (
-    ShapeError,
-    array,
-    boolean,
-    choice,
-    integer,
-    integer_text,
-    mapping,
-    members,
-    text,
-    text_or_none,
+from msgspec import NODEFAULT, Struct, defstruct
+from msgspec.structs import asdict, fields, replace
+
+from kgitops.model.json.codec import WholeNumberText, from_json, to_json
+from kgitops.model.json.objects import (
+    BindingDocument,
+    Entity,
+    ShortestDecimals,
+    binding_document,
+    binding_of,
+    like,
 )
-from kgitops.model.json.virtual_clusters import (
-    alter_from_json,
-    alter_to_json,
-    local_to_json,
-    options_to_json,
-    read_local,
-    read_options,
-)
+from kgitops.model.json.strict import ShapeError, integer_text
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
-    AlterStep,
     AlterTopicRequest,
     AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
-    CreateVirtualClusterRequest,
     DeleteAclRequest,
-    DeleteGroupRequest,
     DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.quotas import quota_text
-from kgitops.model.resources.topics import RATES, RequestedTopicState
-
-_STATE_KEYS = (
-    "name",
-    "topic_id",
-    "assignment",
-    "configs",
-    "marked_for_deletion",
-    "reassigning",
-    "requested_configs",
-    "generated_replica_assignments",
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import RATES
+from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    LocalName,
+    LoweringOptions,
 )
+
+V = TypeVar("V")
+
+REQUESTS: Mapping[str, type[Request]] = {
+    kind.__name__.removesuffix("Request"): kind for kind in get_args(Request)
+}
+"""The classes of requests by their ``api``."""
+
+
+class DeleteRecordsBody(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """``DeleteRecords``: partitions and offsets as text."""
+
+    topic: str
+    topic_id: str
+    deleted_message_offsets: Mapping[str, WholeNumberText]
+    local: LocalName | None = None
+
+
+class CreateAclBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``CreateAcl``."""
+
+    binding: BindingDocument
+
+
+class DeleteAclBody(CreateAclBody, frozen=True, kw_only=True, omit_defaults=True):
+    """``DeleteAcl``."""
+
+    migrated_to: str | None = None
+
+
+class AlterClientQuotaBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``AlterClientQuota``: the names of the entity by their type."""
+
+    entity: Entity
+    quotas: Mapping[str, ShortestDecimals | None]
+
+
+class AlterEntityBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``AlterVirtualCluster`` of one entity."""
+
+    virtual_cluster: str
+    change: ChangeType
+    entity_type: EntityType
+    entity_name: str
+    topic: str | None
+    target: LocalName | None
+    replaces: str | None
+    moved_from: str | None
+    adopts: str | None
+
+
+class AlterOptionsBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``AlterVirtualCluster`` of the options alone."""
+
+    virtual_cluster: str
+    options: LoweringOptions
+
+
+def body_classes(api: str) -> tuple[type[Struct], ...]:
+    """The document classes that the body of such a request may be of."""
+    special: dict[str, tuple[type[Struct], ...]] = {
+        "DeleteRecords": (DeleteRecordsBody,),
+        "CreateAcl": (CreateAclBody,),
+        "DeleteAcl": (DeleteAclBody,),
+        "AlterClientQuota": (AlterClientQuotaBody,),
+        "AlterVirtualCluster": (AlterEntityBody, AlterOptionsBody),
+    }
+    return special.get(api) or (_body_class(REQUESTS[api]),)
 
 
 def request_to_json(request: Request) -> dict[str, Json]:
     """The request's ``body`` in a plan; ``api_name`` gives its type."""
+    body: dict[str, Json] = to_json(request_body(request))
+    return body
+
+
+def request_body(request: Request) -> Struct:
+    """The value whose JSON is the request's body, its mappings in their order."""
     match request:
-        case CreateTopicRequest():
-            return {
-                "topic": request.topic,
-                "requested_state": _state_to_json(request.requested_state),
-                **local_to_json(request.local),
-            }
-        case AlterTopicRequest():
-            return {
-                "topic": request.topic,
-                "topic_id": request.topic_id,
-                "step": str(request.step),
-                "requested_state": _state_to_json(request.requested_state),
-                **local_to_json(request.local),
-            }
-        case DeleteTopicRequest():
-            return {
-                "topic": request.topic,
-                "topic_id": request.topic_id,
-                **local_to_json(request.local),
-            }
+        case CreateTopicRequest() | AlterTopicRequest():
+            state = request.requested_state
+            ordered = replace(
+                state,
+                configs=_sorted(state.configs),
+                requested_configs=_sorted(state.requested_configs),
+            )
+            return _as_it_is(replace(request, requested_state=ordered))
         case DeleteRecordsRequest():
-            offsets = request.deleted_message_offsets
-            return {
-                "topic": request.topic,
-                "topic_id": request.topic_id,
-                "deleted_message_offsets": {str(k): str(offsets[k]) for k in sorted(offsets)},
-                **local_to_json(request.local),
-            }
+            offsets = sorted(request.deleted_message_offsets.items())
+            return DeleteRecordsBody(
+                topic=request.topic,
+                topic_id=request.topic_id,
+                deleted_message_offsets={str(partition): str(at) for partition, at in offsets},
+                local=request.local,
+            )
         case CreateAclRequest():
-            return {"binding": binding_to_json(request.binding)}
+            return CreateAclBody(binding=binding_document(request.binding))
         case DeleteAclRequest():
-            body = {"binding": binding_to_json(request.binding)}
-            return body | ({"migrated_to": request.migrated_to} if request.migrated_to else {})
+            binding = binding_document(request.binding)
+            return DeleteAclBody(binding=binding, migrated_to=request.migrated_to or None)
         case AlterClientQuotaRequest():
-            quotas = request.quotas
-            return {
-                "entity": dict(request.entity),
-                "quotas": {key: _quota_to_json(quotas[key]) for key in sorted(quotas)},
-            }
-        case AlterBrokerRequest():
-            configs = request.configs
-            return {
-                "broker": request.broker,
-                "configs": {key: configs[key] for key in sorted(configs)},
-            }
-        case CreateVirtualClusterRequest():
-            return {
-                "virtual_cluster": request.virtual_cluster,
-                "options": options_to_json(request.options),
-            }
-        case AlterVirtualClusterRequest():
-            return alter_to_json(request)
-        case DeleteVirtualClusterRequest():
-            return {"virtual_cluster": request.virtual_cluster}
-        case CopyGroupOffsetsRequest():
-            return {
-                "virtual_cluster": request.virtual_cluster,
-                "group": request.group,
-                "source": request.source,
-            }
-        case DeleteGroupRequest():
-            return {"virtual_cluster": request.virtual_cluster, "group": request.group}
-        case _:
-            assert_never(request)
-
-
-def request_from_json(api: str, body: Json) -> Request:
-    """The request that ``request_to_json`` wrote.
-
-    Raises:
-        ValueError: the api is not known, or the body is not exactly of its shape.
-    """
-    match api:
-        case "CreateTopic":
-            given = members(body, "body", ("topic", "requested_state", *_local(body)))
-            return CreateTopicRequest(
-                topic=text(given["topic"], "body.topic"),
-                requested_state=_state(given["requested_state"], "body.requested_state"),
-                local=read_local(given.get("local"), "body.local"),
-            )
-        case "AlterTopic":
-            keys = ("topic", "topic_id", "step", "requested_state", *_local(body))
-            given = members(body, "body", keys)
-            return AlterTopicRequest(
-                topic=text(given["topic"], "body.topic"),
-                topic_id=text(given["topic_id"], "body.topic_id"),
-                step=choice(AlterStep, given["step"], "body.step"),
-                requested_state=_state(given["requested_state"], "body.requested_state"),
-                local=read_local(given.get("local"), "body.local"),
-            )
-        case "DeleteTopic":
-            given = members(body, "body", ("topic", "topic_id", *_local(body)))
-            return DeleteTopicRequest(
-                topic=text(given["topic"], "body.topic"),
-                topic_id=text(given["topic_id"], "body.topic_id"),
-                local=read_local(given.get("local"), "body.local"),
-            )
-        case "DeleteRecords":
-            keys = ("topic", "topic_id", "deleted_message_offsets", *_local(body))
-            given = members(body, "body", keys)
-            path = "body.deleted_message_offsets"
-            offsets = mapping(given["deleted_message_offsets"], path)
-            return DeleteRecordsRequest(
-                topic=text(given["topic"], "body.topic"),
-                topic_id=text(given["topic_id"], "body.topic_id"),
-                deleted_message_offsets={
-                    integer_text(key, f"a partition of {path}"): integer_text(
-                        value, f"{path}.{key}"
-                    )
-                    for key, value in offsets.items()
-                },
-                local=read_local(given.get("local"), "body.local"),
-            )
-        case "CreateAcl":
-            return CreateAclRequest(binding=_binding(members(body, "body", ("binding",))))
-        case "DeleteAcl":
-            migrated = "migrated_to" in mapping(body, "body")
-            given = members(body, "body", ("binding", *(["migrated_to"] if migrated else [])))
-            return DeleteAclRequest(
-                binding=_binding(given),
-                migrated_to=text(given["migrated_to"], "body.migrated_to") if migrated else None,
-            )
-        case "AlterClientQuota":
-            given = members(body, "body", ("entity", "quotas"))
-            return AlterClientQuotaRequest(
-                entity=read_entity(given["entity"], "body.entity"),
+            return AlterClientQuotaBody(
+                entity=dict(request.entity),
                 quotas={
-                    key: None if value is None else read_quota(value, f"body.quotas.{key}")
-                    for key, value in mapping(given["quotas"], "body.quotas").items()
+                    key: None if value is None else ShortestDecimals.of(value)
+                    for key, value in sorted(request.quotas.items())
                 },
             )
-        case "AlterBroker":
-            given = members(body, "body", ("broker", "configs"))
-            return AlterBrokerRequest(
-                broker=integer(given["broker"], "body.broker"),
-                configs=_rates(given["configs"], "body.configs"),
-            )
-        case "CreateVirtualCluster":
-            given = members(body, "body", ("virtual_cluster", "options"))
-            return CreateVirtualClusterRequest(
-                virtual_cluster=text(given["virtual_cluster"], "body.virtual_cluster"),
-                options=read_options(given["options"], "body.options"),
-            )
-        case "AlterVirtualCluster":
-            return alter_from_json(body)
-        case "DeleteVirtualCluster":
-            given = members(body, "body", ("virtual_cluster",))
-            name = text(given["virtual_cluster"], "body.virtual_cluster")
-            return DeleteVirtualClusterRequest(virtual_cluster=name)
-        case "CopyGroupOffsets":
-            given = members(body, "body", ("virtual_cluster", "group", "source"))
-            return CopyGroupOffsetsRequest(
-                virtual_cluster=text(given["virtual_cluster"], "body.virtual_cluster"),
-                group=text(given["group"], "body.group"),
-                source=text(given["source"], "body.source"),
-            )
-        case "DeleteGroup":
-            given = members(body, "body", ("virtual_cluster", "group"))
-            return DeleteGroupRequest(
-                virtual_cluster=text(given["virtual_cluster"], "body.virtual_cluster"),
-                group=text(given["group"], "body.group"),
-            )
+        case AlterBrokerRequest():
+            return _as_it_is(replace(request, configs=_sorted(request.configs)))
+        case AlterVirtualClusterRequest(options=LoweringOptions() as options):
+            return AlterOptionsBody(virtual_cluster=request.virtual_cluster, options=options)
+        case AlterVirtualClusterRequest():
+            return like(AlterEntityBody, request)
         case _:
-            raise ShapeError(f"api is {api!r}, which is not a request")
+            return _as_it_is(request)
 
 
-def _state_to_json(state: RequestedTopicState) -> dict[str, Json]:
-    return {
-        "name": state.name,
-        "topic_id": state.topic_id,
-        "assignment": [list(replicas) for replicas in state.assignment],
-        "configs": {key: state.configs[key] for key in sorted(state.configs)},
-        "marked_for_deletion": state.marked_for_deletion,
-        "reassigning": state.reassigning,
-        "requested_configs": {
-            key: state.requested_configs[key] for key in sorted(state.requested_configs)
-        },
-        "generated_replica_assignments": state.generated_replica_assignments,
-    }
+def _as_it_is(request: Request) -> Struct:
+    return like(_body_class(type(request)), request)
 
 
-def _state(value: Json, path: str) -> RequestedTopicState:
-    given = members(value, path, _STATE_KEYS)
-    return RequestedTopicState(
-        name=text(given["name"], f"{path}.name"),
-        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
-        assignment=array(given["assignment"], f"{path}.assignment", _replicas),
-        configs={
-            key: text(config, f"{path}.configs.{key}")
-            for key, config in mapping(given["configs"], f"{path}.configs").items()
-        },
-        marked_for_deletion=boolean(given["marked_for_deletion"], f"{path}.marked_for_deletion"),
-        reassigning=boolean(given["reassigning"], f"{path}.reassigning"),
-        requested_configs={
-            key: text_or_none(config, f"{path}.requested_configs.{key}")
-            for key, config in mapping(
-                given["requested_configs"], f"{path}.requested_configs"
-            ).items()
-        },
-        generated_replica_assignments=boolean(
-            given["generated_replica_assignments"], f"{path}.generated_replica_assignments"
-        ),
+@cache
+def _body_class(kind: type[Request]) -> type[Struct]:
+    """A document class with the fields of a request: what may be left out is last, labels are not.
+
+    Labels are those of the change.
+    """
+    own = [field for field in fields(kind) if field.name != "labels"]
+    always = [(field.name, field.type) for field in own if field.default is NODEFAULT]
+    optional = [
+        (field.name, field.type, field.default) for field in own if field.default is not NODEFAULT
+    ]
+    return defstruct(
+        kind.__name__.removesuffix("Request") + "Body",
+        [*always, *optional],
+        frozen=True,
+        kw_only=True,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
     )
 
 
-def _rates(value: Json, path: str) -> dict[str, str | None]:
-    rates = {key: text_or_none(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
-    for key in rates:
-        if key not in RATES:
+def _sorted(values: Mapping[str, V]) -> dict[str, V]:
+    return dict(sorted(values.items()))
+
+
+def request_from_json(api: str, body: Json, *, exactly: bool = True) -> Request:
+    """The request that ``request_to_json`` wrote; ``exactly`` as in ``codec.decode``.
+
+    Raises:
+        ShapeError: it is of another shape.
+    """
+    match api:
+        case "DeleteRecords":
+            return _delete_records(from_json(DeleteRecordsBody, body, "body"))
+        case "CreateAcl":
+            return CreateAclRequest(binding=_binding(from_json(CreateAclBody, body, "body")))
+        case "DeleteAcl":
+            acl = from_json(DeleteAclBody, body, "body")
+            return DeleteAclRequest(binding=_binding(acl), migrated_to=acl.migrated_to)
+        case "AlterClientQuota":
+            return _alter_client_quota(from_json(AlterClientQuotaBody, body, "body"))
+        case "AlterVirtualCluster":
+            return _alter_virtual_cluster(body)
+        case _:
+            return _read_as_it_is(api, body, exactly)
+
+
+def _read_as_it_is(api: str, body: Json, exactly: bool) -> Request:
+    """A request whose JSON has the fields of its class."""
+    if api not in REQUESTS:
+        raise ShapeError(f"api is {api!r}, which is not a request")
+    kind = REQUESTS[api]
+    request = kind(**asdict(from_json(_body_class(kind), body, "body", exactly=exactly)))
+    if isinstance(request, AlterBrokerRequest):
+        for key in request.configs.keys() - RATES:
             raise ShapeError(
-                f"{path}.{key} is not a replication throttle, and no other config may be changed"
+                f"body.configs.{key} is not a replication throttle, and no other config may be "
+                "changed"
             )
-    return rates
+    return request
 
 
-def _replicas(value: Json, path: str) -> tuple[int, ...]:
-    return array(value, path, integer)
+def _delete_records(body: DeleteRecordsBody) -> DeleteRecordsRequest:
+    path = "a partition of body.deleted_message_offsets"
+    offsets = body.deleted_message_offsets.items()
+    return DeleteRecordsRequest(
+        topic=body.topic,
+        topic_id=body.topic_id,
+        deleted_message_offsets={integer_text(key, path): int(offset) for key, offset in offsets},
+        local=body.local,
+    )
 
 
-def _binding(given: Mapping[str, Json]) -> AclBinding:
-    return read_binding(given["binding"], "body.binding")
+def _binding(body: CreateAclBody) -> AclBinding:
+    return binding_of(body.binding)
 
 
-def _local(body: Json) -> tuple[str, ...]:
-    """The key of the local name, where the topic is one of a virtual cluster."""
-    return ("local",) if isinstance(body, dict) and "local" in body else ()
+def _alter_client_quota(body: AlterClientQuotaBody) -> AlterClientQuotaRequest:
+    return AlterClientQuotaRequest(
+        entity=make_entity(body.entity),
+        quotas={key: None if value is None else float(value) for key, value in body.quotas.items()},
+    )
 
 
-def _quota_to_json(value: float | None) -> str | None:
-    return None if value is None else quota_text(value)
+def _alter_virtual_cluster(body: Json) -> AlterVirtualClusterRequest:
+    if isinstance(body, dict) and "options" in body:
+        given = from_json(AlterOptionsBody, body, "body")
+        return AlterVirtualClusterRequest(
+            virtual_cluster=given.virtual_cluster, options=given.options
+        )
+    entity = from_json(AlterEntityBody, body, "body")
+    link = entity.entity_type is EntityType.TOPIC and entity.change is ChangeType.ADD
+    if link != ((entity.topic is None) != (entity.target is None)):
+        raise ShapeError("body.topic or body.target must say where a link that is added leads to")
+    return AlterVirtualClusterRequest(**asdict(entity))

@@ -2,17 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from functools import cache
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from kgitops.model.registry import Json
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
-
-T = TypeVar("T")
-E = TypeVar("E", bound=StrEnum)
 
 
 class ShapeError(ValueError):
@@ -31,11 +26,26 @@ def parse_whole_numbers(text: str) -> Json:
     return parsed
 
 
+def parse_json(text: str) -> Json:
+    """Parse JSON whose objects have each key once.
+
+    Raises:
+        ValueError, RecursionError: it is not such JSON.
+    """
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+
+
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError("a key is given twice")
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} appears twice")
     return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _refuse(spelling: str) -> NoReturn:
@@ -61,35 +71,10 @@ def mapping(value: Json, path: str) -> Mapping[str, Json]:
     return value
 
 
-def array(value: Json, path: str, read: Callable[[Json, str], T]) -> tuple[T, ...]:
-    """An array, each item read by ``read``; items get no path of their own: arrays may be long."""
-    if not isinstance(value, list):
-        raise ShapeError(f"{path} is not an array")
-    found: list[T] = []
-    try:
-        for item in value:
-            found.append(read(item, ""))  # noqa: PERF401 (its length says which item is wrong)
-    except ShapeError as error:
-        raise ShapeError(f"{path}[{len(found)}]{error}") from None
-    return tuple(found)
-
-
 def text(value: Json, path: str) -> str:
     """A string."""
     if not isinstance(value, str):
         raise ShapeError(f"{path} is not text")
-    return value
-
-
-def text_or_none(value: Json, path: str) -> str | None:
-    """A string or null."""
-    return None if value is None else text(value, path)
-
-
-def integer(value: Json, path: str) -> int:
-    """A whole number."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ShapeError(f"{path} is not a whole number")
     return value
 
 
@@ -98,24 +83,3 @@ def integer_text(value: Json, path: str) -> int:
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value)
     raise ShapeError(f"{path} is not a whole number written as text")
-
-
-def boolean(value: Json, path: str) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise ShapeError(f"{path} is neither true nor false")
-    return value
-
-
-def choice(kind: type[E], value: Json, path: str) -> E:
-    """One of a closed set."""
-    found: E | None = _by_value(kind).get(text(value, path))
-    if found is None:
-        raise ShapeError(f"{path} is none of {', '.join(kind)}")
-    return found
-
-
-@cache
-def _by_value(kind: type[StrEnum]) -> dict[str, Any]:
-    # Calling the class is ten times as slow, and registries have hundreds of thousands of these.
-    return {member.value: member for member in kind}

@@ -1,7 +1,8 @@
 """ACL bindings, with Kafka's enumerations in Kafka's spelling."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 CLUSTER_NAME = "kafka-cluster"
 EVERYONE = "User:*"
@@ -123,8 +124,7 @@ IMPLIED: dict[Operation, frozenset[Operation]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class AclBinding:
+class AclBinding(Struct, frozen=True, kw_only=True, order=True):
     """A rule that allows or denies a principal on a host one operation on some resources.
 
     ``virtual_cluster`` is the scope in which ``resource_name`` is a local name (VC-143): a name, a

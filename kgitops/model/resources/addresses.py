@@ -1,8 +1,9 @@
 """Stable addresses of objects, as used in targets, tombstones, waivers and reports."""
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from kgitops.model.resources.acls import (
     AclBinding,
@@ -108,8 +109,7 @@ def _literal(name: str) -> str:
     return "%3Cdefault%3E" if name == "<default>" else encode(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopedAddress:
+class ScopedAddress(Struct, frozen=True, kw_only=True):
     """The parts of an address inside a virtual cluster; ``tail`` is still encoded."""
 
     virtual_cluster: str

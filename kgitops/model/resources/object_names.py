@@ -1,9 +1,10 @@
 """Addresses as people read them: the kind and the full name, never shortened."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from kgitops.model.resources.addresses import split_scoped_address
 
@@ -19,8 +20,7 @@ _MEMBERS = {
 _PLAIN = re.compile(r'[^\s"\\(){}]+')
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectName:
+class ObjectName(Struct, frozen=True):
     """``kind`` is a word, ``name`` what tells objects of the kind apart."""
 
     kind: str

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
+
+from msgspec import Struct, field
 
 VIRTUAL_CLUSTER = "virtual-cluster"
 USER = "user"
@@ -22,8 +23,7 @@ CLIENT_KEYS = frozenset(
 IP_KEYS = frozenset({"connection_creation_rate"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientQuotaState:
+class ClientQuotaState(Struct, frozen=True, kw_only=True):
     """The quotas of one entity, by Kafka's key, each a positive double."""
 
     entity: ClientQuotaEntity

@@ -6,7 +6,8 @@ leader and fetches as a follower, for these replicas only.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.model.resources.names import is_internal
 
@@ -23,8 +24,7 @@ FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 _EVERY = "*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicState:
+class TopicState(Struct, frozen=True, kw_only=True):
     """The current state of a topic, with its own configs only, no broker defaults (P201-18).
 
     While a reassignment runs, ``assignment`` is the target set (P201-16).
@@ -58,8 +58,7 @@ class TopicState:
         return is_internal(self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedTopicState(TopicState):
+class RequestedTopicState(TopicState, frozen=True, kw_only=True):
     """The state of a topic after a request (KIP-201, RequestedTopicState).
 
     ``configs`` is the whole state afterwards; ``requested_configs`` has only the keys in the
@@ -69,6 +68,16 @@ class RequestedTopicState(TopicState):
 
     requested_configs: Mapping[str, str | None] = field(default_factory=dict)
     generated_replica_assignments: bool = False
+
+    def as_current(self) -> TopicState:
+        """The topic as it is after the request."""
+        return TopicState(
+            name=self.name,
+            topic_id=self.topic_id,
+            assignment=self.assignment,
+            configs=self.configs,
+            marked_for_deletion=self.marked_for_deletion,
+        )
 
 
 def throttled_replicas(before: Assignment, after: Assignment) -> Mapping[str, str]:

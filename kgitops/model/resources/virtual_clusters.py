@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.names import MAX_TOPIC_NAME
@@ -47,16 +48,14 @@ class CapLowering(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoweringOptions:
+class LoweringOptions(Struct, frozen=True, kw_only=True):
     """``spec.lowering`` of one virtual cluster."""
 
     cap_lowering: CapLowering = CapLowering.CLAMP
     deny_wins: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class LocalName:
+class LocalName(Struct, frozen=True, order=True):
     """A name within a virtual cluster."""
 
     virtual_cluster: str
@@ -66,8 +65,7 @@ class LocalName:
         return f"{self.virtual_cluster}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicLink:
+class TopicLink(Struct, frozen=True, kw_only=True):
     """A local name for a physical topic: ``topic`` is that topic's name (VC-020, VC-047)."""
 
     name: str
@@ -75,8 +73,7 @@ class TopicLink:
     topic_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualCluster:
+class VirtualCluster(Struct, frozen=True, kw_only=True):
     """One virtual cluster (VC-316).
 
     ``links`` are by link name; ``users`` are principals; ``groups`` maps a local group id to the

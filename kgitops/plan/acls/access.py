@@ -6,7 +6,9 @@ This considers ACLs alone: super users and allow.everyone.if.no.acl.found are kn
 """
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
@@ -108,8 +110,7 @@ def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) 
     return replace(change, impact={**change.impact, "rights_lost": own})
 
 
-@dataclass(frozen=True, slots=True)
-class _AccessComparison:
+class _AccessComparison(Struct, frozen=True):
     """The ACLs before and after a plan."""
 
     old: AclIndex[AclBinding]

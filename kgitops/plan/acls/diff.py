@@ -1,6 +1,6 @@
 """Plans ACLs as sets of bindings: compares the declared ones with those on the cluster."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredAcl, DesiredState
@@ -26,10 +26,7 @@ from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.normal_form import acl_view
-from kgitops.plan.ownership import (
-    Ownership,
-    OwnershipStatus,
-)
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
 from kgitops.plan.virtual_clusters.copied_acls import (
     AclTranslation,

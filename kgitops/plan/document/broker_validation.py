@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.json.canonical import sha256

@@ -1,32 +1,44 @@
 """The plan as a file: sealed with digests, an expiry and a nonce, and read back or refused.
 
 The digests prove that nothing changed since the plan was written, not who wrote it
-(``apply --expect-digest`` binds a plan to what was reviewed).
+(``apply --expect-digest`` binds a plan to what was reviewed). A plan may be large, so its changes
+are written, and compared with what was read, one by one.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import NoReturn
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from kgitops.model import clock
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.json.canonical import canonical_json, sha256
-from kgitops.model.json.layout import json_text
-from kgitops.model.json.strict import ShapeError, members, parse_whole_numbers, text
-from kgitops.model.registry import Json
-from kgitops.plan.document.from_json import plan_from_json
-from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import FORMAT_VERSION, KEYS, PLAN_KIND, plan_to_json
+from kgitops.model.garbage_collection import without_garbage_collection
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.codec import decode, encode
+from kgitops.model.json.layout import lay_out
+from kgitops.plan.document.digests import RunningDigests
+from kgitops.plan.document.documents import (
+    ChangeDocument,
+    EnvelopeDocument,
+    PlanDocument,
+    change_document,
+    plan_document,
+    read_plan_document,
+)
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.refusal import refuse
 
-_ENVELOPE_KEYS = ("captured_at", "created", "expires", "nonce", "digest")
+_IsWritten = Callable[[str, PlanDocument, Iterable[ChangeDocument]], bool]
+"""True if this text is what is written for a plan and its changes."""
 _NEXT = "make a new plan"
 _CLOCKS_DIFFER = timedelta(minutes=5)
 """Tolerance for the clock of the machine that applies, if it is behind."""
+_OPENING, _SEPARATOR, _CLOSING = '\n  "changes": [', ",\n    ", "\n  "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedPlan:
+class SealedPlan(Struct, frozen=True, kw_only=True):
     """A plan and its envelope: when the cluster was read, when it was made, when it expires.
 
     ``plan_digest`` covers the plan, ``digest`` the whole file. The ``nonce`` prevents that it is
@@ -46,44 +58,94 @@ def seal(
     plan: Plan, *, captured_at: str, created: datetime, expires: datetime, nonce: str
 ) -> SealedPlan:
     """Seal the plan with its digests. Times are truncated to seconds."""
-    created_text, expires_text = clock.to_text(created), clock.to_text(expires)
-    parts = _canonical_parts(plan_to_json(plan))
-    plan_digest = _digest(parts)
-    envelope = _envelope(captured_at, created_text, expires_text, nonce)
+    envelope = EnvelopeDocument(
+        captured_at=captured_at,
+        created=clock.to_text(created),
+        expires=clock.to_text(expires),
+        nonce=nonce,
+    )
+    document = plan_document(plan)
+    digests = RunningDigests(document)
+    deque(_hashed(plan.changes, digests), maxlen=0)
+    plan_digest, digest = digests.finish(envelope)
+    envelope = replace(envelope, digest=digest)
+    return _sealed(plan, replace(document, plan_digest=plan_digest, envelope=envelope))
+
+
+def _hashed(changes: Iterable[Change], digests: RunningDigests) -> Iterator[ChangeDocument]:
+    """Yield the document of each change once the digests have it."""
+    for change in changes:
+        document = change_document(change)
+        digests.add([canonical_json(document)])
+        yield document
+
+
+def _sealed(plan: Plan, document: PlanDocument) -> SealedPlan:
+    envelope = document.envelope or EnvelopeDocument()
     return SealedPlan(
         plan=plan,
-        plan_digest=plan_digest,
-        captured_at=captured_at,
-        created=clock.from_text(created_text),
-        expires=clock.from_text(expires_text),
-        nonce=nonce,
-        digest=_file_digest(parts, plan_digest, envelope),
+        plan_digest=document.plan_digest,
+        captured_at=envelope.captured_at,
+        created=clock.from_text(envelope.created),
+        expires=clock.from_text(envelope.expires),
+        nonce=envelope.nonce,
+        digest=envelope.digest,
     )
-
-
-def sealed_to_json(sealed: SealedPlan) -> dict[str, Json]:
-    """Return the whole file as JSON: the plan, its digest, the envelope."""
-    envelope = _envelope(
-        sealed.captured_at,
-        clock.to_text(sealed.created),
-        clock.to_text(sealed.expires),
-        sealed.nonce,
-    )
-    return {
-        **plan_to_json(sealed.plan),
-        "plan_digest": sealed.plan_digest,
-        "envelope": {**envelope, "digest": sealed.digest},
-    }
 
 
 def plan_digest(plan: Plan) -> str:
     """Return the digest of everything but the envelope."""
-    return _digest(_canonical_parts(plan_to_json(plan)))
+    digests = RunningDigests(plan_document(plan))
+    deque(_hashed(plan.changes, digests), maxlen=0)
+    return digests.finish(EnvelopeDocument())[0]
 
 
 def to_text(sealed: SealedPlan) -> str:
     """Return the file's text: indented, in the contract's order, the same for the same plan."""
-    return json_text(sealed_to_json(sealed))
+    return "".join(text_parts(sealed))
+
+
+def text_parts(sealed: SealedPlan) -> Iterator[str]:
+    """Yield the file's text piece by piece."""
+    return _text_parts(_document(sealed), map(change_document, sealed.plan.changes))
+
+
+def unsealed_text(plan: Plan) -> str:
+    """Return the text of a plan that is not saved: with its digest, without an envelope."""
+    document = replace(plan_document(plan), plan_digest=plan_digest(plan))
+    return "".join(_text_parts(document, map(change_document, plan.changes)))
+
+
+def canonical_text(sealed: SealedPlan) -> str:
+    """Return the whole file as canonical JSON."""
+    return _canonical(_document(sealed), map(change_document, sealed.plan.changes))
+
+
+def _document(sealed: SealedPlan) -> PlanDocument:
+    envelope = EnvelopeDocument(
+        captured_at=sealed.captured_at,
+        created=clock.to_text(sealed.created),
+        expires=clock.to_text(sealed.expires),
+        nonce=sealed.nonce,
+        digest=sealed.digest,
+    )
+    document = plan_document(sealed.plan)
+    return replace(document, plan_digest=sealed.plan_digest, envelope=envelope)
+
+
+def _text_parts(document: PlanDocument, changes: Iterable[ChangeDocument]) -> Iterator[str]:
+    before, opening, after = lay_out(encode(document), 0).partition(_OPENING)
+    yield before + opening
+    separator = _SEPARATOR[1:]
+    for change in changes:
+        yield separator + lay_out(encode(change), 2)
+        separator = _SEPARATOR
+    yield f"{_CLOSING if separator == _SEPARATOR else ''}{after}\n"
+
+
+def _canonical(document: PlanDocument, changes: Iterable[ChangeDocument]) -> str:
+    encoded = tuple(Raw(canonical_json(change)) for change in changes)
+    return canonical_json(replace(document, changes=encoded)).decode()
 
 
 def read_plan(content: str, file: str) -> SealedPlan:
@@ -92,33 +154,44 @@ def read_plan(content: str, file: str) -> SealedPlan:
     Raises:
         UntrustedPlanError: it is not a plan, is of an unknown version, or was changed.
     """
-    document = _parse(content, file)
-    _check_kind(document, file)
+    with without_garbage_collection():
+        return _read(content, _is_text) or refuse(content, file)
+
+
+def read_canonical(content: str, file: str) -> SealedPlan:
+    """Read the sealed plan that ``canonical_text`` wrote; errors as for ``read_plan``."""
+    with without_garbage_collection():
+        return _read(content, _is_canonical) or refuse(content, file, laid_out=False)
+
+
+def _read(content: str, is_written: _IsWritten) -> SealedPlan | None:
+    """Read the plan, and write it again: only what comes out the same is taken."""
     try:
-        given = members(document, "the file", (*KEYS, "plan_digest", "envelope"))
-        envelope = members(given["envelope"], "envelope", _ENVELOPE_KEYS)
-        sealed_parts = {key: text(envelope[key], f"envelope.{key}") for key in _ENVELOPE_KEYS}
-        digest = text(given["plan_digest"], "plan_digest")
-    except ShapeError as error:
-        _refuse(file, f"is not a whole plan: {error}")
-    body = {key: given[key] for key in KEYS}
-    _check_digests(body, digest, sealed_parts, file)
-    if json_text(document) != content:
-        _refuse(file, "was reformatted since it was written", "use the file as kgitops wrote it")
-    plan = _read_body(body, file)
-    try:
-        created, expires = (clock.from_text(sealed_parts[key]) for key in ("created", "expires"))
-    except ValueError:
-        _refuse(file, "says when it was made or expires in a form that is not a time")
-    return SealedPlan(
-        plan=plan,
-        plan_digest=digest,
-        captured_at=sealed_parts["captured_at"],
-        created=created,
-        expires=expires,
-        nonce=sealed_parts["nonce"],
-        digest=sealed_parts["digest"],
-    )
+        given = decode(PlanDocument, content, "the plan", exactly=False)
+        if given.envelope is None:
+            return None
+        plan = read_plan_document(given, exactly=False)
+        sealed = _sealed(plan, given)
+        document = replace(_document(sealed), tool=given.tool)
+        digests = RunningDigests(document)
+        if not is_written(content, document, _hashed(plan.changes, digests)):
+            return None
+    except (ValueError, RecursionError):
+        return None
+    return sealed if digests.finish(given.envelope) == (sealed.plan_digest, sealed.digest) else None
+
+
+def _is_text(content: str, document: PlanDocument, changes: Iterable[ChangeDocument]) -> bool:
+    at = 0
+    for part in _text_parts(document, changes):
+        if not content.startswith(part, at):
+            return False
+        at += len(part)
+    return at == len(content)
+
+
+def _is_canonical(content: str, document: PlanDocument, changes: Iterable[ChangeDocument]) -> bool:
+    return content == _canonical(document, changes)
 
 
 def check_usable(sealed: SealedPlan, *, now: datetime) -> None:
@@ -137,80 +210,3 @@ def check_usable(sealed: SealedPlan, *, now: datetime) -> None:
             f"the plan expired at {clock.to_text(sealed.expires)}, and it is "
             f"{clock.to_text(now)}; {_NEXT} and have it reviewed"
         )
-
-
-def _envelope(captured_at: str, created: str, expires: str, nonce: str) -> dict[str, str]:
-    return {"captured_at": captured_at, "created": created, "expires": expires, "nonce": nonce}
-
-
-def _canonical_parts(body: Mapping[str, Json]) -> dict[str, bytes]:
-    """Return each member's canonical form, computed once for both digests: a plan may be large."""
-    return {key: canonical_json(value) for key, value in body.items()}
-
-
-def _digest(parts: Mapping[str, bytes]) -> str:
-    # The members' names are ASCII, so their order is RFC 8785's.
-    joined = b",".join(b'"%s":%s' % (key.encode(), parts[key]) for key in sorted(parts))
-    return sha256(b"{%s}" % joined)
-
-
-def _file_digest(parts: Mapping[str, bytes], digest: str, envelope: Mapping[str, str]) -> str:
-    return _digest(
-        {**parts, "plan_digest": canonical_json(digest), "envelope": canonical_json(envelope)}
-    )
-
-
-def _parse(content: str, file: str) -> dict[str, Json]:
-    try:
-        document = parse_whole_numbers(content)
-    except (ValueError, RecursionError):
-        _refuse(file, "is not JSON, or is cut off")
-    if not isinstance(document, dict):
-        _refuse(file, "is JSON but not a plan")
-    return document
-
-
-def _check_kind(document: Mapping[str, Json], file: str) -> None:
-    if document.get("kind") != PLAN_KIND:
-        _refuse(file, f"is not a plan: its kind is not {PLAN_KIND}", "give a file of plan -o")
-    version = document.get("format_version")
-    if not isinstance(version, str) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
-        _refuse(
-            file,
-            f"is of format version {str(version)[:20]!r}, this kgitops reads {FORMAT_VERSION}",
-            "use the kgitops that wrote it",
-        )
-
-
-def _check_digests(
-    body: Mapping[str, Json], digest: str, envelope: Mapping[str, str], file: str
-) -> None:
-    try:
-        parts = _canonical_parts(body)
-        without_digest = {key: value for key, value in envelope.items() if key != "digest"}
-        file_digest = _file_digest(parts, digest, without_digest)
-    except (ValueError, RecursionError):
-        _refuse(file, "holds text that can't be written as UTF-8")
-    if _digest(parts) != digest:
-        _refuse(file, "was changed: the plan is not the one that its plan_digest names")
-    if file_digest != envelope["digest"]:
-        _refuse(file, "was changed: the envelope is not the one that was sealed")
-
-
-def _read_body(body: Mapping[str, Json], file: str) -> Plan:
-    try:
-        plan = plan_from_json(body)
-    except (ValueError, RecursionError) as error:
-        _refuse(file, f"is not a plan that this kgitops understands: {error}")
-    derived = plan_to_json(plan)
-    for key in ("verdict", "summary"):
-        if derived[key] != body[key]:
-            _refuse(file, f"contradicts itself: its {key} does not follow from its content")
-    for key in KEYS:
-        if key != "tool" and derived[key] != body[key]:
-            _refuse(file, f"contradicts itself: {key} holds what does not follow from the rest")
-    return plan
-
-
-def _refuse(file: str, problem: str, advice: str = _NEXT) -> NoReturn:
-    raise UntrustedPlanError(f"{file} {problem}; {advice}")

@@ -1,7 +1,8 @@
 """The topics, records and rights that a plan would take away, in words."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted, shortened
@@ -13,8 +14,7 @@ _NAMED = 3
 _LONGEST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clause:
+class Clause(Struct, frozen=True, kw_only=True):
     """``3 topics are deleted`` and which: the first names, and how many more there are."""
 
     words: str

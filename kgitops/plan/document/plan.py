@@ -1,8 +1,10 @@
 """A plan: all changes with their reasons, preconditions and exact requests."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
@@ -52,8 +54,7 @@ KIND_OF_ADDRESS: Mapping[str, Kind] = {
 """By the kind of an address (``model.resources.addresses.kind_of``)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
+class FieldChange(Struct, frozen=True, kw_only=True):
     """One field before and after, as text; None where it is absent.
 
     ``risk`` tells why a reviewer should care; ``note`` tells where the effective value comes from
@@ -63,12 +64,11 @@ class FieldChange:
     path: str
     before: str | None
     after: str | None
-    risk: Risk | None = None
+    risk: Risk | None = field(default=None, name="code")
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Precondition:
+class Precondition(Struct, frozen=True, kw_only=True):
     """Facts that must still hold: the fields that the change reads or writes, and the owner.
 
     ``owner`` is the project identity in the registry, None if no project manages the object.
@@ -82,8 +82,7 @@ class Precondition:
     fields: Mapping[str, str | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRequest:
+class PlannedRequest(Struct, frozen=True, kw_only=True):
     """One logical request, the requests it depends on, and the state it expects.
 
     ``undoes`` names an earlier temporary request, such as a throttle. It is undone after the
@@ -101,8 +100,7 @@ class PlannedRequest:
     expects: Precondition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """The planned change of one object.
 
     ``risks`` is never empty and its first is the worst. ``owner_before`` and ``owner_after`` are
@@ -156,8 +154,7 @@ class Change:
         return self.risk.level
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
+class Drift(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A field that someone else changed since the last apply.
 
     ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now declare the same,
@@ -176,16 +173,14 @@ class Drift:
     at: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """An object that is left alone, with the rule that is the reason."""
 
     address: str
     rule: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessLoss:
+class AccessLoss(Struct, frozen=True, kw_only=True):
     """An operation that a principal can no longer do once the plan is applied."""
 
     principal: str
@@ -194,8 +189,7 @@ class AccessLoss:
     requester: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTarget:
+class PlanTarget(Struct, frozen=True, kw_only=True):
     """The cluster a plan is for."""
 
     name: str
@@ -203,8 +197,7 @@ class PlanTarget:
     cluster_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desired:
+class Desired(Struct, frozen=True, kw_only=True):
     """The project and the declarations that a plan was made from."""
 
     project: str
@@ -214,8 +207,7 @@ class Desired:
     dirty: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class Base(Struct, frozen=True, kw_only=True):
     """The cluster's state that a plan was made from; without a registry its fields are None."""
 
     digest: str
@@ -223,8 +215,7 @@ class Base:
     registry_offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """The reviewed document that an apply executes, whole or not at all.
 
     ``findings`` and ``refusals`` stop it; the verdict combines them with denials by policies.

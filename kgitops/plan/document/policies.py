@@ -1,14 +1,13 @@
 """Results of policies as parts of a plan."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.ruling import Outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedPolicy:
+class LoadedPolicy(Struct, frozen=True, kw_only=True):
     """A policy that judged the plan, at the level it has on the plan's cluster.
 
     ``digest`` covers the rule itself; the other fields describe it in reports.
@@ -22,8 +21,7 @@ class LoadedPolicy:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverUse:
+class WaiverUse(Struct, frozen=True, kw_only=True):
     """The waiver that lifted a denial; ``expires`` is its last UTC day, as ``2026-12-31``."""
 
     name: str
@@ -33,8 +31,7 @@ class WaiverUse:
     expires: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyResult:
+class PolicyResult(Struct, frozen=True, kw_only=True):
     """A policy's result for a change: one row if it passed, else one for each violation.
 
     ``request`` is the id of the judged request, ``field`` the part of the object that is wrong and

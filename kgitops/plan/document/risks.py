@@ -1,7 +1,9 @@
 """The risk codes: one for each kind of change, with a level and a safer alternative."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kgitops.model.json.codec import special
+from kgitops.model.registry import Json
 
 
 class RiskLevel(StrEnum):
@@ -16,15 +18,22 @@ class RiskLevel(StrEnum):
 RISK_LEVELS = tuple(RiskLevel)
 
 
-@dataclass(frozen=True, slots=True, order=True)
 class Risk:
-    """A stable risk code, see ``docs/reference/risk-codes.md``; ``safer`` is a safer alternative."""
+    """A stable risk code, see ``docs/reference/risk-codes.md``; ``safer`` is a safer alternative.
 
-    code: str
-    name: str
-    level: RiskLevel
-    text: str
-    safer: str
+    There is one object for each code, and in JSON a risk is its code.
+    """
+
+    __slots__ = ("code", "level", "name", "safer", "text")
+
+    def __init__(self, code: str, name: str, level: RiskLevel, text: str, safer: str) -> None:
+        self.code, self.name, self.level, self.text, self.safer = code, name, level, text, safer
+
+    def __repr__(self) -> str:
+        return f"Risk({self.code})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return risk_of, (self.code,)
 
 
 _ALL: dict[str, Risk] = {}
@@ -35,6 +44,21 @@ def _risk(code: str, name: str, level: RiskLevel, text: str, safer: str) -> Risk
         raise ValueError(f"risk code {code} is used twice")
     _ALL[code] = Risk(code, name, level, text, safer)
     return _ALL[code]
+
+
+def risk_of(code: Json) -> Risk:
+    """Return the risk with this code.
+
+    Raises:
+        ValueError: there is none.
+    """
+    risk = _ALL.get(code) if isinstance(code, str) else None
+    if risk is None:
+        raise ValueError(f"is the unknown risk code {code!r}")
+    return risk
+
+
+special(Risk, lambda risk: risk.code, risk_of)
 
 
 def all_risks() -> tuple[Risk, ...]:

@@ -6,7 +6,7 @@ members last, and all deletions in the reverse order (VC-090, VC-400, VC-403).
 
 from enum import IntEnum, auto
 
-from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.requests import AclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, PermissionType, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document.plan import Action, Change, Kind
@@ -119,7 +119,7 @@ def _is_migrated(change: Change) -> bool:
 def _acl_key(change: Change) -> tuple[str, ...] | None:
     """Return the key of a binding that concerns virtual clusters; None for any other."""
     for planned in change.requests:
-        if isinstance(planned.request, CreateAclRequest | DeleteAclRequest):
+        if isinstance(planned.request, AclRequest):
             acl = planned.request.binding
             names_one = acl.resource_type is ResourceType.CLUSTER
             names_one = names_one and acl.resource_name != CLUSTER_NAME

@@ -5,16 +5,11 @@ the topic they name. A Deny is removed only after every Allow that is removed (A
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
+
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator
-from kgitops.model.requests import (
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    api_name,
-)
 from kgitops.model.resources.acls import AclBinding, PatternType, PermissionType, ResourceType
 from kgitops.plan.acls.patterns import AclIndex
 from kgitops.plan.document.plan import Action, Change, PlannedRequest
@@ -59,7 +54,7 @@ def _bind(
     def bound(planned: PlannedRequest) -> PlannedRequest:
         first = [name for each in edges for name in each.first(planned)]
         missing = dict.fromkeys([name for name in first if name not in planned.depends_on])
-        unchecked = validation.get(api_name(planned.request)) is Validator.NOT_SUPPORTED
+        unchecked = validation.get(req.api_name(planned.request)) is Validator.NOT_SUPPORTED
         # Not replace(): with a hundred thousand requests its cost counts.
         return PlannedRequest(
             id=ids[planned.id],
@@ -111,11 +106,11 @@ class GlobalEdges:
         }
         for planned in requests:
             match planned.request:
-                case CreateTopicRequest(topic=topic):
+                case req.CreateTopicRequest(topic=topic):
                     self._topics.setdefault(topic, []).append(planned.id)
-                case CreateAclRequest(binding=binding):
+                case req.CreateAclRequest(binding=binding):
                     self._made[binding.permission_type].add(binding, planned.id)
-                case DeleteAclRequest(binding=binding):
+                case req.DeleteAclRequest(binding=binding):
                     self._gone[binding.permission_type].add(binding, planned.id)
                     if _names_topic(binding):
                         self._revoked.setdefault(binding.resource_name, []).append(planned.id)
@@ -125,17 +120,17 @@ class GlobalEdges:
     def first(self, planned: PlannedRequest) -> Iterator[str]:
         """Yield the ids of the requests that must be done before this one."""
         match planned.request:
-            case CreateAclRequest(binding=binding):
+            case req.CreateAclRequest(binding=binding):
                 if _names_topic(binding):
                     yield from self._topics.get(binding.resource_name, ())
                 if binding.permission_type is PermissionType.ALLOW:
                     yield from self._made[PermissionType.DENY].meeting(binding)
-            case DeleteAclRequest(binding=binding):
+            case req.DeleteAclRequest(binding=binding):
                 # An ACL that replaces another is created before that one is deleted.
                 yield from self._made[binding.permission_type].meeting(binding)
                 if binding.permission_type is PermissionType.DENY:
                     yield from self._gone[PermissionType.ALLOW].meeting(binding)
-            case DeleteTopicRequest(topic=topic):
+            case req.DeleteTopicRequest(topic=topic):
                 yield from self._revoked.get(topic, ())
             case _:
                 pass

@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    Request,
-    api_name,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import ChangeType
 from kgitops.plan.document.plan import PlannedRequest
 
@@ -56,10 +51,10 @@ def _breaks(kind: WireKind) -> bool:
     return kind[0].startswith("Delete") or ChangeType.REMOVE in kind
 
 
-def wire_kind(request: Request) -> WireKind:
+def wire_kind(request: req.Request) -> WireKind:
     """Return the api, and the step of an alteration: different steps are different requests."""
-    if isinstance(request, AlterTopicRequest):
-        return api_name(request), request.step.value
-    if isinstance(request, AlterVirtualClusterRequest):
-        return api_name(request), request.change.value
-    return (api_name(request),)
+    if isinstance(request, req.AlterTopicRequest):
+        return req.api_name(request), request.step.value
+    if isinstance(request, req.AlterVirtualClusterRequest):
+        return req.api_name(request), request.change.value
+    return (req.api_name(request),)

@@ -5,16 +5,15 @@ from collections.abc import Mapping
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
-from kgitops.model.topic_configs import effective_default, normal_value
+from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext, local_name
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange, Kind
 from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
-from kgitops.plan.ownership import (
-    OwnershipStatus,
-)
+from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topics.records import records_to_delete
 from kgitops.plan.topics.replicas import plan_replicas, replica_risk, unreachable_min_isr
@@ -125,8 +124,7 @@ class _Effective:
     """The topic's configs once the plan is applied."""
 
     def __init__(self, state: TopicState, diff: ConfigDiff, defaults: Mapping[str, str]) -> None:
-        merged = {**state.configs, **diff.requested}
-        self.configs = {key: value for key, value in merged.items() if value is not None}
+        self.configs = overlaid(state.configs, diff.requested)
         self._existing = state.configs
         self._defaults = defaults
 

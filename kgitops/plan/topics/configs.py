@@ -1,23 +1,23 @@
 """The config keys of one topic: changes, removals, drift, and the risk of each."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.desired.state import ConfigsPolicy, DesiredTopic
-from kgitops.model.source import Finding
-from kgitops.model.topic_configs import (
+from kgitops.model.resources.topic_configs import (
     configs_problems,
     effective_default,
     is_throttle,
     normal_value,
 )
+from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange
 from kgitops.plan.document.risks import Risk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigDiff:
+class ConfigDiff(Struct, frozen=True, kw_only=True):
     """The configs to change, and the drift; ``requested`` maps a removed key to None."""
 
     requested: Mapping[str, str | None]

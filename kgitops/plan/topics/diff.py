@@ -5,10 +5,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import NEW_UUID, CreateTopicRequest
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.names import collision_key
+from kgitops.model.resources.topic_configs import effective_default
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
-from kgitops.model.topic_configs import effective_default
 from kgitops.plan.context import PlanContext, local_name
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Kind

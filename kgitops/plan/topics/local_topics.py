@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.requests import AlterVirtualClusterRequest
@@ -23,8 +24,7 @@ from kgitops.plan.document.plan import Drift
 from kgitops.plan.ownership import OwnershipStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalTopicState:
+class LocalTopicState(Struct, frozen=True, kw_only=True):
     """The current topic, None if it is to be created; ``relink`` restores its link."""
 
     state: TopicState | None = None

@@ -1,6 +1,6 @@
 """Plans the replicas of a topic: declared ones, those that stay, and new placements."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.cluster_state import Broker
@@ -12,8 +12,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetReplicas:
+class TargetReplicas(Struct, frozen=True, kw_only=True):
     """A topic's whole assignment with new partitions (``grown``), and after moves (``final``).
 
     A new partition starts with as many replicas as partition 0 has, as Kafka requires (A4-72).

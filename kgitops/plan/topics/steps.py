@@ -2,15 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.model.values import overlaid
 from kgitops.plan.draft import ChainedRequest
 from kgitops.plan.topics.replicas import TargetReplicas
 from kgitops.plan.topics.throttles import TopicThrottle
@@ -19,9 +14,9 @@ _MIN_ISR = "min.insync.replicas"
 _NOTHING: Mapping[str, str | None] = {}
 
 
-def delete_request(state: TopicState, local: LocalName | None) -> DeleteTopicRequest:
+def delete_request(state: TopicState, local: LocalName | None) -> req.DeleteTopicRequest:
     """Return a DeleteTopic that is bound to the id of the current topic."""
-    return DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
+    return req.DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
 
 
 def alter_steps(
@@ -34,7 +29,7 @@ def alter_steps(
     generated: bool,
     delete_records: Mapping[int, int],
     local: LocalName | None,
-    relink: Request | None,
+    relink: req.Request | None,
 ) -> Sequence[ChainedRequest]:
     """Return one request for each step that Kafka executes separately, based on the previous one.
 
@@ -56,7 +51,7 @@ def alter_steps(
     if delete_records:
         builder.items.append(
             ChainedRequest(
-                DeleteRecordsRequest(
+                req.DeleteRecordsRequest(
                     topic=current.name,
                     topic_id=current.topic_id or "",
                     deleted_message_offsets=dict(delete_records),
@@ -80,31 +75,29 @@ class _Builder:
     def configs(self, requested: Mapping[str, str | None], *, undoes: int | None = None) -> int:
         """Add a request for these configs, if any; return the index of the last request."""
         if requested:
-            merged = {**self._configs, **requested}
-            kept = {key: merged[key] for key in sorted(merged)}
-            self._configs = {key: value for key, value in kept.items() if value is not None}
-            self._step(AlterStep.CONFIGS, asked=dict(sorted(requested.items())), undoes=undoes)
+            self._configs = dict(sorted(overlaid(self._configs, requested).items()))
+            self._step(req.AlterStep.CONFIGS, asked=dict(sorted(requested.items())), undoes=undoes)
         return len(self.items) - 1
 
     def partitions(self, grown: Assignment, *, generated: bool) -> None:
         if len(grown) > len(self._assignment):
             self._assignment = grown
-            self._step(AlterStep.PARTITIONS, generated=generated)
+            self._step(req.AlterStep.PARTITIONS, generated=generated)
 
     def replicas(self, wanted: Assignment, *, generated: bool, waits: bool) -> None:
         if waits or wanted != self._assignment:
             self._assignment = wanted
-            self._step(AlterStep.REPLICAS, generated=generated)
+            self._step(req.AlterStep.REPLICAS, generated=generated)
 
     def _step(
         self,
-        step: AlterStep,
+        step: req.AlterStep,
         *,
         asked: Mapping[str, str | None] = _NOTHING,
         generated: bool = False,
         undoes: int | None = None,
     ) -> None:
-        request = AlterTopicRequest(
+        request = req.AlterTopicRequest(
             topic=self._current.name,
             topic_id=self._current.topic_id or "",
             step=step,

@@ -1,11 +1,14 @@
 """Plans the replication throttle around moves: set before the first, removed after the last."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest
 from kgitops.model.resources.addresses import broker_address
+from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
@@ -16,7 +19,7 @@ from kgitops.model.resources.topics import (
     throttled_replicas,
 )
 from kgitops.model.source import Finding, Severity
-from kgitops.model.topic_configs import normal_value
+from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
     Action,
@@ -34,8 +37,7 @@ from kgitops.plan.topics.replicas import TargetReplicas
 _KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicThrottle:
+class TopicThrottle(Struct, frozen=True, kw_only=True):
     """The configs that mark a topic's replicas as throttled, and their values afterwards."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +103,7 @@ def add_throttles(
         if broker.fenced or not (needs or mine):
             continue
         held = broker.throttles or {}
-        theirs = {key: value for key, value in {**held, **mine}.items() if value is not None}
+        theirs = overlaid(held, mine)
         draft.warnings += _already(broker, theirs, needs)
         free = [key for key in sorted(needs) if key not in theirs]
         if broker.throttles is None or not (free or mine):
@@ -164,7 +166,7 @@ def _broker_change(
         because="replicas are going to move" if moves else "an unfinished run left it throttled",
         source=None,
         before=broker_view(broker),
-        after=broker_view(replace(broker, throttles=_with(held, restored))),
+        after=broker_view(replace(broker, throttles=overlaid(held, restored))),
         fields=tuple(
             FieldChange(
                 path=f"throttles.{key}",
@@ -178,11 +180,6 @@ def _broker_change(
         preconditions=(expects,),
         requests=(put, *undoing),
     )
-
-
-def _with(held: Mapping[str, str], restored: RestoredConfigs) -> Mapping[str, str]:
-    merged = {**held, **restored}
-    return {key: value for key, value in merged.items() if value is not None}
 
 
 def _expects(address: str, rates: Mapping[str, str | None]) -> Precondition:

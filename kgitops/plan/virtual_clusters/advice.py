@@ -1,7 +1,8 @@
 """Warnings and findings about virtual clusters that no single change is about."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredState
 from kgitops.lowering.acls.compile import is_logical

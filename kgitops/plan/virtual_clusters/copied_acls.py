@@ -6,10 +6,12 @@ source and its link exists (VC-197), for its own source may be gone by then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgitops.desired.last_applied import ORIGIN
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kgitops.desired.last_applied import ORIGIN, binding_of
 from kgitops.desired.state import DesiredAcl, DesiredMember
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
@@ -24,7 +26,6 @@ from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext, selected
 from kgitops.plan.link_index import PlannedLinks
-from kgitops.plan.normal_form import binding_of
 
 _LOCAL_IDS = (ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 
@@ -118,8 +119,7 @@ def of_source(source: str) -> str:
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopiedAcl:
+class CopiedAcl(Struct, frozen=True, kw_only=True):
     """A binding that is desired because of its member; ``planned`` if this plan includes it."""
 
     acl: DesiredAcl

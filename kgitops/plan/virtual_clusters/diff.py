@@ -2,12 +2,8 @@
 
 from kgitops.desired.findings import counted
 from kgitops.desired.state import DesiredState, DesiredVirtualCluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
 from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
@@ -16,9 +12,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import virtual_cluster_view
-from kgitops.plan.ownership import (
-    Ownership,
-)
+from kgitops.plan.ownership import Ownership
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove_whole
 
 _SHOWN = 5
@@ -49,7 +43,7 @@ def _create(context: PlanContext, declared: DesiredVirtualCluster) -> None:
     context.create(
         declared,
         Kind.VIRTUAL_CLUSTER,
-        [CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)],
+        [req.CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)],
         after=virtual_cluster_view(declared.name, declared.options),
         risky={risks.VIRTUAL_CLUSTER_CREATE},
     )
@@ -65,7 +59,9 @@ def _keep_or_change(
     owner = context.ownership.owner(declared.address)
     if not adopts and not fields and owner == owner_after:
         return
-    request = AlterVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)
+    request = req.AlterVirtualClusterRequest(
+        virtual_cluster=declared.name, options=declared.options
+    )
     context.update(
         declared,
         Kind.VIRTUAL_CLUSTER,
@@ -87,7 +83,7 @@ def _remove(context: PlanContext, removal: Removal) -> None:
         context,
         removal,
         Kind.VIRTUAL_CLUSTER,
-        DeleteVirtualClusterRequest(virtual_cluster=name),
+        req.DeleteVirtualClusterRequest(virtual_cluster=name),
         before=virtual_cluster_view(name, current.options) if current else None,
         deleted=risks.VIRTUAL_CLUSTER_DELETE,
         forgotten=risks.VIRTUAL_CLUSTER_FORGET,

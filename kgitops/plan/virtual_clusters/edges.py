@@ -6,21 +6,7 @@ virtual cluster; a removal waits for all new members, so that the old names work
 
 from collections.abc import Iterator, Sequence
 
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     EVERYONE,
@@ -34,30 +20,19 @@ from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, Enti
 from kgitops.plan.document.plan import PlannedRequest
 
 
-def virtual_cluster_of(request: Request) -> str | None:
+def virtual_cluster_of(request: req.Request) -> str | None:
     """Return the one virtual cluster that a request is about, if any."""
     match request:
-        case (
-            CreateTopicRequest(local=local)
-            | AlterTopicRequest(local=local)
-            | DeleteTopicRequest(local=local)
-            | DeleteRecordsRequest(local=local)
-        ):
+        case req.TopicRequest(local=local):
             return local.virtual_cluster if local else None
-        case DeleteAclRequest(migrated_to=member) if member:
+        case req.DeleteAclRequest(migrated_to=member) if member:
             scoped = split_scoped_address(member)
             return scoped.virtual_cluster if scoped else None
-        case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+        case req.AclRequest(binding=binding):
             return _of_binding(binding)
-        case AlterClientQuotaRequest(entity=entity):
+        case req.AlterClientQuotaRequest(entity=entity):
             return dict(entity).get(VIRTUAL_CLUSTER)
-        case (
-            CreateVirtualClusterRequest()
-            | AlterVirtualClusterRequest()
-            | DeleteVirtualClusterRequest()
-            | CopyGroupOffsetsRequest()
-            | DeleteGroupRequest()
-        ):
+        case req.VirtualClusterRequest():
             return request.virtual_cluster
         case _:
             return None
@@ -73,32 +48,32 @@ def _of_binding(binding: AclBinding) -> str | None:
     return binding.resource_name if named else None
 
 
-def lets_in(request: Request) -> bool:
+def lets_in(request: req.Request) -> bool:
     """Tell if the request adds a user or client id."""
     return (
-        isinstance(request, AlterVirtualClusterRequest)
+        isinstance(request, req.AlterVirtualClusterRequest)
         and request.change is ChangeType.ADD
         and request.entity_type in EXCLUSIVE
     )
 
 
-def is_late(request: Request) -> bool:
+def is_late(request: req.Request) -> bool:
     """Tell if the request removes old rights after all members are in (``removeOldAclsFrom``)."""
-    return isinstance(request, DeleteAclRequest) and request.migrated_to is not None
+    return isinstance(request, req.DeleteAclRequest) and request.migrated_to is not None
 
 
-def breaks(request: Request) -> bool:
+def breaks(request: req.Request) -> bool:
     """Tell if something may stop working because of the request."""
     match request:
-        case AlterClientQuotaRequest(quotas=quotas):
+        case req.AlterClientQuotaRequest(quotas=quotas):
             return all(value is None for value in quotas.values())
-        case AlterVirtualClusterRequest(change=change):
+        case req.AlterVirtualClusterRequest(change=change):
             return change is ChangeType.REMOVE
         case (
-            DeleteAclRequest()
-            | DeleteTopicRequest()
-            | DeleteVirtualClusterRequest()
-            | DeleteGroupRequest()
+            req.DeleteAclRequest()
+            | req.DeleteTopicRequest()
+            | req.DeleteVirtualClusterRequest()
+            | req.DeleteGroupRequest()
         ):
             return True
         case _:
@@ -145,19 +120,19 @@ class VirtualClusterEdges:
         name, request = planned.id, planned.request
         at = virtual_cluster_of(request)
         match request:
-            case CreateVirtualClusterRequest():
+            case req.CreateVirtualClusterRequest():
                 self._created.setdefault(request.virtual_cluster, []).append(name)
-            case CreateTopicRequest(local=None):
+            case req.CreateTopicRequest(local=None):
                 self._topics.setdefault(request.topic, []).append(name)
-            case CreateTopicRequest(local=local) if local:
+            case req.CreateTopicRequest(local=local) if local:
                 key = (local.virtual_cluster, EntityType.TOPIC, local.name)
                 self._made.setdefault(key, []).append(name)
-            case DeleteAclRequest(binding=binding) if at and binding.scoped:
+            case req.DeleteAclRequest(binding=binding) if at and binding.scoped:
                 named = _NAMED.get(binding.resource_type)
                 if named and binding.pattern_type is PatternType.LITERAL:
                     key = (at, named, binding.resource_name)
                     self._revoked.setdefault(key, []).append(name)
-            case AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
+            case req.AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
                 kind and entity
             ):
                 removes = request.change is ChangeType.REMOVE
@@ -187,7 +162,7 @@ class VirtualClusterEdges:
     def _all(self, planned: PlannedRequest) -> Iterator[str]:
         request = planned.request
         at = virtual_cluster_of(request)
-        if isinstance(request, DeleteTopicRequest):
+        if isinstance(request, req.DeleteTopicRequest):
             yield from self._unlinked.get(request.topic, ())
         if at is None:
             return
@@ -206,17 +181,17 @@ class VirtualClusterEdges:
         yield from self._tips.get(at, ())
         yield from self._binds.get(at, ())
 
-    def _making(self, request: Request) -> Iterator[str]:
+    def _making(self, request: req.Request) -> Iterator[str]:
         at = virtual_cluster_of(request)
-        if at is not None and not isinstance(request, CreateVirtualClusterRequest):
+        if at is not None and not isinstance(request, req.CreateVirtualClusterRequest):
             yield from self._created.get(at, ())
         match request:
-            case AlterVirtualClusterRequest(target=target) if target:
+            case req.AlterVirtualClusterRequest(target=target) if target:
                 key = (target.virtual_cluster, EntityType.TOPIC, target.name)
                 yield from self._made.get(key, ())
-            case AlterVirtualClusterRequest(topic=topic) if topic:
+            case req.AlterVirtualClusterRequest(topic=topic) if topic:
                 yield from self._topics.get(topic, ())
-            case CreateAclRequest(binding=binding) if at and binding.scoped:
+            case req.CreateAclRequest(binding=binding) if at and binding.scoped:
                 named = _NAMED.get(binding.resource_type)
                 if named and binding.pattern_type is PatternType.LITERAL:
                     yield from self._made.get((at, named, binding.resource_name), ())
@@ -225,7 +200,7 @@ class VirtualClusterEdges:
 
     def _breaking(self, planned: PlannedRequest, at: str) -> Iterator[str]:
         request = planned.request
-        if isinstance(request, DeleteVirtualClusterRequest):
+        if isinstance(request, req.DeleteVirtualClusterRequest):
             yield from self._in(at)
             yield from self._downs[at]
             return
@@ -233,12 +208,12 @@ class VirtualClusterEdges:
         gate = self._downs[at][0]
         yield from self._in(at) if gate == planned.id else (gate,)
         match request:
-            case DeleteAclRequest(binding=binding):
+            case req.DeleteAclRequest(binding=binding):
                 yield from self._without(at, binding.principal)
-            case AlterClientQuotaRequest(entity=entity):
+            case req.AlterClientQuotaRequest(entity=entity):
                 user = dict(entity).get(USER)
                 yield from self._without(at, as_principal(user) if user else EVERYONE)
-            case AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
+            case req.AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
                 kind and entity
             ):
                 yield from self._revoked.get((at, kind, entity), ())

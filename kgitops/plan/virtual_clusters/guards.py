@@ -3,14 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from kgitops.desired.state import DesiredState
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-)
 from kgitops.model.resources.acls import AclBinding, PatternType
 from kgitops.model.resources.addresses import (
     acl_address,
@@ -37,9 +31,9 @@ def guard_virtual_clusters(
     for change in changes:
         for planned in change.requests:
             match planned.request:
-                case DeleteTopicRequest(topic=topic):
+                case req.DeleteTopicRequest(topic=topic):
                     draft.findings += _linked(change, topic, links)
-                case DeleteVirtualClusterRequest(virtual_cluster=name):
+                case req.DeleteVirtualClusterRequest(virtual_cluster=name):
                     deleted[name] = change
                 case _:
                     pass
@@ -82,7 +76,7 @@ def _remaining(
                 remaining[name] |= {member_address(name, entity_type, member) for member in members}
     for change in changes:
         for planned in change.requests:
-            if isinstance(planned.request, AlterVirtualClusterRequest):
+            if isinstance(planned.request, req.AlterVirtualClusterRequest):
                 _apply_member(planned.request, remaining)
     for acl in desired.acls:
         if _scope(acl.binding) in remaining:
@@ -94,7 +88,7 @@ def _remaining(
     return remaining
 
 
-def _apply_member(request: AlterVirtualClusterRequest, remaining: dict[str, set[str]]) -> None:
+def _apply_member(request: req.AlterVirtualClusterRequest, remaining: dict[str, set[str]]) -> None:
     entity_type, name = request.entity_type, request.entity_name
     if entity_type in (None, EntityType.TOPIC) or name is None:
         return
@@ -124,7 +118,7 @@ def _foreign_rules(
         change.address
         for change in changes
         if any(
-            isinstance(planned.request, DeleteAclRequest | AlterClientQuotaRequest)
+            isinstance(planned.request, req.DeleteAclRequest | req.AlterClientQuotaRequest)
             for planned in change.requests
         )
     }

@@ -1,8 +1,9 @@
 """Resolves the targets of declared links, in whatever form a target is declared."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from kgitops.desired.state import DesiredLink, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
@@ -12,8 +13,7 @@ from kgitops.plan.context import selected
 from kgitops.plan.normal_form import known_after_apply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkDestination:
+class LinkDestination(Struct, frozen=True, kw_only=True):
     """A physical topic; None if it is yet to be created and the link ``follows`` another name."""
 
     topic: str | None = None

@@ -13,10 +13,7 @@ from kgitops.plan.document.plan import Drift, FieldChange, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import link_view
-from kgitops.plan.ownership import (
-    Ownership,
-    OwnershipStatus,
-)
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.removal import Removal, find_removals, remove_whole
 from kgitops.plan.topics.local_topics import belongs_to_topic, describe_lost_topic
 from kgitops.plan.virtual_clusters.link_targets import LinkDestination, LinkTargets

@@ -17,11 +17,7 @@ from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.ownership import (
-    Ownership,
-    OwnershipStatus,
-    takeover_risks,
-)
+from kgitops.plan.ownership import Ownership, OwnershipStatus, takeover_risks
 from kgitops.plan.removal import find_removals
 from kgitops.plan.virtual_clusters.member_removal import remove_member
 from kgitops.plan.virtual_clusters.membership import Membership

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.topic_configs import normal_value, topic_configs
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
-from kgitops.model.topic_configs import normal_value, topic_configs
 from kgitops.policy.api.states import BrokerState, VirtualClusterState, virtual_cluster_state
 from kgitops.policy.state.simulated import SimulatedState, read_only
 

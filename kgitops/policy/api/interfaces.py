@@ -7,8 +7,9 @@ overrides only the methods that it judges in (P201-48).
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.requests import (
@@ -41,8 +42,7 @@ class PolicyViolation(Exception):  # noqa: N818 (KIP-201's PolicyViolationExcept
         self.field = field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleViolation:
+class RuleViolation(Struct, frozen=True, kw_only=True):
     """One violation that a loaded policy finds in a request; ``field`` as of PolicyViolation.
 
     ``rule`` is the number of the broken validation, from 0, where the policy has several.

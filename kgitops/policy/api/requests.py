@@ -1,13 +1,15 @@
 """Requests as policies see them: KIP-201's request metadata, and the same for other kinds.
 
 These are no wire classes (P108-08): fields may be added, always by keyword. The request of
-``kgitops.model.requests`` of the same name is sent to a cluster; this one also has the principal.
+``kgitops.model.requests`` of the same name is sent to a cluster; this one also has the principal,
+and the state that it leads to.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from kgitops.model.resources.acls import AclBinding
+from msgspec import Struct
+
+from kgitops.model import requests as req
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
@@ -19,8 +21,7 @@ from kgitops.policy.api.states import (
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Principal:
+class Principal(Struct, frozen=True, order=True):
     """An authenticated principal (P201-50): ``User:kgitops`` is type and name."""
 
     type: str
@@ -46,33 +47,15 @@ ANONYMOUS = Principal("User", "ANONYMOUS")
 """The principal of a request without an authenticated one (P201-51)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Labelled:
-    """Every request: ``labels`` are the ``metadata.labels`` of the document that asks for it.
-
-    They are empty where none does: a command, another client, a document that is gone.
-    """
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TopicRequest(_Labelled):
+class TopicRequest(req.TopicRequest, frozen=True, kw_only=True):
     """``topic`` is the physical name, ``local`` the one by which a virtual cluster knows it.
 
     ``links`` are all the names by which virtual clusters see the topic: a change of it is one for
     all of them (VC-036).
     """
 
-    topic: str
     principal: Principal
-    local: LocalName | None = None
     links: frozenset[LocalName] = frozenset()
-
-    @property
-    def name(self) -> str:
-        """The topic's name for its users, by which policies judge names (VC-065)."""
-        return self.topic if self.local is None else self.local.name
 
     @property
     def virtual_cluster(self) -> str | None:
@@ -80,15 +63,13 @@ class _TopicRequest(_Labelled):
         return None if self.local is None else self.local.virtual_cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicRequest(_TopicRequest):
+class CreateTopicRequest(TopicRequest, frozen=True, kw_only=True):
     """A topic is to be created (P201-52)."""
 
     requested_state: RequestedTopicState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTopicRequest(_TopicRequest):
+class AlterTopicRequest(TopicRequest, frozen=True, kw_only=True):
     """Configs, partitions or replicas of a topic are to be changed (P201-54).
 
     ``requested_state`` is the whole topic afterwards; before it is
@@ -98,13 +79,11 @@ class AlterTopicRequest(_TopicRequest):
     requested_state: RequestedTopicState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicRequest(_TopicRequest):
+class DeleteTopicRequest(TopicRequest, frozen=True, kw_only=True):
     """A topic is to be deleted (P201-56)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteRecordsRequest(_TopicRequest):
+class DeleteRecordsRequest(TopicRequest, frozen=True, kw_only=True):
     """Records of a topic are to be deleted (P201-58).
 
     ``deleted_message_offsets`` maps a partition to the first offset that is kept: everything
@@ -114,8 +93,7 @@ class DeleteRecordsRequest(_TopicRequest):
     deleted_message_offsets: Mapping[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterBrokerRequest(_Labelled):
+class AlterBrokerRequest(req.LabelledRequest, frozen=True, kw_only=True):
     """Configs of a broker are to be changed, or the broker starts with them (P201-84…88)."""
 
     broker_id: int
@@ -123,24 +101,19 @@ class AlterBrokerRequest(_Labelled):
     requested_state: RequestedBrokerState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateAclRequest(_Labelled):
+class CreateAclRequest(req.AclRequest, frozen=True, kw_only=True):
     """An ACL binding is to be added. ``principal`` asks; ``binding.principal`` gets the right."""
 
     principal: Principal
-    binding: AclBinding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteAclRequest(_Labelled):
+class DeleteAclRequest(req.AclRequest, frozen=True, kw_only=True):
     """An ACL binding is to be removed."""
 
     principal: Principal
-    binding: AclBinding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterClientQuotaRequest(_Labelled):
+class AlterClientQuotaRequest(req.LabelledRequest, frozen=True, kw_only=True):
     """Quotas of an entity are to be set or removed."""
 
     entity: ClientQuotaEntity
@@ -148,17 +121,14 @@ class AlterClientQuotaRequest(_Labelled):
     requested_state: RequestedQuotaState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateVirtualClusterRequest(_Labelled):
+class CreateVirtualClusterRequest(req.VirtualClusterRequest, frozen=True, kw_only=True):
     """A virtual cluster is to be created, empty; its members come by requests of their own."""
 
-    virtual_cluster: str
     principal: Principal
     requested_state: VirtualClusterState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterVirtualClusterRequest(_Labelled):
+class AlterVirtualClusterRequest(req.VirtualClusterRequest, frozen=True, kw_only=True):
     """One member of a virtual cluster is to be added, removed or moved, or its options set.
 
     Also offsets that are copied to a group, and a group that is deleted. ``principal`` asks; the
@@ -168,7 +138,6 @@ class AlterVirtualClusterRequest(_Labelled):
     gets. Unlike a topic's, the state before comes with the request.
     """
 
-    virtual_cluster: str
     principal: Principal
     current_state: VirtualClusterState
     requested_state: VirtualClusterState
@@ -184,22 +153,18 @@ class AlterVirtualClusterRequest(_Labelled):
         return frozenset() if self.moved_from is None else frozenset({self.moved_from})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteVirtualClusterRequest(_Labelled):
+class DeleteVirtualClusterRequest(req.VirtualClusterRequest, frozen=True, kw_only=True):
     """A virtual cluster is to be deleted; the cluster refuses one that is not empty."""
 
-    virtual_cluster: str
     principal: Principal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TopicLinkRequest(_Labelled):
+class TopicLinkRequest(req.VirtualClusterRequest, frozen=True, kw_only=True):
     """``link`` is a name in ``virtual_cluster``, ``topic`` the physical one (VC-408).
 
     ``links`` are the other names by which virtual clusters see the topic before the request.
     """
 
-    virtual_cluster: str
     link: str
     topic: str
     principal: Principal
@@ -211,8 +176,7 @@ class _TopicLinkRequest(_Labelled):
         return frozenset(local.virtual_cluster for local in self.links) - {self.virtual_cluster}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicLinkRequest(_TopicLinkRequest):
+class CreateTopicLinkRequest(TopicLinkRequest, frozen=True, kw_only=True):
     """A virtual cluster is to see the physical ``topic`` under the name ``link``.
 
     ``replaces`` is the topic that the link leads to so far (VC-028). The link that comes with a new
@@ -222,26 +186,24 @@ class CreateTopicLinkRequest(_TopicLinkRequest):
     replaces: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicLinkRequest(_TopicLinkRequest):
+class DeleteTopicLinkRequest(TopicLinkRequest, frozen=True, kw_only=True):
     """A virtual cluster is no longer to see a topic; the topic itself stays."""
 
 
-TopicRequest = CreateTopicRequest | AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest
-TopicLinkRequest = CreateTopicLinkRequest | DeleteTopicLinkRequest
-VirtualClusterRequest = (
-    CreateVirtualClusterRequest
-    | AlterVirtualClusterRequest
-    | DeleteVirtualClusterRequest
-    | TopicLinkRequest
-)
 PolicyRequest = (
-    TopicRequest
+    CreateTopicRequest
+    | AlterTopicRequest
+    | DeleteTopicRequest
+    | DeleteRecordsRequest
     | AlterBrokerRequest
     | CreateAclRequest
     | DeleteAclRequest
     | AlterClientQuotaRequest
-    | VirtualClusterRequest
+    | CreateVirtualClusterRequest
+    | AlterVirtualClusterRequest
+    | DeleteVirtualClusterRequest
+    | CreateTopicLinkRequest
+    | DeleteTopicLinkRequest
 )
 
 

@@ -1,22 +1,21 @@
 """Objects other than topics as policies see them; for topics these are the model's states."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from kgitops.model.resources.virtual_clusters import LoweringOptions, TopicLink, VirtualCluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerState:
+class BrokerState(Struct, frozen=True, kw_only=True):
     """A broker's configs (P201-82)."""
 
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedBrokerState(BrokerState):
+class RequestedBrokerState(BrokerState, frozen=True, kw_only=True):
     """A broker as it would be after a request (P201-83).
 
     ``configs`` is the true state afterwards; ``requested_configs`` only what the request names,
@@ -26,22 +25,19 @@ class RequestedBrokerState(BrokerState):
     requested_configs: Mapping[str, str | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaState:
+class QuotaState(Struct, frozen=True, kw_only=True):
     """The quotas of one entity, by Kafka's key."""
 
     quotas: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedQuotaState(QuotaState):
+class RequestedQuotaState(QuotaState, frozen=True, kw_only=True):
     """The quotas as they would be; ``requested_quotas`` has None for a key that is removed."""
 
     requested_quotas: Mapping[str, float | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterState:
+class VirtualClusterState(Struct, frozen=True, kw_only=True):
     """A virtual cluster with its members and links.
 
     ``users`` are principals; ``links`` are by link name, and each knows its physical topic; the

@@ -18,19 +18,8 @@ from kgitops.policy.cel.nodes import (
     SyntaxNode,
     Unary,
 )
-from kgitops.policy.cel.operators import (
-    LITERAL_TYPES,
-    OperatorChecker,
-    item_type,
-    literal_problem,
-)
-from kgitops.policy.cel.problems import (
-    bare,
-    conversion,
-    named,
-    nearest,
-    shown,
-)
+from kgitops.policy.cel.operators import LITERAL_TYPES, OperatorChecker, item_type, literal_problem
+from kgitops.policy.cel.problems import bare, conversion, named, nearest, shown
 from kgitops.policy.cel.records.variables import ROOTS, VARIABLES
 from kgitops.policy.cel.types import (
     ANY,

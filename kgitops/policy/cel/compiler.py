@@ -1,7 +1,8 @@
 """Compiles a policy's expressions, and checks them as far as possible without a request."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Source
@@ -25,8 +26,7 @@ from kgitops.policy.cel.types import BOOL, STRING, Type
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, CelValidation
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledExpression:
+class CompiledExpression(Struct, frozen=True, eq=False):
     """An expression that can be evaluated; ``text`` is the user's.
 
     ``problems`` are by api those of the check; none of them is one for every kind of request.
@@ -41,8 +41,7 @@ class CompiledExpression:
     problems: Mapping[str, Sequence[Problem]]
 
 
-@dataclass(frozen=True)
-class CompiledValidation:
+class CompiledValidation(Struct, frozen=True):
     """A condition that must be true, and the message where it is not."""
 
     expression: CompiledExpression
@@ -51,8 +50,7 @@ class CompiledValidation:
     field: str | None
 
 
-@dataclass(frozen=True)
-class CompiledPolicy:
+class CompiledPolicy(Struct, frozen=True):
     """All expressions of a policy; ``literals`` are the texts in them."""
 
     apis: tuple[str, ...]

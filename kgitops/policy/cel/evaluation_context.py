@@ -1,7 +1,8 @@
 """The fields and functions that expressions read, and the contexts that hold them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.engine import new_context
@@ -11,8 +12,7 @@ from kgitops.policy.cel.records.variables import ROOTS, FieldSelection, read_var
 from kgitops.policy.evaluate.policy_input import PolicyInput
 
 
-@dataclass(frozen=True)
-class References:
+class References(Struct, frozen=True):
     """The fields of variables that expressions read, and our functions that they call.
 
     Only these are converted for the library, which is the costly part.

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.policy.cel.engine import CompileError, compile_expression, evaluate
 from kgitops.policy.cel.functions import KEYS, LENGTH, UNITS
@@ -32,8 +33,7 @@ _COUNTED = (TypeKind.LIST, TypeKind.MAP, TypeKind.RECORD)
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """An expression with the policy's variables in their places; ``size`` counts its nodes."""
 
     root: SyntaxNode

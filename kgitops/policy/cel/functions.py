@@ -1,25 +1,16 @@
 """The functions that expressions may call: CEL's own that are taken over, and kgitops'."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from msgspec import Struct
+
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.cel.types import (
-    ANY,
-    BOOL,
-    DOUBLE,
-    INT,
-    STRING,
-    Type,
-    list_of,
-    map_of,
-)
+from kgitops.policy.cel.types import ANY, BOOL, DOUBLE, INT, STRING, Type, list_of, map_of
 from kgitops.policy.units import byte_size, duration_ms
 
 
-@dataclass(frozen=True, kw_only=True)
-class Function:
+class Function(Struct, frozen=True, kw_only=True):
     """``form`` shows a call, ``takes`` are the types of its first argument; a method has a target.
 
     Every parameter after the first, or after a method's target, is text.

@@ -1,50 +1,46 @@
 """The syntax tree of a CEL expression, and its text."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, eq=False)
-class SyntaxNode:
+class SyntaxNode(Struct, frozen=True, eq=False):
     """A part of an expression; ``start`` and ``end`` are its place in the text."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, eq=False)
-class Literal(SyntaxNode):
+class Literal(SyntaxNode, frozen=True, eq=False):
     """A value as it is written; ``kind``: null, bool, int, uint, double, string or bytes."""
 
     kind: str
     text: str
 
 
-@dataclass(frozen=True, eq=False)
-class Name(SyntaxNode):
+class Name(SyntaxNode, frozen=True, eq=False):
     """A variable, or a loop's own name."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False)
-class Select(SyntaxNode):
+class Select(SyntaxNode, frozen=True, eq=False):
     """``operand.field``."""
 
     operand: SyntaxNode
     field: str
 
 
-@dataclass(frozen=True, eq=False)
-class Index(SyntaxNode):
+class Index(SyntaxNode, frozen=True, eq=False):
     """``operand[index]``."""
 
     operand: SyntaxNode
     index: SyntaxNode
 
 
-@dataclass(frozen=True, eq=False)
-class Call(SyntaxNode):
+class Call(SyntaxNode, frozen=True, eq=False):
     """``function(arguments)``, or ``target.function(arguments)``; also has() and the loops."""
 
     target: SyntaxNode | None
@@ -60,38 +56,33 @@ class Call(SyntaxNode):
         return first.name if isinstance(first, Name) else None
 
 
-@dataclass(frozen=True, eq=False)
-class ListOf(SyntaxNode):
+class ListOf(SyntaxNode, frozen=True, eq=False):
     """``[a, b]``."""
 
     items: tuple[SyntaxNode, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class MapOf(SyntaxNode):
+class MapOf(SyntaxNode, frozen=True, eq=False):
     """``{a: b}``; keys and values."""
 
     entries: tuple[tuple[SyntaxNode, SyntaxNode], ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Unary(SyntaxNode):
+class Unary(SyntaxNode, frozen=True, eq=False):
     """``!a`` or ``-a``."""
 
     operator: str
     operand: SyntaxNode
 
 
-@dataclass(frozen=True, eq=False)
-class Chain(SyntaxNode):
+class Chain(SyntaxNode, frozen=True, eq=False):
     """``a + b - c``: operators of one rank, from left to right."""
 
     operands: tuple[SyntaxNode, ...]
     operators: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Conditional(SyntaxNode):
+class Conditional(SyntaxNode, frozen=True, eq=False):
     """``condition ? yes : no``."""
 
     condition: SyntaxNode

@@ -2,14 +2,10 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from kgitops.policy.cel.engine import (
-    CompileError,
-    EvaluationError,
-    compile_expression,
-    evaluate,
-)
+from msgspec import Struct
+
+from kgitops.policy.cel.engine import CompileError, EvaluationError, compile_expression, evaluate
 from kgitops.policy.cel.functions import UNITS
 from kgitops.policy.cel.nodes import Call, Index, Literal, Select, SyntaxNode, text_of, walk
 from kgitops.policy.cel.types import Type, TypeKind
@@ -20,8 +16,7 @@ _NATIVE = frozenset({"int", "double"})
 _MAX_INT64 = 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A mistake at a node, and what to do. ``weak``: it counts only if a sample run reaches it."""
 
     node: SyntaxNode

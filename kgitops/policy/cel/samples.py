@@ -1,26 +1,20 @@
 """Sample requests of every kind, on which expressions are run when they are loaded."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
-from kgitops.model import requests as wire
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as Snapshot
-from kgitops.model.resources.acls import (
-    CLUSTER_NAME,
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.quotas import (
     CLIENT_ID,
     IP,
     USER,
     VIRTUAL_CLUSTER,
     ClientQuotaEntity,
-    ClientQuotaState,
     make_entity,
 )
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
@@ -29,29 +23,28 @@ from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
-    TopicLink,
     VirtualCluster,
 )
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.requests import Principal
+from kgitops.policy.building import acl, link_request, requested_topic, state_of, virtual_cluster
 from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
 from kgitops.policy.state.simulated import SimulatedState
 
 _NAME, _ID = "sample", "AAAAAAAAAAAAAAAAAAAAAA"
 _KEYS = ("retention.ms", "cleanup.policy")
-_CLUSTER = VirtualCluster(
-    name="sample.vc",
-    links={_NAME: TopicLink(name=_NAME, topic=_NAME)},
-    users=frozenset({"User:sample"}),
-    client_ids=frozenset({"sample"}),
-    groups={"sample": None},
-    transactional_ids=frozenset({"sample"}),
+_CLUSTER = virtual_cluster(
+    "sample.vc",
+    users=["sample"],
+    client_ids=["sample"],
+    groups=["sample"],
+    transactional_ids=["sample"],
+    links={_NAME: _NAME},
 )
 _QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate")
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A request, and the cluster that it is for."""
 
     policy_input: PolicyInput
@@ -92,7 +85,7 @@ def _unlabelled(api: str, literals: Iterable[str]) -> Iterator[Sample]:
 
 
 def _sample(
-    request: wire.Request,
+    request: req.Request,
     snapshot: Snapshot,
     broker_configs: Mapping[str, str] | None = None,
 ) -> Sample:
@@ -102,84 +95,62 @@ def _sample(
 
 
 def _snapshot(
-    topics: Mapping[str, TopicState] | None = None,
-    quotas: Mapping[ClientQuotaEntity, ClientQuotaState] | None = None,
+    topics: Iterable[TopicState] = (),
+    quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] | None = None,
     virtual_clusters: Iterable[VirtualCluster] = (),
     *,
     racks: bool = True,
 ) -> Snapshot:
-    brokers = tuple(Broker(id=id_, rack=f"rack{id_}" if racks else None) for id_ in (1, 2, 3))
-    return Snapshot(
-        cluster_id="sample",
-        backend="embedded",
-        brokers=brokers,
-        topics=topics or {},
-        quotas=quotas or {},
-        virtual_clusters={one.name: one for one in virtual_clusters},
-    )
+    brokers = [Broker(id=id_, rack=f"rack{id_}" if racks else None) for id_ in (1, 2, 3)]
+    return state_of(topics, brokers=brokers, quotas=quotas, virtual_clusters=virtual_clusters)
 
 
 def _topics(api: str, keys: tuple[str, ...]) -> Iterator[Sample]:
     ones, twos = dict.fromkeys(keys, "1"), dict.fromkeys(keys, "2")
     for before, after, racks in ((ones, twos, True), ({}, ones, False), (ones, {}, True)):
-        current = TopicState(name=_NAME, topic_id=_ID, assignment=((1, 2, 3),), configs=before)
-        requested = RequestedTopicState(
+        held = TopicState(
             name=_NAME,
             topic_id=None if api == "CreateTopic" else _ID,
-            assignment=((1, 2, 3), (2, 3, 1), (3, 1, 2)),
-            configs=after,
-            requested_configs={**dict.fromkeys(before), **after},
+            assignment=((1, 2, 3),),
+            configs=before,
         )
-        known = {} if api == "CreateTopic" else {_NAME: current}
+        assignment = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+        requested = requested_topic(held, {**dict.fromkeys(before), **after}, assignment)
         local = LocalName(_CLUSTER.name, _NAME) if racks else None
-        request = replace(_topic_request(api, requested), local=local)
         linked = [_CLUSTER] if racks else []
-        yield _sample(request, _snapshot(known, virtual_clusters=linked, racks=racks))
+        known = [] if api == "CreateTopic" else [held]
+        snapshot = _snapshot(known, virtual_clusters=linked, racks=racks)
+        yield _sample(_topic_request(api, requested, local), snapshot)
 
 
 def _topic_request(
-    api: str, requested: RequestedTopicState
-) -> (
-    wire.CreateTopicRequest
-    | wire.AlterTopicRequest
-    | wire.DeleteTopicRequest
-    | wire.DeleteRecordsRequest
-):
+    api: str, requested: RequestedTopicState, local: LocalName | None
+) -> req.Request:
     match api:
         case "CreateTopic":
-            return wire.CreateTopicRequest(topic=_NAME, requested_state=requested)
+            return req.CreateTopicRequest(topic=_NAME, requested_state=requested, local=local)
         case "AlterTopic":
-            step = wire.AlterStep.CONFIGS
-            return wire.AlterTopicRequest(
-                topic=_NAME, topic_id=_ID, step=step, requested_state=requested
+            return req.AlterTopicRequest(
+                topic=_NAME,
+                topic_id=_ID,
+                step=req.AlterStep.CONFIGS,
+                requested_state=requested,
+                local=local,
             )
         case "DeleteTopic":
-            return wire.DeleteTopicRequest(topic=_NAME, topic_id=_ID)
+            return req.DeleteTopicRequest(topic=_NAME, topic_id=_ID, local=local)
         case _:
-            return wire.DeleteRecordsRequest(
-                topic=_NAME, topic_id=_ID, deleted_message_offsets={0: 5}
+            return req.DeleteRecordsRequest(
+                topic=_NAME, topic_id=_ID, deleted_message_offsets={0: 5}, local=local
             )
 
 
 def _acls(api: str) -> Iterator[Sample]:
-    for virtual_cluster, racks in ((CLUSTER_NAME, True), ("sample", False)):
-        binding = _binding(virtual_cluster)
-        created = wire.CreateAclRequest(binding=binding)
-        deleted = wire.DeleteAclRequest(binding=binding)
+    for scope, racks in ((CLUSTER_NAME, True), ("sample", False)):
+        binding = acl("User:sample", name=_NAME, virtual_cluster=scope)
+        created = req.CreateAclRequest(binding=binding)
+        deleted = req.DeleteAclRequest(binding=binding)
         yield _sample(created if api == "CreateAcl" else deleted, _snapshot(racks=racks))
-
-
-def _binding(virtual_cluster: str) -> AclBinding:
-    return AclBinding(
-        resource_type=ResourceType.TOPIC,
-        resource_name=_NAME,
-        pattern_type=PatternType.LITERAL,
-        principal="User:sample",
-        host="*",
-        operation=Operation.READ,
-        permission_type=PermissionType.ALLOW,
-        virtual_cluster=virtual_cluster,
-    )
 
 
 def _quotas(keys: tuple[str, ...]) -> Iterator[Sample]:
@@ -192,8 +163,8 @@ def _quotas(keys: tuple[str, ...]) -> Iterator[Sample]:
     gone: dict[str, float | None] = dict.fromkeys(keys)
     for entity in entities:
         for before, named in ((ones, {**twos}), ({}, {**ones}), (ones, gone)):
-            held = {entity: ClientQuotaState(entity=entity, quotas=before)} if before else {}
-            request = wire.AlterClientQuotaRequest(entity=entity, quotas=named)
+            held = {entity: before} if before else {}
+            request = req.AlterClientQuotaRequest(entity=entity, quotas=named)
             yield _sample(request, _snapshot(quotas=held, racks=bool(before)))
 
 
@@ -202,7 +173,7 @@ def _brokers(keys: tuple[str, ...]) -> Iterator[Sample]:
     twos: dict[str, str | None] = dict.fromkeys(keys, "2")
     gone: dict[str, str | None] = dict.fromkeys(keys)
     for before, named, racks in ((ones, twos, True), ({}, twos, False), (ones, gone, True)):
-        request = wire.AlterBrokerRequest(broker=1, configs=named)
+        request = req.AlterBrokerRequest(broker=1, configs=named)
         yield _sample(request, _snapshot(racks=racks), before)
 
 
@@ -211,19 +182,19 @@ def _virtual_clusters(api: str) -> Iterator[Sample]:
     match api:
         case "CreateVirtualCluster":
             for racks in (True, False):
-                created = wire.CreateVirtualClusterRequest(virtual_cluster=name)
+                created = req.CreateVirtualClusterRequest(virtual_cluster=name)
                 yield _sample(created, _snapshot(racks=racks))
         case "DeleteVirtualCluster":
-            for virtual_cluster in (_CLUSTER, VirtualCluster(name=name)):
-                request = wire.DeleteVirtualClusterRequest(virtual_cluster=name)
-                yield _sample(request, _snapshot(virtual_clusters=[virtual_cluster]))
+            for one in (_CLUSTER, VirtualCluster(name=name)):
+                request = req.DeleteVirtualClusterRequest(virtual_cluster=name)
+                yield _sample(request, _snapshot(virtual_clusters=[one]))
         case _:
             other = VirtualCluster(name="other.vc")
             for alteration in _alterations(name):
                 yield _sample(alteration, _snapshot(virtual_clusters=[_CLUSTER, other]))
 
 
-def _alterations(name: str) -> Iterator[wire.Request]:
+def _alterations(name: str) -> Iterator[req.Request]:
     for entity_type in (
         EntityType.USER,
         EntityType.CLIENT_ID,
@@ -231,21 +202,21 @@ def _alterations(name: str) -> Iterator[wire.Request]:
         EntityType.TRANSACTIONAL_ID,
     ):
         for change in ChangeType:
-            yield wire.AlterVirtualClusterRequest(
+            yield req.AlterVirtualClusterRequest(
                 virtual_cluster=name, change=change, entity_type=entity_type, entity_name="new"
             )
-    yield wire.AlterVirtualClusterRequest(
+    yield req.AlterVirtualClusterRequest(
         virtual_cluster=name,
         entity_type=EntityType.USER,
         entity_name="User:moved",
         moved_from="other.vc",
     )
-    yield wire.AlterVirtualClusterRequest(
+    yield req.AlterVirtualClusterRequest(
         virtual_cluster=name, entity_type=EntityType.GROUP, entity_name="adopter", adopts="old"
     )
-    yield wire.AlterVirtualClusterRequest(virtual_cluster=name, options=LoweringOptions())
-    yield wire.CopyGroupOffsetsRequest(virtual_cluster=name, group="sample", source="old")
-    yield wire.DeleteGroupRequest(virtual_cluster=name, group="sample")
+    yield req.AlterVirtualClusterRequest(virtual_cluster=name, options=LoweringOptions())
+    yield req.CopyGroupOffsetsRequest(virtual_cluster=name, group="sample", source="old")
+    yield req.DeleteGroupRequest(virtual_cluster=name, group="sample")
 
 
 def _links(api: str) -> Iterator[Sample]:
@@ -253,12 +224,11 @@ def _links(api: str) -> Iterator[Sample]:
     sharer = replace(_CLUSTER, name="other.vc")
     creates = api == "CreateTopicLink"
     for known, replaces in (([_CLUSTER], None), ([_CLUSTER, sharer], "other")):
-        request = wire.AlterVirtualClusterRequest(
-            virtual_cluster=_CLUSTER.name,
+        request = link_request(
+            _CLUSTER.name,
+            _NAME,
+            _NAME,
             change=ChangeType.ADD if creates else ChangeType.REMOVE,
-            entity_type=EntityType.TOPIC,
-            entity_name=_NAME,
-            topic=_NAME,
             replaces=replaces if creates else None,
         )
-        yield _sample(request, _snapshot({_NAME: topic}, virtual_clusters=known))
+        yield _sample(request, _snapshot([topic], virtual_clusters=known))

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 RESERVED = frozenset(
     {
@@ -21,8 +22,7 @@ class SyntaxProblem(Exception):  # noqa: N818 (a finding is made of it, not an e
         self.advice = advice
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """``kind``: name, null, bool, int, uint, double, string, bytes, operator or end."""
 
     kind: str

@@ -1,8 +1,10 @@
 """The types of CEL values, as the check at load knows them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class TypeKind(StrEnum):
@@ -19,8 +21,7 @@ class TypeKind(StrEnum):
     RECORD = "record"
 
 
-@dataclass(frozen=True)
-class Type:
+class Type(Struct, frozen=True):
     """A type; ``item`` is that of a list's items or a map's values, ``name`` a record's own."""
 
     kind: TypeKind

@@ -5,10 +5,11 @@ A bundle travels to a worker process: everything here can be pickled, and nothin
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kgitops.model.source import Finding, Source
 
@@ -43,8 +44,7 @@ class Level(StrEnum):
         return self.rank() < other.rank()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestMatch:
+class RequestMatch(Struct, frozen=True, kw_only=True):
     """The requests that a CEL policy judges; an empty field matches everything.
 
     ``requests`` are api names (``CreateTopic``); ``names`` patterns of the object's name, with
@@ -55,8 +55,7 @@ class RequestMatch:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CelExpression:
+class CelExpression(Struct, frozen=True, kw_only=True):
     """A CEL expression with a name; ``source`` is its place in a file."""
 
     name: str
@@ -64,8 +63,7 @@ class CelExpression:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CelValidation:
+class CelValidation(Struct, frozen=True, kw_only=True):
     """A condition in CEL that must be true; ``field`` is the part of the object that it is about.
 
     ``message`` or, computed, ``message_expression`` tells the user that it is not true. ``source``
@@ -80,8 +78,7 @@ class CelValidation:
     message_source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CelPolicy:
+class CelPolicy(Struct, frozen=True, kw_only=True):
     """A ``kind: Policy`` document, in the shape of Kubernetes' ValidatingAdmissionPolicy.
 
     ``digest`` covers all that it decides by, not its place.
@@ -99,8 +96,7 @@ class CelPolicy:
     validations: tuple[CelValidation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PythonPolicy:
+class PythonPolicy(Struct, frozen=True, kw_only=True):
     """A class that implements one or more of the interfaces, by ``module:Class``.
 
     ``folder`` is put first on the import path, so that a project's own modules are found.
@@ -121,8 +117,7 @@ class PythonPolicy:
 Policy = CelPolicy | PythonPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiver:
+class Waiver(Struct, frozen=True, kw_only=True):
     """An exception from a soft policy for one object, through the end of ``expires`` (UTC).
 
     ``fingerprint`` binds it to one violation; without one it covers an object's only violation.
@@ -139,8 +134,7 @@ class Waiver:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(Struct, frozen=True, kw_only=True):
     """The policies of one cluster, at their levels there, with the waivers that hold and the day.
 
     ``today`` is the UTC day for which waivers were checked; ``waivers`` are those that hold on it,

@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.policy.evaluate.bundle import Level, Waiver
@@ -18,8 +20,7 @@ class Outcome(StrEnum):
     WAIVED = "waived"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Ruling(Struct, frozen=True, kw_only=True):
     """One policy's ruling on one request; a policy that found two violations has two rulings.
 
     ``crashed``: the policy itself failed or took too long, so nothing is known: it denies, and

@@ -23,19 +23,10 @@ from kgitops.policy.api.interfaces import (
     VirtualClusterManagementPolicy,
 )
 from kgitops.policy.api.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
     AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateTopicLinkRequest,
     CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
     DeleteRecordsRequest,
-    DeleteTopicLinkRequest,
     DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
     PolicyRequest,
     api_of,
 )
@@ -89,6 +80,7 @@ class AllOf(
                 opened.callback(member.close)
 
     def _ask(self, request: PolicyRequest, cluster_state: ClusterState) -> None:
+        """Ask the members."""
         api = api_of(request)
         violations = [
             violation
@@ -99,77 +91,19 @@ class AllOf(
             message = "; ".join(violation.message for violation in violations if violation.message)
             raise PolicyViolation(message, field=violations[0].field)
 
-    def validate_create_topic(
-        self, request: CreateTopicRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_delete_topic(
-        self, request: DeleteTopicRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_delete_records(
-        self, request: DeleteRecordsRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_alter_broker(
-        self, request: AlterBrokerRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_create_acl(self, request: CreateAclRequest, cluster_state: ClusterState) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_delete_acl(self, request: DeleteAclRequest, cluster_state: ClusterState) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_alter_client_quota(
-        self, request: AlterClientQuotaRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_create_virtual_cluster(
-        self, request: CreateVirtualClusterRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_alter_virtual_cluster(
-        self, request: AlterVirtualClusterRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_delete_virtual_cluster(
-        self, request: DeleteVirtualClusterRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_create_topic_link(
-        self, request: CreateTopicLinkRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
-
-    def validate_delete_topic_link(
-        self, request: DeleteTopicLinkRequest, cluster_state: ClusterState
-    ) -> None:
-        """Ask the members."""
-        self._ask(request, cluster_state)
+    validate_create_topic = _ask
+    validate_alter_topic = _ask
+    validate_delete_topic = _ask
+    validate_delete_records = _ask
+    validate_alter_broker = _ask
+    validate_create_acl = _ask
+    validate_delete_acl = _ask
+    validate_alter_client_quota = _ask
+    validate_create_virtual_cluster = _ask
+    validate_alter_virtual_cluster = _ask
+    validate_delete_virtual_cluster = _ask
+    validate_create_topic_link = _ask
+    validate_delete_topic_link = _ask
 
 
 class InternalTopicsPass(TopicManagementPolicy):

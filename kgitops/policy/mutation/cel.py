@@ -1,18 +1,14 @@
 """Mutants of a policy in CEL: each has one token, one expression or one pattern changed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.model.source import Source
 from kgitops.policy.cel.tokens import Token, tokenize
 from kgitops.policy.evaluate.bundle import CelPolicy
-from kgitops.policy.mutation.expressions import (
-    OPERATORS,
-    Mutation,
-    other_numbers,
-    other_quantities,
-)
+from kgitops.policy.mutation.expressions import OPERATORS, Mutation, other_numbers, other_quantities
 
 T = TypeVar("T")
 

@@ -6,7 +6,8 @@ Each generator changes the tree, yields the node and the change, and undoes it w
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Operators that Python and CEL spell alike, and the ones that are easily written in their place.
 OPERATORS = {
@@ -25,8 +26,7 @@ OPERATORS = {
 _QUANTITY = re.compile(r"(?P<number>[0-9]{1,18})(?P<unit>[A-Za-z]{0,5})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutation:
+class Mutation(Struct, frozen=True, kw_only=True):
     """One mistake: ``line`` and ``column`` (both from 1) of the change, as far as they are known.
 
     ``what`` is the change (``>= → >``), ``excerpt`` the code around it, before the change.

@@ -1,33 +1,19 @@
 """The cluster as it would be after the requests accepted so far; only evaluators write to it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
-from typing import TypeVar, overload
+from typing import overload
 
+from msgspec.structs import replace
+
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import placeholder_topic_name
+from kgitops.model.values import overlaid
 from kgitops.policy.state.lazy_state import (
     count_partitions,
     count_topics,
@@ -35,8 +21,6 @@ from kgitops.policy.state.lazy_state import (
 )
 from kgitops.policy.state.overlay import Overlay
 from kgitops.policy.state.virtual_clusters import VirtualClusters
-
-V = TypeVar("V", str, float)
 
 
 class SimulatedState:
@@ -108,42 +92,42 @@ class SimulatedState:
         state = self._quotas.get(entity)
         return {} if state is None else state.quotas
 
-    def accept(self, request: Request) -> None:
+    def accept(self, request: req.Request) -> None:
         """Change the state as the request would."""
         self.version += 1
         match request:
-            case CreateTopicRequest(local=local) if local is not None:
-                topic = as_current(request.requested_state)
-                if topic.name.startswith(NEW_UUID):
+            case req.CreateTopicRequest(local=local) if local is not None:
+                topic = request.requested_state.as_current()
+                if topic.name.startswith(req.NEW_UUID):
                     topic = replace(topic, name=placeholder_topic_name(local))
                 self._put(topic)
                 self.virtual_clusters.linked(local, topic.name)
-            case CreateTopicRequest() | AlterTopicRequest():
-                self._put(as_current(request.requested_state))
-            case DeleteTopicRequest():
+            case req.CreateTopicRequest() | req.AlterTopicRequest():
+                self._put(request.requested_state.as_current())
+            case req.DeleteTopicRequest():
                 self._remove(request.topic)
                 self.deleted_topics |= {request.topic}
-            case CreateAclRequest():
+            case req.CreateAclRequest():
                 self._put_acl(request.binding, self._added, self._removed)
-            case DeleteAclRequest():
+            case req.DeleteAclRequest():
                 self._put_acl(request.binding, self._removed, self._added)
-            case AlterClientQuotaRequest(entity=entity):
+            case req.AlterClientQuotaRequest(entity=entity):
                 after = overlaid(self.quotas(entity), request.quotas)
                 if after:
                     self._quotas.put(entity, ClientQuotaState(entity=entity, quotas=after))
                 else:
                     self._quotas.remove(entity)
             case (
-                CreateVirtualClusterRequest()
-                | AlterVirtualClusterRequest()
-                | DeleteVirtualClusterRequest()
+                req.CreateVirtualClusterRequest()
+                | req.AlterVirtualClusterRequest()
+                | req.DeleteVirtualClusterRequest()
             ):
                 self.virtual_clusters.accept(request)
             case (
-                DeleteRecordsRequest()
-                | AlterBrokerRequest()
-                | CopyGroupOffsetsRequest()
-                | DeleteGroupRequest()
+                req.DeleteRecordsRequest()
+                | req.AlterBrokerRequest()
+                | req.CopyGroupOffsetsRequest()
+                | req.DeleteGroupRequest()
             ):
                 pass  # none changes anything that policies see of a cluster
 
@@ -190,23 +174,6 @@ def _counts(topic: TopicState | None) -> int:
 def _partitions(topic: TopicState | None) -> int:
     """The topic's partitions, 0 for an internal one and for none."""
     return 0 if topic is None or topic.internal else topic.num_partitions
-
-
-def as_current(requested: RequestedTopicState) -> TopicState:
-    """The topic as it is after the request."""
-    return TopicState(
-        name=requested.name,
-        topic_id=requested.topic_id,
-        assignment=requested.assignment,
-        configs=requested.configs,
-        marked_for_deletion=requested.marked_for_deletion,
-    )
-
-
-def overlaid(before: Mapping[str, V], requested: Mapping[str, V | None]) -> dict[str, V]:
-    """Configs or quotas overlaid by what is requested; None removes a key (P201-25, P201-27)."""
-    merged = {**before, **requested}
-    return {key: value for key, value in merged.items() if value is not None}
 
 
 @overload

@@ -2,11 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -24,7 +20,9 @@ from kgitops.virtual_clusters.records import (
 )
 
 VirtualClusterRequest = (
-    CreateVirtualClusterRequest | AlterVirtualClusterRequest | DeleteVirtualClusterRequest
+    req.CreateVirtualClusterRequest
+    | req.AlterVirtualClusterRequest
+    | req.DeleteVirtualClusterRequest
 )
 
 
@@ -53,7 +51,7 @@ class VirtualClusters:
         link = virtual_cluster.links.get(local.name) if virtual_cluster is not None else None
         return placeholder_topic_name(local) if link is None else link.topic
 
-    def leads_to(self, request: AlterVirtualClusterRequest) -> str:
+    def leads_to(self, request: req.AlterVirtualClusterRequest) -> str:
         """The physical topic of the link that a request is about."""
         if request.topic is not None:
             return request.topic
@@ -76,16 +74,16 @@ class VirtualClusters:
 
     def _records(self, request: VirtualClusterRequest) -> Iterator[VirtualClusterMetadataRecord]:
         name = request.virtual_cluster
-        if isinstance(request, DeleteVirtualClusterRequest):
+        if isinstance(request, req.DeleteVirtualClusterRequest):
             yield RemoveVirtualClusterRecord(name=name)
             return
         if request.options is not None:
             yield VirtualClusterRecord(name=name, options=request.options)
-        if isinstance(request, AlterVirtualClusterRequest):
+        if isinstance(request, req.AlterVirtualClusterRequest):
             yield from self._entity(request)
 
     def _entity(
-        self, request: AlterVirtualClusterRequest
+        self, request: req.AlterVirtualClusterRequest
     ) -> Iterator[VirtualClusterMetadataRecord]:
         entity_type, name = request.entity_type, request.entity_name
         if entity_type is None or name is None:

@@ -11,8 +11,14 @@ What a request leaves behind is computed as a cluster would: ``configs`` of an a
 its true configs afterwards, and a key that is set to None is removed (P201-25…27).
 """
 
-from kgitops.policy.testing.acls import acl, alter_client_quota, create_acl, delete_acl, entity
-from kgitops.policy.testing.clusters import alter_broker, cluster, labelled, violation
+from kgitops.policy.building import acl, virtual_cluster
+from kgitops.policy.testing.acls import (
+    alter_broker,
+    alter_client_quota,
+    create_acl,
+    delete_acl,
+    entity,
+)
 from kgitops.policy.testing.topics import Assignments as Assignments
 from kgitops.policy.testing.topics import (
     alter_topic,
@@ -21,13 +27,13 @@ from kgitops.policy.testing.topics import (
     delete_topic,
     topic,
 )
+from kgitops.policy.testing.verdicts import cluster, labelled, violation
 from kgitops.policy.testing.virtual_clusters import (
     alter_virtual_cluster,
     create_topic_link,
     create_virtual_cluster,
     delete_topic_link,
     delete_virtual_cluster,
-    virtual_cluster,
 )
 
 __all__ = [

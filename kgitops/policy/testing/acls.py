@@ -1,59 +1,28 @@
-"""Builders of ACLs, client quotas, and the requests for them."""
+"""Builders of quotas' entities, and of the requests for ACLs, quotas and a broker's configs."""
 
 from collections.abc import Mapping
 
-from kgitops.model.resources.acls import (
-    CLUSTER_NAME,
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from kgitops.model import requests as req
+from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity
 from kgitops.policy.api.requests import (
-    ANONYMOUS,
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     CreateAclRequest,
     DeleteAclRequest,
-    Principal,
 )
-from kgitops.policy.api.states import RequestedQuotaState
-from kgitops.policy.state.simulated import overlaid
+from kgitops.policy.building import state_of
+from kgitops.policy.testing.verdicts import NOBODY, asked
 
 
-def acl(
-    principal: str = "User:app",
-    operation: str = "Read",
-    name: str = "orders",
-    *,
-    resource: str = "topic",
-    pattern: str = "literal",
-    host: str = "*",
-    permission: str = "Allow",
-    virtual_cluster: str = CLUSTER_NAME,
-) -> AclBinding:
-    """``Allow User:app to Read the topic orders from anywhere``, but for what is given."""
-    return AclBinding(
-        resource_type=ResourceType(resource),
-        resource_name=name,
-        pattern_type=PatternType(pattern),
-        principal=principal,
-        host=host,
-        operation=Operation(operation),
-        permission_type=PermissionType(permission),
-        virtual_cluster=virtual_cluster,
-    )
-
-
-def create_acl(binding: AclBinding, *, principal: str = str(ANONYMOUS)) -> CreateAclRequest:
+def create_acl(binding: AclBinding, *, principal: str = NOBODY) -> CreateAclRequest:
     """A binding is to be added; ``principal`` asks."""
-    return CreateAclRequest(principal=Principal.parse(principal), binding=binding)
+    return asked(CreateAclRequest, req.CreateAclRequest(binding=binding), principal)
 
 
-def delete_acl(binding: AclBinding, *, principal: str = str(ANONYMOUS)) -> DeleteAclRequest:
+def delete_acl(binding: AclBinding, *, principal: str = NOBODY) -> DeleteAclRequest:
     """A binding is to be removed; ``principal`` asks."""
-    return DeleteAclRequest(principal=Principal.parse(principal), binding=binding)
+    return asked(DeleteAclRequest, req.DeleteAclRequest(binding=binding), principal)
 
 
 def entity(**names: str | None) -> ClientQuotaEntity:
@@ -66,13 +35,21 @@ def alter_client_quota(
     quotas: Mapping[str, float | None],
     *,
     before: Mapping[str, float] | None = None,
-    principal: str = str(ANONYMOUS),
+    principal: str = NOBODY,
 ) -> AlterClientQuotaRequest:
     """Quotas of an entity that had ``before``; None as a value removes the key."""
-    return AlterClientQuotaRequest(
-        entity=of,
-        principal=Principal.parse(principal),
-        requested_state=RequestedQuotaState(
-            quotas=overlaid(before or {}, quotas), requested_quotas=dict(quotas)
-        ),
-    )
+    request = req.AlterClientQuotaRequest(entity=of, quotas=quotas)
+    state = state_of(quotas={of: before} if before else {})
+    return asked(AlterClientQuotaRequest, request, principal, state)
+
+
+def alter_broker(
+    broker_id: int,
+    configs: Mapping[str, str | None],
+    *,
+    before: Mapping[str, str] | None = None,
+    principal: str = NOBODY,
+) -> AlterBrokerRequest:
+    """Configs of a broker that had ``before``; None as a value removes the key."""
+    request = req.AlterBrokerRequest(broker=broker_id, configs=configs)
+    return asked(AlterBrokerRequest, request, principal, broker_configs=before)

@@ -2,24 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import place, reassign
 from kgitops.model.requests import NEW_UUID
-from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.virtual_clusters import (
     LocalName,
     default_link_name,
     generated_topic_name,
 )
 from kgitops.policy.api.requests import (
-    ANONYMOUS,
     AlterTopicRequest,
     CreateTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
-    Principal,
 )
-from kgitops.policy.state.simulated import overlaid, read_only
+from kgitops.policy.building import grown, numbered, requested_topic
+from kgitops.policy.testing.verdicts import NOBODY, asked
 
 Assignments = Mapping[int, Sequence[int]]
 """Partition id, from 0 on, to the ids of the brokers that hold it."""
@@ -43,11 +43,6 @@ def brokers_for(assignment: Assignment, replication_factor: int) -> tuple[Broker
     """Brokers that hold ``assignment`` and can hold so many replicas, three at least."""
     used = {broker for replicas in assignment for broker in replicas}
     return numbered(max(3, replication_factor, *used))
-
-
-def numbered(count: int) -> tuple[Broker, ...]:
-    """So many brokers, with ids from 1 on."""
-    return tuple(Broker(id=number) for number in range(1, count + 1))
 
 
 def topic(
@@ -77,27 +72,21 @@ def create_topic(
     configs: Mapping[str, str] | None = None,
     assignments: Assignments | None = None,
     virtual_cluster: str | None = None,
-    principal: str = str(ANONYMOUS),
+    principal: str = NOBODY,
 ) -> CreateTopicRequest:
     """A topic is asked for; without ``assignments`` they count as generated (P201-23).
 
     With ``virtual_cluster`` it is made there, and ``name`` is its name there (VC-056).
     """
     physical_name = name if virtual_cluster is None else generated_topic_name(NEW_UUID, name)
-    requested = RequestedTopicState(
-        name=physical_name,
-        topic_id=None,
-        assignment=assignment_of(name, partitions, replication_factor, assignments),
-        configs=dict(configs or {}),
-        requested_configs=dict(configs or {}),
-        generated_replica_assignments=assignments is None,
-    )
-    return CreateTopicRequest(
+    placed = assignment_of(name, partitions, replication_factor, assignments)
+    new = TopicState(name=physical_name, topic_id=None, assignment=placed)
+    request = req.CreateTopicRequest(
         topic=physical_name,
-        principal=Principal.parse(principal),
+        requested_state=requested_topic(new, configs or {}, generated=assignments is None),
         local=_local(virtual_cluster, physical_name),
-        requested_state=read_only(requested),
     )
+    return asked(CreateTopicRequest, request, principal)
 
 
 def alter_topic(
@@ -108,7 +97,7 @@ def alter_topic(
     replication_factor: int | None = None,
     assignments: Assignments | None = None,
     virtual_cluster: str | None = None,
-    principal: str = str(ANONYMOUS),
+    principal: str = NOBODY,
 ) -> AlterTopicRequest:
     """A change of ``before``; None as the value of a config removes the key.
 
@@ -117,49 +106,32 @@ def alter_topic(
     Raises:
         PlacementError: fewer partitions or a replication factor that no topic can have.
     """
-    requested = configs or {}
     after = before.assignment
     if replication_factor is not None:
         after = reassign(
             brokers_for(after, replication_factor), after, replication_factor=replication_factor
         )
     if partitions is not None:
-        factor = len(after[0])
-        grown = place(
-            brokers_for(after, factor),
-            partitions=partitions,
-            replication_factor=factor,
-            existing=after,
-            seed=before.name,
-        )
-        after = (*after, *grown)
+        after = grown(before.name, after, partitions, brokers_for(after, len(after[0])))
     generated = after != before.assignment
     if assignments is not None:
         after = assignment_of(before.name, 1, 1, assignments)
-    state = RequestedTopicState(
-        name=before.name,
-        topic_id=before.topic_id,
-        assignment=after,
-        configs=overlaid(before.configs, requested),
-        marked_for_deletion=before.marked_for_deletion,
-        requested_configs=dict(requested),
-        generated_replica_assignments=generated,
-    )
-    return AlterTopicRequest(
+    request = req.AlterTopicRequest(
         topic=before.name,
-        principal=Principal.parse(principal),
+        topic_id="",
+        step=req.AlterStep.CONFIGS,
+        requested_state=requested_topic(before, configs or {}, after, generated=generated),
         local=_local(virtual_cluster, before.name),
-        requested_state=read_only(state),
     )
+    return asked(AlterTopicRequest, request, principal)
 
 
 def delete_topic(
-    name: str, *, virtual_cluster: str | None = None, principal: str = str(ANONYMOUS)
+    name: str, *, virtual_cluster: str | None = None, principal: str = NOBODY
 ) -> DeleteTopicRequest:
     """A topic is to be deleted, by its physical name."""
-    return DeleteTopicRequest(
-        topic=name, principal=Principal.parse(principal), local=_local(virtual_cluster, name)
-    )
+    request = req.DeleteTopicRequest(topic=name, topic_id="", local=_local(virtual_cluster, name))
+    return asked(DeleteTopicRequest, request, principal)
 
 
 def delete_records(
@@ -167,15 +139,16 @@ def delete_records(
     offsets: Mapping[int, int],
     *,
     virtual_cluster: str | None = None,
-    principal: str = str(ANONYMOUS),
+    principal: str = NOBODY,
 ) -> DeleteRecordsRequest:
     """Records are to be deleted; partition id to the first offset that is kept."""
-    return DeleteRecordsRequest(
+    request = req.DeleteRecordsRequest(
         topic=name,
-        principal=Principal.parse(principal),
+        topic_id="",
+        deleted_message_offsets=offsets,
         local=_local(virtual_cluster, name),
-        deleted_message_offsets=dict(offsets),
     )
+    return asked(DeleteRecordsRequest, request, principal)
 
 
 def _local(virtual_cluster: str | None, topic: str) -> LocalName | None:

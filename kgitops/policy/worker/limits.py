@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.policy.evaluate.bundle import Policy
 from kgitops.policy.worker.messages import Ban
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """The resources that policies may take; a policy that takes more is stopped and denies.
 
     ``seconds`` are for one policy and one request, ``loading_seconds`` for loading one policy.

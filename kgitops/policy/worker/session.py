@@ -6,11 +6,10 @@ from typing import NoReturn
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
-from kgitops.model.requests import Request
+from kgitops.model.requests import Request, request_address
 from kgitops.model.source import Finding
 from kgitops.policy.api.requests import Principal
 from kgitops.policy.evaluate.bundle import Policy, Waiver
-from kgitops.policy.evaluate.policy_input import address_of
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.worker.limits import Limits, LimitViolation, LimitViolations
 from kgitops.policy.worker.messages import (
@@ -253,7 +252,7 @@ class WorkerEvaluator:
         position = violation.request - first
         if not (self._violations.has_culprit(violation) and 0 <= position < len(requests)):
             self._give_up(violation)
-        why = self._violations.record(violation, address_of(requests[position]))
+        why = self._violations.record(violation, request_address(requests[position]))
         _log.info("%s", why)
         if self._violations.too_many:
             self._give_up(violation)

@@ -5,9 +5,10 @@ here ends with one that says how many more there are.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.resources.object_names import object_name
@@ -59,8 +60,7 @@ _LEVELS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Annotation:
+class _Annotation(Struct, frozen=True, kw_only=True):
     level: _Level
     title: str
     message: str

@@ -6,11 +6,11 @@ accept. Those that it accepts are one case together: 10,000 changes under 20 pol
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from io import BytesIO
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+from msgspec import Struct
 
 from kgitops.model.source import Finding
 from kgitops.model.wording import counted, shortened
@@ -34,8 +34,7 @@ _OWN = "kgitops"
 _TESTS_NAME = "kgitops policy test"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JUnit:
+class JUnit(Struct, frozen=True, kw_only=True):
     """``name`` is the document's own; texts of more than ``longest`` characters are shortened."""
 
     name: str

@@ -8,10 +8,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from kgitops import __version__
 from kgitops.model.registry import Json
@@ -30,8 +31,7 @@ MOST_NOTIFICATIONS = 1_000
 _ROOT = "%SRCROOT%"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
+class _Placed(Struct, frozen=True, kw_only=True):
     """A result with its place, the file as a URI reference below the repository's root."""
 
     result: Result

@@ -1,7 +1,8 @@
 """The results of a plan that a SARIF log holds, the worst first."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.source import Finding, Severity, Source
@@ -25,8 +26,7 @@ _BY_RISK = {RiskLevel.DATA_LOSS: 1, RiskLevel.ACCESS_LOSS: 5, RiskLevel.DISRUPTI
 _BY_STANDING = {PolicyStatus.WAIVED: 6, PolicyStatus.ADVISED: 8, PolicyStatus.NOTED: 11}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """One result; ``rank`` sorts, the worst first, and ``key`` stays when its place moves.
 
     ``rule`` is a key of ``sarif_rules``; ``source`` None where no document is about it.

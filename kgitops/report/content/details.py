@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.json.requests import request_to_json
@@ -30,8 +32,7 @@ CHECKED = {
 """The judge of a request before it is sent, in words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detail:
+class Detail(Struct, frozen=True, kw_only=True):
     """One line: a symbol, what it is about, its value, and the risk, each shown in a column."""
 
     symbol: str = " "
@@ -112,8 +113,7 @@ def impact_text(change: Change) -> str:
     return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldSides:
+class FieldSides(Struct, frozen=True, kw_only=True):
     """A field's two sides as people read them, None where it is not set; ``note`` on both."""
 
     before: str | None

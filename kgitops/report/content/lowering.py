@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.resources.addresses import is_address, split_scoped_address
@@ -22,8 +23,7 @@ _SUBJECTS_SHOWN = 5
 _REASONS_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoweringGroup:
+class LoweringGroup(Struct, frozen=True, kw_only=True):
     """Lines of one code, grade, reason and remedy; ``subjects`` with their virtual clusters."""
 
     code: str
@@ -45,8 +45,7 @@ class LoweringGroup:
         return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoweringRow:
+class LoweringRow(Struct, frozen=True, kw_only=True):
     """A group as it is shown; ``left_out`` subjects are not named, ``alike`` lines not shown."""
 
     group: LoweringGroup

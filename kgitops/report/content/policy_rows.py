@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.model.source import Source
 from kgitops.model.wording import counted
@@ -26,8 +27,7 @@ class PolicyStatus(StrEnum):
     PASSED = "passed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViolationRow:
+class ViolationRow(Struct, frozen=True, kw_only=True):
     """One violation, and the change that it is about."""
 
     change: Change
@@ -44,8 +44,7 @@ class ViolationRow:
         return _on_one_line(self.result.message) or "it gives no reason"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViolationGroup:
+class ViolationGroup(Struct, frozen=True, kw_only=True):
     """All violations of one status by one policy at one level."""
 
     status: PolicyStatus

@@ -120,6 +120,11 @@ Part = str | tuple[Style, str]
 Line = Sequence[Part]
 
 
+def in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Cells of one row, each as wide as its column."""
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+
+
 def render_lines(lines: Sequence[Line], *, colour: bool, ascii_only: bool) -> str:
     """The lines as text, with ANSI colours only when asked for."""
     return "".join(f"{_line(line, colour, ascii_only)}\n" for line in lines)

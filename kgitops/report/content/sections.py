@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
@@ -39,8 +40,7 @@ _PATTERNS = 12
 _TOKENS = re.compile(r"[^._\-/ ]*[._\-/ ]?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """Changes under one heading; every change of a plan is in exactly one."""
 
     title: str
@@ -105,8 +105,7 @@ def kind_word(changes: Iterable[Change]) -> str:
     return kinds.pop() if len(kinds) == 1 else "member"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """Changes shown together.
 
     A single change is shown with its own details. Several that are alike share their details and

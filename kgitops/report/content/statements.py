@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import api_name
@@ -10,10 +11,10 @@ from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl
+from kgitops.plan.document.documents import summary
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.plan.document.to_json import summary
 from kgitops.report.content.policy_rows import PolicyStatus, status_totals
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.units import with_unit

@@ -2,22 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from msgspec import Struct
+
+from kgitops.model import requests as req
 from kgitops.model.lowered import Grade
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.model.resources.object_names import object_name
@@ -39,8 +29,7 @@ ALL_OTHERS = "all others"
 """The virtual clusters without a cap of their own, in the place of a name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterSummary:
+class VirtualClusterSummary(Struct, frozen=True, kw_only=True):
     """A plan's effects on one virtual cluster, in words (VC-412).
 
     ``name`` may also be a prefix, ``*`` or :data:`ALL_OTHERS`. ``cut_over`` says whose clients get
@@ -117,7 +106,7 @@ def summary_line(found: VirtualClusterSummary) -> str:
     return "; ".join(parts)
 
 
-def unlinked(request: AlterVirtualClusterRequest, change: Change) -> str | None:
+def unlinked(request: req.AlterVirtualClusterRequest, change: Change) -> str | None:
     """The topic that loses a link; None where the plan does not say."""
     before = (change.before or {}).get("topic")
     return request.topic or (before if isinstance(before, str) else None)
@@ -125,33 +114,33 @@ def unlinked(request: AlterVirtualClusterRequest, change: Change) -> str | None:
 
 def known_after_apply(topic: str) -> str:
     """A physical name, with a note where it is not known yet."""
-    return f"{topic} (known after apply)" if topic.startswith(NEW_UUID) else topic
+    return f"{topic} (known after apply)" if topic.startswith(req.NEW_UUID) else topic
 
 
-def _facts(request: Request, change: Change) -> Iterator[str]:
+def _facts(request: req.Request, change: Change) -> Iterator[str]:
     match request:
-        case CreateTopicRequest(local=local) if local is not None:
+        case req.CreateTopicRequest(local=local) if local is not None:
             yield f"physical name {known_after_apply(request.topic)}"
-        case DeleteTopicRequest(local=local) if local is not None:
+        case req.DeleteTopicRequest(local=local) if local is not None:
             yield f"physical name {request.topic}"
-        case AlterVirtualClusterRequest(entity_type=EntityType.TOPIC):
+        case req.AlterVirtualClusterRequest(entity_type=EntityType.TOPIC):
             yield from _link_facts(request, change)
-        case AlterVirtualClusterRequest(change=ChangeType.ADD):
+        case req.AlterVirtualClusterRequest(change=ChangeType.ADD):
             yield from _member_facts(request)
-        case CopyGroupOffsetsRequest():
+        case req.CopyGroupOffsetsRequest():
             yield f"copies the offsets that {request.source} has committed"
-        case DeleteGroupRequest():
+        case req.DeleteGroupRequest():
             yield f"physical id {physical_id(request.virtual_cluster, request.group)}"
         case _:
             pass
 
 
-def _link_facts(request: AlterVirtualClusterRequest, change: Change) -> Iterator[str]:
+def _link_facts(request: req.AlterVirtualClusterRequest, change: Change) -> Iterator[str]:
     topic = request.topic
     if request.change is ChangeType.REMOVE:
         yield f"unlinks {unlinked(request, change) or 'its topic'}"
     elif topic is None and request.target is not None:
-        yield f"-> {known_after_apply(generated_topic_name(NEW_UUID, request.target.name))}"
+        yield f"-> {known_after_apply(generated_topic_name(req.NEW_UUID, request.target.name))}"
     else:
         yield f"-> {known_after_apply(topic or '')}"
     if request.replaces is not None:
@@ -159,7 +148,7 @@ def _link_facts(request: AlterVirtualClusterRequest, change: Change) -> Iterator
     yield "no data movement"
 
 
-def _member_facts(request: AlterVirtualClusterRequest) -> Iterator[str]:
+def _member_facts(request: req.AlterVirtualClusterRequest) -> Iterator[str]:
     if request.moved_from is not None:
         yield f"moves from {request.moved_from}"
     if request.entity_name and request.entity_type in (
@@ -183,17 +172,18 @@ def _names(change: Change) -> Iterable[str]:
     names += [
         planned.request.moved_from
         for planned in change.requests
-        if isinstance(planned.request, AlterVirtualClusterRequest) and planned.request.moved_from
+        if isinstance(planned.request, req.AlterVirtualClusterRequest)
+        and planned.request.moved_from
     ]
     return dict.fromkeys(names)
 
 
-def _scope(request: Request) -> Iterator[str]:
+def _scope(request: req.Request) -> Iterator[str]:
     """Of what has a global address: a cap, or a right on a virtual cluster as a whole."""
     match request:
-        case AlterClientQuotaRequest(entity=((kind, name), *_)) if kind == VIRTUAL_CLUSTER:
+        case req.AlterClientQuotaRequest(entity=((kind, name), *_)) if kind == VIRTUAL_CLUSTER:
             yield name or _DEFAULT
-        case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+        case req.AclRequest(binding=binding):
             if (
                 binding.resource_type is ResourceType.CLUSTER
                 and binding.resource_name != CLUSTER_NAME
@@ -211,7 +201,7 @@ def _counts(changes: Iterable[Change]) -> str:
 def _cut_over(changes: Iterable[Change]) -> Iterator[Change]:
     for change in changes:
         if any(
-            isinstance(planned.request, AlterVirtualClusterRequest)
+            isinstance(planned.request, req.AlterVirtualClusterRequest)
             and planned.request.entity_type in EXCLUSIVE
             for planned in change.requests
         ):
@@ -221,7 +211,7 @@ def _cut_over(changes: Iterable[Change]) -> Iterator[Change]:
 def _lost(changes: Iterable[Change]) -> Iterator[Change]:
     for change in changes:
         if any(
-            isinstance(planned.request, DeleteTopicRequest | DeleteGroupRequest)
+            isinstance(planned.request, req.DeleteTopicRequest | req.DeleteGroupRequest)
             for planned in change.requests
         ):
             yield change

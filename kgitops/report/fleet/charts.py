@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from kgitops.fleet.summary import RunSummary
 from kgitops.model import clock
@@ -11,7 +12,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Kind
 from kgitops.report.fleet.highlights import PolicyViolations
 from kgitops.report.fleet.history import RunTotals
-from kgitops.report.html.pieces import Segment
+from kgitops.report.html.pieces import Segment, segments
 
 MOST_CLUSTERS = 20
 MOST_POLICIES = 12
@@ -43,8 +44,7 @@ FAMILIES = {
 """The name of a family, and its tone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackedBar:
+class StackedBar(Struct, frozen=True, kw_only=True):
     """A name with its numbers as text and as parts of a bar, in percent of the longest."""
 
     name: str
@@ -53,8 +53,7 @@ class StackedBar:
     segments: tuple[Segment, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterChart:
+class ClusterChart(Struct, frozen=True, kw_only=True):
     """Changes by cluster and kind; ``rest`` are the clusters without a bar."""
 
     bars: tuple[StackedBar, ...]
@@ -63,8 +62,7 @@ class ClusterChart:
     rest_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True):
     """A run on a line: ``x`` in percent, ``y`` in pixels. ``whole``: every plan was made."""
 
     x: str
@@ -73,8 +71,7 @@ class Point:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineChart:
+class LineChart(Struct, frozen=True, kw_only=True):
     """One number over time."""
 
     name: str
@@ -162,13 +159,7 @@ def _parts(parts: Sequence[tuple[str, int]], longest: int) -> tuple[Segment, ...
     if not longest or not total:
         return ()
     whole = max(100 * total / longest, _LEAST * len(parts))
-    room = whole - _LEAST * len(parts)
-    segments, x = [], 0.0
-    for tone, count in parts:
-        width = _LEAST + room * count / total
-        segments.append(Segment(tone=tone, x=f"{x:.2f}", width=f"{width:.2f}"))
-        x += width
-    return tuple(segments)
+    return segments(parts, whole=whole, least=_LEAST, gap=0)
 
 
 def _line(

@@ -4,8 +4,9 @@ The page is a value, in the order of its parts; the template places them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops import __version__
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
@@ -47,16 +48,14 @@ _MOST_UNITS = 1_000
 _NAMES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedText:
+class NamedText(Struct, frozen=True, kw_only=True):
     """The name of a unit or a group of clusters, with a text."""
 
     name: str
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitRow:
+class UnitRow(Struct, frozen=True, kw_only=True):
     """A unit's numbers in the table of all units."""
 
     unit: UnitSummary
@@ -66,8 +65,7 @@ class UnitRow:
     denied: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetPage:
+class FleetPage(Struct, frozen=True, kw_only=True):
     """The page, from top to bottom."""
 
     status: str

@@ -1,7 +1,8 @@
 """A fleet's runs as a comment on a pull request, within GitHub's limit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
@@ -31,8 +32,7 @@ _NAME = 100
 _RUNS = 14
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentSection:
+class CommentSection(Struct, frozen=True, kw_only=True):
     """Lines under a title; ``open`` ones are not folded."""
 
     title: str
@@ -109,7 +109,8 @@ def _sections(history: History) -> Iterator[CommentSection]:
 def _violations(run: RunSummary) -> Iterator[str]:
     for rule in violations_by_policy(run):
         mark = "-" if rule.standing is PolicyStatus.DENIED else "!"
-        units = ", ".join(first_names([f"{_short(name)} ({n:,})" for name, n in rule.units], 3))
+        named = [f"{_short(name)} ({count:,})" for name, count in rule.units.items()]
+        units = ", ".join(first_names(named, 3))
         yield _line(f"{mark} {_short(rule.policy)} ({rule.level}): {rule.text}: {units}")
 
 

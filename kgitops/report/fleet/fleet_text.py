@@ -1,9 +1,10 @@
 """A fleet's runs as text for a person: the answer, what needs a look, then the numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeVar
+
+from msgspec import Struct
 
 from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
@@ -53,8 +54,7 @@ def render_fleet_text(
     return render_lines([*lines, *page.ending(history)], colour=colour, ascii_only=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     full: bool
     width: int
 
@@ -107,7 +107,7 @@ class _Page:
         for rule in self.first(by_policy):
             mark = Style.RED if rule.standing is PolicyStatus.DENIED else Style.YELLOW
             yield ["  ", (mark, "!"), f" {_short(rule.policy)} ({rule.level}): {rule.text}"]
-            units = [f"{_short(name)} ({count:,})" for name, count in rule.units]
+            units = [f"{_short(name)} ({count:,})" for name, count in rule.units.items()]
             yield from self.block(first_names(units, len(units) if self.full else 3))
         yield from self.rest(len(by_policy))
 

@@ -1,8 +1,9 @@
 """The highlights of a fleet run, the same in every rendering, the worst first."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
 
 from kgitops.fleet.summary import RunSummary, UnitSummary, stopping_reasons, verdict
 from kgitops.model.source import Finding
@@ -20,8 +21,7 @@ _STOPPING = (PolicyStatus.DENIED, PolicyStatus.WAIVED, PolicyStatus.ADVISED, Pol
 _WEAK = {str(PolicyLevel.ADVISORY): PolicyStatus.ADVISED}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnplannedUnit:
+class UnplannedUnit(Struct, frozen=True, kw_only=True):
     """A unit without a usable plan, with its worst reason; ``more`` counts the others."""
 
     unit: UnitSummary
@@ -35,8 +35,7 @@ class UnplannedUnit:
         return f"exit {int(self.reason.exit)}: {self.reason.sentence}{more}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DestructivePlan:
+class DestructivePlan(Struct, frozen=True, kw_only=True):
     """A unit whose plan deletes, or loses data or access."""
 
     unit: UnitSummary
@@ -58,15 +57,14 @@ class DestructivePlan:
         return f"{counts}, of {counted(self.unit.change_count, 'change')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyViolations:
+class PolicyViolations(Struct, frozen=True, kw_only=True):
     """All violations of one policy at one level that mean the same; ``units`` with most first."""
 
     policy: str
     level: str
     standing: PolicyStatus
     count: int
-    units: tuple[tuple[str, int], ...]
+    units: Mapping[str, int]
 
     @property
     def text(self) -> str:
@@ -136,16 +134,17 @@ def violations_by_policy(run: RunSummary) -> tuple[PolicyViolations, ...]:
     """Violations by policy: what denies first, then by how many there are."""
     counts: dict[tuple[PolicyStatus, str, str], Counter[str]] = defaultdict(Counter)
     for unit in run.units:
-        for (policy, level, outcome), count in unit.violations.items():
-            if outcome != Outcome.PASSED and count:
-                counts[standing_of(level, outcome), policy, level][unit.name] += count
+        for each in unit.violations:
+            if each.outcome != Outcome.PASSED and each.count:
+                standing = standing_of(each.level, each.outcome)
+                counts[standing, each.policy, each.level][unit.name] += each.count
     by_policy = (
         PolicyViolations(
             policy=policy,
             level=level,
             standing=standing,
             count=units.total(),
-            units=tuple(sorted(units.items(), key=lambda item: (-item[1], item[0]))),
+            units=dict(sorted(units.items(), key=lambda item: (-item[1], item[0]))),
         )
         for (standing, policy, level), units in counts.items()
     )

@@ -1,7 +1,8 @@
 """Several runs over one fleet in the order of time: their totals, and the latest differences."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.verdict import ExitCode
@@ -9,8 +10,7 @@ from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.ruling import Outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTotals:
+class RunTotals(Struct, frozen=True, kw_only=True):
     """The totals of a run. ``failed`` units have no plan, so they add nothing to the counts."""
 
     created: str
@@ -23,8 +23,7 @@ class RunTotals:
     exit: ExitCode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Growth(Struct, frozen=True, kw_only=True):
     """A unit with more drift than in the previous run."""
 
     unit: UnitSummary
@@ -32,8 +31,7 @@ class Growth:
     after: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDelta:
+class RunDelta(Struct, frozen=True, kw_only=True):
     """Differences from the previous run, by the names of units or clusters."""
 
     created: str
@@ -52,9 +50,7 @@ def drift_count(unit: UnitSummary) -> int:
 
 def denied_count(unit: UnitSummary) -> int:
     """The number of violations that stop the unit's plan."""
-    return sum(
-        count for (_, level, outcome), count in unit.violations.items() if stops(level, outcome)
-    )
+    return sum(each.count for each in unit.violations if stops(each.level, each.outcome))
 
 
 def stops(level: str, outcome: str) -> bool:

@@ -5,8 +5,9 @@ otherwise every cluster that changes would stand out.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import median_low
+
+from msgspec import Struct
 
 from kgitops.fleet.summary import UnitSummary
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
@@ -28,8 +29,7 @@ MEASURES: tuple[tuple[str, Callable[[UnitSummary], int]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(Struct, frozen=True, kw_only=True):
     """One measure of a unit, and what half of the fleet does not exceed."""
 
     measure: str
@@ -47,8 +47,7 @@ class Measurement:
         return self.count / max(self.median, 1) if self.stands_out else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlier:
+class Outlier(Struct, frozen=True, kw_only=True):
     """A unit with all of its measures; ``level`` is the worst of its changes, None without any."""
 
     unit: UnitSummary

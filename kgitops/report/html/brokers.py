@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.registry import Json
 from kgitops.model.wording import counted
@@ -15,8 +16,7 @@ _MOST_ROWS = 500
 Replicas = Sequence[Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """A broker's two numbers as text, and as shares of the largest in percent."""
 
     broker: int
@@ -27,8 +27,7 @@ class Bar:
     after_percent: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerChart:
+class BrokerChart(Struct, frozen=True, kw_only=True):
     """``bars`` are those that change most where there are many; ``rows`` are all of them."""
 
     caption: str

@@ -6,7 +6,8 @@ run at the same depth, with their number. Requests that have nothing to do with 
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.requests import AlterTopicRequest, api_name
 from kgitops.model.resources.object_names import object_name
@@ -20,8 +21,7 @@ _SWEEPS = 4
 Key = tuple[int, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class Box(Struct, frozen=True, kw_only=True):
     """One request, or all of one kind; ``waits_for`` are the indexes of other boxes."""
 
     title: str
@@ -30,8 +30,7 @@ class Box:
     waits_for: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class Edge(Struct, frozen=True, kw_only=True):
     """``count`` times a request of the box ``to`` waits for one of the box ``start``."""
 
     start: int
@@ -39,8 +38,7 @@ class Edge:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
+class Graph(Struct, frozen=True, kw_only=True):
     """Boxes by column, top to bottom; ``edges`` without those that follow from others.
 
     ``single``: a box is one request. ``cut``: the last column holds more than one depth.

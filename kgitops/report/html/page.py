@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from kgitops import __version__
 from kgitops.model import clock
@@ -31,8 +31,8 @@ from kgitops.report.content.statements import (
 )
 from kgitops.report.content.virtual_clusters import VirtualClusterSummary, virtual_cluster_summaries
 from kgitops.report.html.brokers import BrokerChart, byte_chart, replica_chart
-from kgitops.report.html.drawing import Drawing, drawing_of
-from kgitops.report.html.graph import dependency_graph
+from kgitops.report.html.drawing import draw
+from kgitops.report.html.graph import Graph, dependency_graph
 from kgitops.report.html.pieces import (
     NOT_JUDGED,
     Facet,
@@ -44,10 +44,9 @@ from kgitops.report.html.pieces import (
     Share,
     ViolationList,
     limited,
-    policy_bar,
+    policy_bars,
     segments,
     statuses_of,
-    tallies,
     violations,
 )
 from kgitops.report.html.rows import ChangeGroup, hidden_in_brief, may_be_brief, row_of
@@ -60,8 +59,7 @@ _OPEN_GROUP = 60
 _TENANTS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """The page, from top to bottom."""
 
     target: str
@@ -90,7 +88,8 @@ class Page:
     tally: str
     replicas: BrokerChart | None
     bytes: BrokerChart | None
-    drawing: Drawing | None
+    graph: Graph | None
+    drawing: Markup | None
     tenants: tuple[VirtualClusterSummary, ...]
     tenants_left_out: int
     map: Markup | None
@@ -111,6 +110,7 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
     violation_lists = tuple(violations(plan, anchors, today))
     graph = dependency_graph(plan)
     tenants = virtual_cluster_summaries(plan)
+    tenant_graph = graph_of_plan(plan)
     return Page(
         target=plan.target.name,
         status=status,
@@ -141,26 +141,21 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
             for meaning, count, addresses in kept_counts(plan)
         ),
         checked=checked_sentence(plan),
-        policies=tuple(map(policy_bar, tallies(plan))),
+        policies=tuple(policy_bars(plan)),
         tally=tally(plan, today),
         replicas=replica_chart(plan),
         bytes=byte_chart(plan),
-        drawing=drawing_of(graph) if graph else None,
+        graph=graph,
+        drawing=Markup(draw(graph)) if graph else None,  # noqa: S704 (escaped where it is made)
         tenants=tenants[:_TENANTS],
         tenants_left_out=max(0, len(tenants) - _TENANTS),
-        map=_map(plan),
+        map=Markup(svg_element(tenant_graph)) if tenant_graph else None,  # noqa: S704 (as above)
         lowering=lowering_rows(plan, full=False),
         lowering_total=len(plan.lowering),
         lowering_counts=lowering_counts(plan),
         version=__version__,
         digest=digest,
     )
-
-
-def _map(plan: Plan) -> Markup | None:
-    """The picture of the virtual clusters that the plan touches; it has escaped all names."""
-    graph = graph_of_plan(plan)
-    return Markup(svg_element(graph)) if graph else None  # noqa: S704 (escaped where it is made)
 
 
 def _status(plan: Plan) -> tuple[str, str]:

@@ -1,10 +1,11 @@
 """The parts of the page other than its rows: lists, bars, filters and violations."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Change, Plan
@@ -25,8 +26,7 @@ T = TypeVar("T")
 NOT_JUDGED = "not judged"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """A line of the plan's identity; ``code`` is to be copied."""
 
     label: str
@@ -35,8 +35,7 @@ class Fact:
     code: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """A part of a bar: where it begins and how wide it is, in percent."""
 
     tone: str
@@ -44,8 +43,7 @@ class Segment:
     width: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Share(Struct, frozen=True, kw_only=True):
     """The number of changes of a level."""
 
     level: RiskLevel
@@ -53,8 +51,7 @@ class Share:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FacetChoice:
+class FacetChoice(Struct, frozen=True, kw_only=True):
     """A value that changes can be filtered by, and how many have it."""
 
     value: str
@@ -62,8 +59,7 @@ class FacetChoice:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facet:
+class Facet(Struct, frozen=True, kw_only=True):
     """Choices of one kind."""
 
     name: str
@@ -71,27 +67,19 @@ class Facet:
     choices: tuple[FacetChoice, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """A policy with how many of its results have each status."""
-
-    policy: LoadedPolicy
-    counts: tuple[tuple[PolicyStatus, int], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyBar:
+class PolicyBar(Struct, frozen=True, kw_only=True):
     """A policy's results in words and as a bar."""
 
-    tally: Tally
+    policy: LoadedPolicy
     words: str
     segments: tuple[Segment, ...]
 
 
-def segments(parts: Sequence[tuple[str, int]]) -> tuple[Segment, ...]:
-    """Parts of a bar by their counts; what is very small is made wide enough to be seen."""
-    least, gap = 2.0, 0.5
-    room = 100 - gap * (len(parts) - 1) - least * len(parts)
+def segments(
+    parts: Sequence[tuple[str, int]], *, whole: float = 100, least: float = 2, gap: float = 0.5
+) -> tuple[Segment, ...]:
+    """Parts of a bar, in percent, by their counts; each is ``least`` wide, so that it is seen."""
+    room = whole - gap * (len(parts) - 1) - least * len(parts)
     total, x, drawn = sum(count for _, count in parts), 0.0, []
     for tone, count in parts:
         width = least + room * count / total
@@ -100,18 +88,27 @@ def segments(parts: Sequence[tuple[str, int]]) -> tuple[Segment, ...]:
     return tuple(drawn)
 
 
-def policy_bar(tally: Tally) -> PolicyBar:
-    """The results of one policy."""
-    results = [(str(status), count) for status, count in tally.counts if count]
-    return PolicyBar(
-        tally=tally,
-        words=", ".join(f"{count:,} {status}" for status, count in results) or "nothing to judge",
-        segments=segments(results),
-    )
+def policy_bars(plan: Plan) -> Iterator[PolicyBar]:
+    """Every policy that was loaded, those that deny most first."""
+    counts: dict[str, Counter[PolicyStatus]] = defaultdict(Counter)
+    for change in plan.changes:
+        for result in change.policies:
+            counts[result.policy][policy_status(result)] += 1
+    *worse, _ = PolicyStatus
+    for policy in sorted(
+        plan.policies_loaded, key=lambda policy: [-counts[policy.name][status] for status in worse]
+    ):
+        results = [(str(status), counts[policy.name][status]) for status in PolicyStatus]
+        results = [(status, count) for status, count in results if count]
+        yield PolicyBar(
+            policy=policy,
+            words=", ".join(f"{count:,} {status}" for status, count in results)
+            or "nothing to judge",
+            segments=segments(results),
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limited(Generic[T]):
+class Limited(Struct, Generic[T], frozen=True, kw_only=True):
     """The first of many things, those that open below them, and how many neither shows."""
 
     first: tuple[T, ...]
@@ -130,8 +127,7 @@ def limited(items: Sequence[T], *, first: int = _FIRST) -> Limited[T]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViolationItem:
+class ViolationItem(Struct, frozen=True, kw_only=True):
     """A violation of the change at ``anchor``; ``waiver`` is empty where none lifts it."""
 
     anchor: str
@@ -141,8 +137,7 @@ class ViolationItem:
     waiver: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViolationList:
+class ViolationList(Struct, frozen=True, kw_only=True):
     """The violations of one policy that mean the same to a reviewer."""
 
     status: PolicyStatus
@@ -157,24 +152,6 @@ def statuses_of(change: Change) -> tuple[str, ...]:
     if len(statuses) > 1:
         statuses.discard(PolicyStatus.PASSED)
     return tuple(str(status) for status in PolicyStatus if status in statuses) or (NOT_JUDGED,)
-
-
-def tallies(plan: Plan) -> tuple[Tally, ...]:
-    """Every policy that was loaded, those that deny most first."""
-    counts: dict[str, Counter[PolicyStatus]] = {
-        policy.name: Counter() for policy in plan.policies_loaded
-    }
-    for change in plan.changes:
-        for result in change.policies:
-            counts.setdefault(result.policy, Counter())[policy_status(result)] += 1
-    results = [
-        Tally(
-            policy=policy,
-            counts=tuple((status, counts[policy.name][status]) for status in PolicyStatus),
-        )
-        for policy in plan.policies_loaded
-    ]
-    return tuple(sorted(results, key=lambda tally: [-count for _, count in tally.counts[:-1]]))
 
 
 def violations(

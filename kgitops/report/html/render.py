@@ -41,9 +41,9 @@ def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
 
 @cache
 def environment(folder: Path) -> Environment:
-    """Jinja's for the templates of a folder, made once: it keeps those that it has compiled."""
+    """Jinja's for a folder's templates and the macros here; made once, as it keeps what it read."""
     made = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader([folder, _HERE]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

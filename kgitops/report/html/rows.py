@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
@@ -35,8 +36,7 @@ _WAITS = 20
 _PLAIN = ("partitions", "replicationFactor")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldRow:
+class FieldRow(Struct, frozen=True, kw_only=True):
     """A line of the table of fields."""
 
     mark: str
@@ -47,8 +47,7 @@ class FieldRow:
     risk: Risk | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestRow:
+class RequestRow(Struct, frozen=True, kw_only=True):
     """A request as it will be sent."""
 
     id: str
@@ -59,8 +58,7 @@ class RequestRow:
     physical: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultRow:
+class ResultRow(Struct, frozen=True, kw_only=True):
     """A policy's result that is not a plain pass."""
 
     status: PolicyStatus
@@ -68,8 +66,7 @@ class ResultRow:
     waiver: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRow:
+class ChangeRow(Struct, frozen=True, kw_only=True):
     """A change; ``brief`` leaves out what the text view says too, where a plan is very large."""
 
     anchor: str
@@ -98,8 +95,7 @@ class ChangeRow:
         return tuple(each for each in self.statuses if each in tuple(PolicyStatus)[:-1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeGroup:
+class ChangeGroup(Struct, frozen=True, kw_only=True):
     """A section's rows below its heading."""
 
     title: str

@@ -13,20 +13,19 @@ from kgitops.apply.events import (
     StepStarted,
     Waiting,
 )
-from kgitops.model.json.layout import json_text
+from kgitops.model.json.codec import to_json
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding, Severity
-from kgitops.model.verdict import ExitCode, Reason, decide, verdict_to_json
-from kgitops.plan.document.file import SealedPlan, plan_digest, to_text
+from kgitops.model.verdict import ExitCode, Reason, decide
+from kgitops.plan.document.file import SealedPlan, to_text, unsealed_text
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import finding_to_json, plan_to_json
 
 
 def render_json(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """The file's text, or the plan with its digest alone."""
     if sealed is not None:
         return to_text(sealed)
-    return json_text({**plan_to_json(plan), "plan_digest": plan_digest(plan)})
+    return unsealed_text(plan)
 
 
 def findings_json(
@@ -42,8 +41,8 @@ def findings_json(
         "valid": not errors,
         "clusters": {name: dict(objects) for name, objects in counts.items()},
         "left": dict(left),
-        "findings": [finding_to_json(finding) for finding in findings],
-        "verdict": verdict_to_json(decide(reasons, changes=False)),
+        "findings": to_json(tuple(findings)),
+        "verdict": to_json(decide(reasons, changes=False)),
     }
 
 
@@ -86,7 +85,7 @@ def event_to_json(event: Event) -> dict[str, Json]:
                 "done": event.done,
                 "failed": event.failed,
                 "not_attempted": event.not_attempted,
-                "verdict": verdict_to_json(event.verdict),
+                "verdict": to_json(event.verdict),
             }
         case _:
             assert_never(event)

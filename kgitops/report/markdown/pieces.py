@@ -5,8 +5,9 @@ a waiver lifts) is in every variant of its piece.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted, shortened
@@ -67,8 +68,7 @@ class Rank(IntEnum):
     OPEN = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """One group of lines, by depth.
 
     ``elided`` are the changes that COUNT does not name; ``changes`` how many the piece is about.

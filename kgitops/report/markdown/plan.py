@@ -7,7 +7,9 @@ row each whatever happens; if those alone are too many, there are several commen
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.model import clock
 from kgitops.model.resources.object_names import object_name
@@ -64,8 +66,7 @@ def render_markdown_comments(
     return (frame.whole(shown),)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """A piece at the depth it is shown; ``lines`` where only a part of it is in a comment."""
 
     piece: Piece
@@ -84,8 +85,7 @@ class _Shown:
         return f"{summary}\n\n{block}\n\n</details>\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Frame:
+class _Frame(Struct, frozen=True, kw_only=True):
     """The text around the pieces, the same at every depth."""
 
     marker: str

@@ -1,8 +1,9 @@
 """Drift as text for a person: object by object, what others did, and by whom if that is known."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted
@@ -52,8 +53,7 @@ def _other(plan: Plan) -> Iterator[Line]:
         yield [(Style.BOLD, "KEPT"), f"  {rules}"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Page:
+class _Page(Struct, frozen=True, kw_only=True):
     full: bool
 
     def objects(self, plan: Plan) -> Iterator[Line]:
@@ -81,7 +81,11 @@ class _Page:
             ids = f": topic id {whole.last_applied} -> {whole.found}" if whole.path else ""
             yield ["  ", (style, symbol), " ", name, f"  {what}{ids}{_by(whole)}"]
         fields = [row for row in rows if row is not whole]
-        details = [field_detail(_as_field(row), full=self.full) for row in fields]
+        changes = (
+            FieldChange(path=row.path, before=row.last_applied, after=row.found, risk=None)
+            for row in fields
+        )
+        details = [field_detail(change, full=self.full) for change in changes]
         label = max((len(detail.label) for detail in details), default=0)
         value = min(max((len(detail.value) for detail in details), default=0), 60)
         for row, detail in zip(fields, details, strict=True):
@@ -121,7 +125,3 @@ def _as_applied(managed: int) -> str:
         else (f"All {managed:,} objects that this project manages are as they were")
     )
     return f"{objects} last applied."
-
-
-def _as_field(row: Drift) -> FieldChange:
-    return FieldChange(path=row.path, before=row.last_applied, after=row.found, risk=None)

@@ -19,7 +19,8 @@ def render_acls(bindings: Sequence[AclBinding]) -> str:
     if not bindings:
         return "There are no such ACLs."
     lines = []
-    for resource, group in groupby(sorted(bindings, key=_resource_key), key=_resource):
+    ordered = sorted(bindings, key=lambda binding: (_resource(binding), acl_address(binding)))
+    for resource, group in groupby(ordered, key=_resource):
         lines.append(f"ACLs on {resource}:")
         lines += [
             f"  {binding.principal} {binding.permission_type} {binding.operation} "
@@ -67,10 +68,6 @@ def _virtual_clusters_of(binding: AclBinding) -> str:
     if binding.virtual_cluster == "*":
         return " in every virtual cluster"
     return f" in the virtual cluster {binding.virtual_cluster}"
-
-
-def _resource_key(binding: AclBinding) -> tuple[str, str]:
-    return _resource(binding), acl_address(binding)
 
 
 def render_virtual_clusters(virtual_clusters: Sequence[VirtualCluster]) -> str:

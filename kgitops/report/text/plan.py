@@ -1,8 +1,9 @@
 """A plan as text for a person: risk first, one line a change, nothing dangerous folded away."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
+
+from msgspec import Struct
 
 from kgitops.model import clock
 from kgitops.model.resources.object_names import object_name
@@ -92,16 +93,14 @@ def render_text(
     return render_lines(lines, colour=colour, ascii_only=ascii)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
+class _Columns(Struct, frozen=True, kw_only=True):
     """The column at which the sources begin, and the width of the sources."""
 
     source: int
     risk: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     full: bool
     width: int
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, Level
-from kgitops.report.content.safe_text import Line, Style, render_lines
+from kgitops.report.content.safe_text import Line, Style, in_columns, render_lines
 from kgitops.workflow.policy_descriptions import PolicyDescription
 
 _WAIVED_FOR = timedelta(days=30)
@@ -22,9 +22,9 @@ def render_policies(described: Sequence[PolicyDescription], *, colour: bool) -> 
         return render_lines([[nothing]], colour=colour, ascii_only=False)
     rows = [_row(item) for item in described]
     widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
-    lines: list[Line] = [[(Style.DIM, _columns(_HEAD, widths))]]
+    lines: list[Line] = [[(Style.DIM, in_columns(_HEAD, widths))]]
     for item, row in zip(described, rows, strict=True):
-        lines.append([(_STYLES.get(item.policy.level, Style.PLAIN), _columns(row, widths))])
+        lines.append([(_STYLES.get(item.policy.level, Style.PLAIN), in_columns(row, widths))])
     cluster = described[0].cluster
     lines += ["", [f"{counted(len(described), 'policy')} on {cluster}."]]
     return render_lines(lines, colour=colour, ascii_only=False)
@@ -49,10 +49,6 @@ def _judged(item: PolicyDescription) -> str:
     if item.judges is None or more <= 1:
         return item.requests
     return f"{', '.join(item.judges[:_MOST_REQUESTS])} and {more} more"
-
-
-def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
 
 
 def render_policy(item: PolicyDescription, *, colour: bool) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kgitops.model.wording import counted
-from kgitops.report.content.safe_text import Line, Style, render_lines
+from kgitops.report.content.safe_text import Line, Style, in_columns, render_lines
 from kgitops.workflow.policy_tests.report import (
     CaseOutcome,
     Covered,
@@ -80,15 +80,11 @@ def _coverage(covered: tuple[Covered, ...]) -> Iterator[Line]:
     ]
     head = ("policy", "rule", "fired", "silent")
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    yield [(Style.BOLD, _columns(head, widths))]
+    yield [(Style.BOLD, in_columns(head, widths))]
     for item, row in zip(covered, rows, strict=True):
         done = item.fired and item.silent
         place = "" if done or item.source is None else f"  {item.source}"
-        yield [(Style.PLAIN if done else Style.YELLOW, _columns(row, widths)), place]
-
-
-def _columns(cells: tuple[str, ...], widths: list[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        yield [(Style.PLAIN if done else Style.YELLOW, in_columns(row, widths)), place]
 
 
 def _mutation(mutation: MutationOutcome) -> Iterator[Line]:

@@ -3,19 +3,14 @@
 One value for every form of it: ``virtual_cluster_mermaid`` and ``virtual_cluster_svg`` draw it.
 """
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterVirtualClusterRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from msgspec import Struct
+
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -46,16 +41,14 @@ class Sign(StrEnum):
     REMOVED = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphMember:
+class GraphMember(Struct, frozen=True, kw_only=True):
     """``user User:jane``."""
 
     text: str
     sign: Sign = Sign.SAME
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphLink:
+class GraphLink(Struct, frozen=True, kw_only=True):
     """A name and the index of the topic that it leads to."""
 
     name: str
@@ -63,8 +56,7 @@ class GraphLink:
     sign: Sign = Sign.SAME
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphTenant:
+class GraphTenant(Struct, frozen=True, kw_only=True):
     """A virtual cluster; ``more`` says what of it is not drawn, empty where all is."""
 
     name: str
@@ -74,8 +66,7 @@ class GraphTenant:
     more: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhysicalTopic:
+class PhysicalTopic(Struct, frozen=True, kw_only=True):
     """A topic and how many virtual clusters see it, also ones that are not drawn."""
 
     name: str
@@ -87,8 +78,7 @@ class PhysicalTopic:
         return self.tenants > 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterGraph:
+class VirtualClusterGraph(Struct, frozen=True, kw_only=True):
     """``left_out`` virtual clusters are not drawn."""
 
     tenants: tuple[GraphTenant, ...]
@@ -104,11 +94,11 @@ class VirtualClusterGraph:
         return f"{counted(self.left_out, 'more virtual cluster')} {verb} not drawn"
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Tenant:
     sign: Sign = Sign.SAME
-    members: dict[str, Sign] = field(default_factory=dict)
-    links: dict[tuple[str, str], Sign] = field(default_factory=dict)
+    members: dict[str, Sign] = dataclasses.field(default_factory=dict)
+    links: dict[tuple[str, str], Sign] = dataclasses.field(default_factory=dict)
 
 
 def graph_of_clusters(virtual_clusters: Mapping[str, VirtualCluster]) -> VirtualClusterGraph:
@@ -136,7 +126,7 @@ def graph_of_plan(plan: Plan) -> VirtualClusterGraph | None:
     made = {
         request.local: f"{request.topic} of {request.local.virtual_cluster}"
         for request in requests
-        if isinstance(request, CreateTopicRequest) and request.local is not None
+        if isinstance(request, req.CreateTopicRequest) and request.local is not None
     }
     for change in plan.changes:
         for planned in change.requests:
@@ -145,16 +135,16 @@ def graph_of_plan(plan: Plan) -> VirtualClusterGraph | None:
 
 
 def _take(
-    request: Request, change: Change, tenants: dict[str, _Tenant], made: Mapping[LocalName, str]
+    request: req.Request, change: Change, tenants: dict[str, _Tenant], made: Mapping[LocalName, str]
 ) -> None:
     match request:
-        case CreateVirtualClusterRequest(virtual_cluster=name):
+        case req.CreateVirtualClusterRequest(virtual_cluster=name):
             tenants[name].sign = Sign.ADDED
-        case DeleteVirtualClusterRequest(virtual_cluster=name):
+        case req.DeleteVirtualClusterRequest(virtual_cluster=name):
             tenants[name].sign = Sign.REMOVED
-        case CreateTopicRequest(local=local) if local is not None:
+        case req.CreateTopicRequest(local=local) if local is not None:
             tenants[local.virtual_cluster].links[local.name, made[local]] = Sign.ADDED
-        case AlterVirtualClusterRequest(entity_type=entity_type, entity_name=name) if name:
+        case req.AlterVirtualClusterRequest(entity_type=entity_type, entity_name=name) if name:
             tenant = tenants[request.virtual_cluster]
             sign = Sign.REMOVED if request.change is ChangeType.REMOVE else Sign.ADDED
             if entity_type is EntityType.TOPIC:
@@ -171,11 +161,11 @@ def _take(
 
 
 def _leads_to(
-    request: AlterVirtualClusterRequest, change: Change, made: Mapping[LocalName, str]
+    request: req.AlterVirtualClusterRequest, change: Change, made: Mapping[LocalName, str]
 ) -> str:
     if request.target is None:
         return unlinked(request, change) or "a topic that the plan does not name"
-    new = generated_topic_name(NEW_UUID, request.target.name)
+    new = generated_topic_name(req.NEW_UUID, request.target.name)
     return made.get(request.target, f"{new} of {request.target.virtual_cluster}")
 
 

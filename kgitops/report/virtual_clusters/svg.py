@@ -1,12 +1,12 @@
 """Virtual clusters as SVG: tenants on the left, topics on the right, a line for each link."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
-from kgitops.model.wording import counted, shortened
-from kgitops.report.content.safe_text import terminal_text
+from msgspec import Struct
+
+from kgitops.model.wording import counted
+from kgitops.report.content.svg import curve, element, fitting, label
 from kgitops.report.virtual_clusters.graph import GraphTenant, Sign, VirtualClusterGraph
 
 STYLE = Path(__file__).parents[1] / "html" / "virtual_clusters.css"
@@ -35,13 +35,10 @@ _BOX, _GAP, _WIDE, _EDGE = 280, 120, 340, 2
 _ROW, _HEAD, _PAD, _BETWEEN = 20, 28, 8, 16
 _TOPIC, _TOPIC_GAP = 30, 8
 _CHARACTERS, _WIDE_CHARACTERS = 35, 43
-_LONGEST = 400
-_NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 _WORDS = {Sign.SAME: "", Sign.ADDED: " added", Sign.REMOVED: " removed"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
+class _Placed(Struct, frozen=True, kw_only=True):
     """A tenant and where its box begins and ends."""
 
     tenant: GraphTenant
@@ -56,8 +53,8 @@ class _Placed:
 
 def render_svg(graph: VirtualClusterGraph) -> str:
     """A file of its own, in light and dark; the same graph gives the same text."""
-    style = STYLE.read_text(encoding="utf-8")
-    return f"{_svg(graph, f'<style>{style}</style>', _NAMESPACE)}\n"
+    style = element("style", STYLE.read_text(encoding="utf-8"))
+    return f"{_svg(graph, style, xmlns='http://www.w3.org/2000/svg')}\n"
 
 
 def render_page(graph: VirtualClusterGraph) -> str:
@@ -71,29 +68,30 @@ def render_page(graph: VirtualClusterGraph) -> str:
 
 def svg_element(graph: VirtualClusterGraph) -> str:
     """The same picture for a page that brings the style."""
-    return _svg(graph, "", "")
+    return _svg(graph, "")
 
 
-def _svg(graph: VirtualClusterGraph, style: str, namespace: str) -> str:
+def _svg(graph: VirtualClusterGraph, style: str, **namespace: str) -> str:
     placed = tuple(_placed(graph))
     topics = _topic_tops(graph, placed)
     left = placed[-1].top + placed[-1].height if placed else 0
     right = topics[-1] + _TOPIC if topics else 0
     height = max(left, right, _ROW) + (_ROW + _BETWEEN if graph.note else 0)
-    width = _BOX + _GAP + _WIDE
-    size = f'width="{width + 2 * _EDGE}" height="{height + 2 * _EDGE}"'
-    box = f'viewBox="-{_EDGE} -{_EDGE} {width + 2 * _EDGE} {height + 2 * _EDGE}"'
-    title = f"{counted(len(graph.tenants), 'virtual cluster')} and the topics they see"
-    return "".join(
-        (
-            f'<svg{namespace} class="tenants" role="img" aria-label="{title}" {size} {box}>',
-            style,
-            *_edges(graph, placed, topics),
-            *(part for each in placed for part in _tenant(each)),
-            *_topics(graph, topics),
-            *((_text("note", 0, height - _EDGE, graph.note),) if graph.note else ()),
-            "</svg>",
-        )
+    whole_width, whole_height = _BOX + _GAP + _WIDE + 2 * _EDGE, height + 2 * _EDGE
+    return element(
+        "svg",
+        style,
+        *_edges(graph, placed, topics),
+        *(part for each in placed for part in _tenant(each)),
+        *_topics(graph, topics),
+        *((_text("note", 0, height - _EDGE, graph.note),) if graph.note else ()),
+        **namespace,
+        class_="tenants",
+        role="img",
+        aria_label=f"{counted(len(graph.tenants), 'virtual cluster')} and the topics they see",
+        width=whole_width,
+        height=whole_height,
+        viewBox=f"-{_EDGE} -{_EDGE} {whole_width} {whole_height}",
     )
 
 
@@ -122,20 +120,18 @@ def _topic_tops(graph: VirtualClusterGraph, placed: tuple[_Placed, ...]) -> list
 def _edges(
     graph: VirtualClusterGraph, placed: tuple[_Placed, ...], topics: list[int]
 ) -> Iterator[str]:
-    bend = _GAP // 2
     for each in placed:
         for row, link in enumerate(each.tenant.links):
-            y1, y2 = each.link_y(row), topics[link.topic] + _TOPIC // 2
-            x1, x2 = _BOX, _BOX + _GAP
-            path = f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
+            ends = _BOX, each.link_y(row), _BOX + _GAP, topics[link.topic] + _TOPIC // 2
             shared = " shared" if graph.topics[link.topic].shared else ""
-            yield f'<path class="link{shared}{_WORDS[link.sign]}" d="{path}"/>'
+            class_ = f"link{shared}{_WORDS[link.sign]}"
+            yield element("path", class_=class_, d=curve(*ends, _GAP // 2))
 
 
 def _tenant(placed: _Placed) -> Iterator[str]:
     tenant, y = placed.tenant, placed.top
-    yield f'<rect class="tenant{_WORDS[tenant.sign]}" y="{y}" width="{_BOX}" '
-    yield f'height="{placed.height}" rx="6"/>'
+    class_ = f"tenant{_WORDS[tenant.sign]}"
+    yield element("rect", class_=class_, y=y, width=_BOX, height=placed.height, rx=6)
     yield _text(f"name{_WORDS[tenant.sign]}", 12, y + 19, _signed(tenant.sign, tenant.name))
     y += _HEAD
     for member in tenant.members:
@@ -146,8 +142,8 @@ def _tenant(placed: _Placed) -> Iterator[str]:
         yield _text("note", 12, y + 14, tenant.more)
         y += _ROW
     for link in tenant.links:
-        yield f'<rect class="row" x="1" y="{y}" width="{_BOX - 2}" height="{_ROW}"/>'
-        yield f'<circle class="dot" cx="{_BOX}" cy="{y + _ROW // 2}" r="3"/>'
+        yield element("rect", class_="row", x=1, y=y, width=_BOX - 2, height=_ROW)
+        yield element("circle", class_="dot", cx=_BOX, cy=y + _ROW // 2, r=3)
         yield _text(f"local{_WORDS[link.sign]}", 12, y + 14, _signed(link.sign, link.name))
         y += _ROW
 
@@ -155,14 +151,13 @@ def _tenant(placed: _Placed) -> Iterator[str]:
 def _topics(graph: VirtualClusterGraph, tops: list[int]) -> Iterator[str]:
     x = _BOX + _GAP
     for topic, y in zip(graph.topics, tops, strict=True):
-        shared = " shared" if topic.shared else ""
-        yield f'<rect class="topic{shared}" x="{x}" y="{y}" width="{_WIDE}" '
-        yield f'height="{_TOPIC}" rx="4"/>'
+        class_ = "topic shared" if topic.shared else "topic"
+        yield element("rect", class_=class_, x=x, y=y, width=_WIDE, height=_TOPIC, rx=4)
         count = f"seen by {topic.tenants}" if topic.shared else ""
         most = _WIDE_CHARACTERS - len(count) - bool(count)
         yield _text("local", x + 12, y + 19, topic.name, most)
         if count:
-            yield f'<text class="count" x="{x + _WIDE - 12}" y="{y + 19}">{count}</text>'
+            yield element("text", count, class_="count", x=x + _WIDE - 12, y=y + 19)
 
 
 def _signed(sign: Sign, text: str) -> str:
@@ -171,14 +166,5 @@ def _signed(sign: Sign, text: str) -> str:
 
 def _text(class_: str, x: int, y: int, text: str, most: int = _CHARACTERS) -> str:
     """A line of text, cut where it does not fit; the tooltip has all of it."""
-    whole = shortened(terminal_text(text), _LONGEST)
-    shown = _cut(whole, most)
-    title = f"<title>{escape(whole)}</title>"
-    return f'<text class="{class_}" x="{x}" y="{y}">{title}{escape(shown)}</text>'
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    end = most // 2
-    return f"{text[: most - end - 1]}…{text[-end:]}"
+    shown = fitting(text, most, most // 2)
+    return element("text", element("title", label(text)), shown, class_=class_, x=x, y=y)

@@ -1,8 +1,9 @@
 """The options of kafka-acls: the resources, principals and operations that they name."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.acls import (
@@ -23,8 +24,7 @@ MATCH = ("match", "any")
 """Patterns that only a filter can have: all resources that match the name, or have this name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclOptions:
+class AclOptions(Struct, frozen=True, kw_only=True):
     """The flags of kafka-acls, and those that KIP-1134 adds.
 
     ``virtual_cluster`` is None, or ``kafka-cluster``, where the ACLs are global. ``pattern`` is

@@ -211,7 +211,8 @@ def _matches(
     binding: AclBinding, options: AclOptions, resources: dict[Resource, tuple[Operation, ...]]
 ) -> bool:
     """True if the resource, and the principals if there are any, match this binding."""
-    if not _is_in_scope(binding, options) or not _is_resource(binding, options, resources):
+    in_scope = VirtualClusterScope.of(binding) == options.where
+    if not in_scope or not _is_resource(binding, options, resources):
         return False
     if not options.names_principals:
         return True
@@ -220,10 +221,6 @@ def _matches(
         (binding.principal, binding.host, binding.permission_type) == whose
         for whose in principals_of(options)
     )
-
-
-def _is_in_scope(binding: AclBinding, options: AclOptions) -> bool:
-    return VirtualClusterScope.of(binding) == options.where
 
 
 def _is_resource(

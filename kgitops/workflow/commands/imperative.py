@@ -5,34 +5,25 @@ manifests.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import (
-    DesiredAcl,
-    DesiredLink,
-    DesiredMember,
     DesiredObject,
-    DesiredQuota,
     DesiredState,
-    DesiredTopic,
-    DesiredVirtualCluster,
     ManagedScope,
     Project,
     Safety,
     Tombstone,
 )
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.registry import COMMAND_PROJECT, Owner, RegistryState
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-    DeleteVirtualClusterRequest,
-)
 from kgitops.model.resources.addresses import local_topic_address, split_scoped_address
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
@@ -48,15 +39,14 @@ from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.plan_stages import validate_on_brokers
-from kgitops.workflow.policies.policies import OpenPolicies
+from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import Workspace
 
 _LINE = Source("the command line", 1, 1)
 _REASON = "it was asked for by a command"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """The place of an object that a command asks for: there is no file to name."""
 
     @property
@@ -70,8 +60,7 @@ class CommandLine:
         return _LINE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImperativeChange:
+class ImperativeChange(Struct, frozen=True, kw_only=True):
     """The objects that a command creates or updates, and those that it removes."""
 
     objects: Sequence[DesiredObject] = ()
@@ -162,11 +151,11 @@ def _check_decidable(plan: Plan, current: ClusterState) -> None:
     for planned in plan.requests:
         try:
             match planned.request:
-                case CreateVirtualClusterRequest() as request:
+                case req.CreateVirtualClusterRequest() as request:
                     records = list(deciding.create(delta, request))
-                case AlterVirtualClusterRequest() as request:
+                case req.AlterVirtualClusterRequest() as request:
                     records = list(deciding.alter(delta, request, topic_id))
-                case DeleteVirtualClusterRequest() as request:
+                case req.DeleteVirtualClusterRequest() as request:
                     records = list(deciding.delete(delta, request))
                 case _:
                     continue
@@ -179,25 +168,18 @@ def _check_decidable(plan: Plan, current: ClusterState) -> None:
 
 
 def _desired(change: ImperativeChange, principal: str) -> DesiredState:
-    objects = change.objects
     return DesiredState(
         project=Project(name=COMMAND_PROJECT),
         scope=ManagedScope(whole=False),
         # Limits guard against mistakes: here every object that goes is named.
         safety=Safety(max_deletes=len(change.removed), max_delete_percent=100),
         principal=principal,
-        topics=tuple(it for it in objects if isinstance(it, DesiredTopic)),
-        acls=tuple(it for it in objects if isinstance(it, DesiredAcl)),
-        quotas=tuple(it for it in objects if isinstance(it, DesiredQuota)),
-        virtual_clusters=tuple(it for it in objects if isinstance(it, DesiredVirtualCluster)),
-        links=tuple(it for it in objects if isinstance(it, DesiredLink)),
-        members=tuple(it for it in objects if isinstance(it, DesiredMember)),
         tombstones=tuple(
             Tombstone(name="command", address=it.address, reason=_REASON, located=CommandLine())
             for it in change.removed
         ),
         digest=sha256(canonical_json(sorted(change.addresses))),
-    )
+    ).with_objects(change.objects)
 
 
 def _as_if_applied(current: ClusterState, removed: Sequence[DesiredObject]) -> ClusterState:
@@ -238,7 +220,7 @@ def _strip_ownership(plan: Plan, current: ClusterState) -> Plan:
 def _unowned(change: Change) -> Change:
     actions = tuple(action for action in change.actions if action is not Action.ADOPT)
     # A command takes a group out of a virtual cluster; what it has committed stays (VC-119).
-    kept = [it for it in change.requests if not isinstance(it.request, DeleteGroupRequest)]
+    kept = [it for it in change.requests if not isinstance(it.request, req.DeleteGroupRequest)]
     dropped = {it.id for it in change.requests} - {it.id for it in kept}
     requests = tuple(
         replace(

@@ -1,6 +1,6 @@
 """The options of virtual-clusters.sh: one member of a virtual cluster, and its checks."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UsageError
@@ -15,18 +15,10 @@ from kgitops.model.resources.virtual_clusters import (
     default_link_name,
     physical_id,
 )
-
-NOUNS = {
-    EntityType.USER: "user",
-    EntityType.CLIENT_ID: "client id",
-    EntityType.GROUP: "group",
-    EntityType.TRANSACTIONAL_ID: "transactional id",
-    EntityType.TOPIC: "link",
-}
+from kgitops.virtual_clusters.refusals import ENTITY_LABELS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberOptions:
+class MemberOptions(Struct, frozen=True, kw_only=True):
     """One member of a virtual cluster, as ``alter``'s flags name it.
 
     Of a link ``topic`` is the physical topic and ``name`` the link's; one may be left out.
@@ -44,7 +36,7 @@ class MemberOptions:
     @property
     def shown(self) -> str:
         """The member for a sentence."""
-        return f"{NOUNS[self.entity_type]} {self.local_name}"
+        return f"{ENTITY_LABELS[self.entity_type]} {self.local_name}"
 
     @property
     def local_name(self) -> str:

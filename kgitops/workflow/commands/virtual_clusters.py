@@ -14,10 +14,10 @@ from kgitops.model.resources.virtual_clusters import (
     virtual_cluster_name_problem,
 )
 from kgitops.virtual_clusters.image import build_image
+from kgitops.virtual_clusters.refusals import ENTITY_LABELS
 from kgitops.virtual_clusters.resolution import bind
 from kgitops.workflow.commands.imperative import CommandLine, ImperativeChange, refuse_managed
 from kgitops.workflow.commands.member_options import (
-    NOUNS,
     MemberOptions,
     check_addition,
     find_virtual_cluster,
@@ -53,7 +53,7 @@ def to_delete(name: str, state: ClusterState) -> ImperativeChange:
     refuse_managed([virtual_cluster_address(name)], state.registry)
     if not virtual_cluster.empty:
         members = ", ".join(
-            f"{NOUNS[kind]} {member}"
+            f"{ENTITY_LABELS[kind]} {member}"
             for kind in EntityType
             for member in sorted(virtual_cluster.members(kind))
         )

@@ -1,8 +1,9 @@
 """ACLs as documents: those of a principal together, the operations on one resource in one."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project

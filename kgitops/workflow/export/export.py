@@ -5,8 +5,9 @@ An export is proven: its files are loaded back and planned against the cluster t
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState, Project
@@ -28,8 +29,7 @@ from kgitops.workflow.export.virtual_clusters import export_links, export_virtua
 from kgitops.workflow.project.selection import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Export:
+class Export(Struct, frozen=True, kw_only=True):
     """File name to documents; ``notes`` say in sentences what is not among them, and why."""
 
     files: Mapping[str, Sequence[Document]]
@@ -57,8 +57,7 @@ def export_manifests(
     return Export(files=files, notes=(*scope.foreign(), *notes.sentences()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedExport:
+class PlannedExport(Struct, frozen=True, kw_only=True):
     """The manifests that were written, and the plan of them on the cluster."""
 
     export: Export

@@ -8,10 +8,10 @@ folder, and is split by the next part of the names.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from msgspec import Struct
 
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.registry import Json
@@ -33,8 +33,7 @@ _DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _OTHERS = "_others"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """Documents that stay together: a topic, the ACLs of a principal."""
 
     name: str

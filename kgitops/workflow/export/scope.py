@@ -1,16 +1,18 @@
 """The objects of a cluster that a project may declare, the form of documents, and notes."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.model.registry import Json
+from kgitops.model.wording import counted
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.workflow.export.files import Document, Inline
 
 
-@dataclass(frozen=True, slots=True)
-class ExportScope:
+class ExportScope(Struct, frozen=True):
     """The cluster's objects as the project sees them; counts those that are not its own."""
 
     ownership: Ownership
@@ -30,9 +32,8 @@ class ExportScope:
     def foreign(self) -> Iterator[str]:
         """A sentence for each other project that manages something here."""
         for label, count in sorted(self._foreign.items()):
-            objects = "1 object" if count == 1 else f"{count:,} objects"
             yield (
-                f"{objects} left out, which the project {label!r} manages: export "
+                f"{counted(count, 'object')} left out, which the project {label!r} manages: export "
                 f"{'it' if count == 1 else 'them'} there, or take them over with metadata.takeFrom"
             )
 
@@ -58,11 +59,11 @@ def as_document(
 _SHOWN = 3
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class ExportNotes:
     """Differences between the export and the cluster: reasons with addresses, in order."""
 
-    _by_reason: dict[str, list[str]] = field(default_factory=dict)
+    _by_reason: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     def add(self, address: str, reason: str) -> None:
         """Note what the export leaves out of an object, or says otherwise."""

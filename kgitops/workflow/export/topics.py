@@ -1,15 +1,15 @@
 """Topics as documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from kgitops.desired.state import ConfigsPolicy
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import local_topic_address, topic_address
-from kgitops.model.resources.topics import TopicState
-from kgitops.model.topic_configs import (
+from kgitops.model.resources.topic_configs import (
     ConfigType,
     config_problem,
     is_throttle,
@@ -17,6 +17,7 @@ from kgitops.model.topic_configs import (
     removed_config,
     topic_configs,
 )
+from kgitops.model.resources.topics import TopicState
 from kgitops.workflow.export.files import Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 from kgitops.workflow.export.virtual_clusters import local_topics, sharers
@@ -51,8 +52,7 @@ def export_topics(
     return items
 
 
-@dataclass(frozen=True, slots=True)
-class _Topics:
+class _Topics(Struct, frozen=True):
     state: ClusterState
     scope: ExportScope
     notes: ExportNotes

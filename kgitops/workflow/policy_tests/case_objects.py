@@ -20,6 +20,7 @@ from kgitops.model.resources.quotas import (
     quota_keys,
 )
 from kgitops.model.resources.topics import Assignment
+from kgitops.policy.building import acl
 
 TOPIC_ID = "A" * 22
 """The id of every topic of a case, as no cluster generates ids."""
@@ -85,16 +86,16 @@ def binding_of(described: GivenAcl) -> AclBinding:
             f"{described.principal!r} is not a principal",
             "write it as Type:name, such as User:billing",
         )
-    return AclBinding(
-        resource_type=described.resource.type,
-        resource_name=described.resource.name,
-        pattern_type=described.resource.pattern_type,
-        principal=described.principal,
+    return acl(
+        described.principal,
+        described.operation,
+        described.resource.name,
+        resource=described.resource.type,
+        pattern=described.resource.pattern_type,
         host=described.host,
-        operation=described.operation,
-        permission_type=described.permission,
+        permission=described.permission,
         virtual_cluster=described.virtual_cluster or CLUSTER_NAME,
-        virtual_cluster_pattern_type=described.virtual_cluster_pattern_type,
+        virtual_cluster_pattern=described.virtual_cluster_pattern_type,
     )
 
 

@@ -1,16 +1,14 @@
 """Tests of policies as values: the requests, their cluster, and the expected outcomes."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kgitops.manifests.policies.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.ruling import Outcome
-from kgitops.workflow.policy_tests.report import CaseOutcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expected(Struct, frozen=True, kw_only=True):
     """``policy`` must say ``outcome`` of ``address``; ``message`` is a regular expression."""
 
     address: str
@@ -20,16 +18,14 @@ class Expected:
     source: Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseStep:
+class CaseStep(Struct, frozen=True, kw_only=True):
     """One request of a case, not yet made: what it is depends on what was accepted before."""
 
     written: RequestStep
     source: Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """Requests that are judged in order on ``state``, for ``principal``."""
 
     name: str
@@ -41,8 +37,7 @@ class Case:
     never: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """A test document.
 
     ``policy`` is the one under test; ``asked`` are all policies whose rulings count: it, and those
@@ -54,29 +49,3 @@ class Suite:
     policy: str
     asked: frozenset[str]
     cases: tuple[Case, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleObservation:
-    """The outcome of a policy on one request; ``rules`` are the validations that denied.
-
-    ``api`` is the request's, which in Python names the method.
-    """
-
-    policy: str
-    api: str
-    denied: bool
-    rules: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
-    """One case that ran."""
-
-    outcome: CaseOutcome
-    seen: tuple[RuleObservation, ...]
-
-    @property
-    def passed(self) -> bool:
-        """True if everything was as expected."""
-        return not self.outcome.failures

@@ -1,18 +1,13 @@
 """Makes the cluster state that a case starts from."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container
 
 from kgitops.manifests.policies.policy_test_cluster import GivenCluster, GivenVirtualCluster
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.virtual_clusters import (
-    TopicLink,
-    VirtualCluster,
-    as_principal,
-    virtual_cluster_name_problem,
-)
+from kgitops.model.resources.virtual_clusters import VirtualCluster, virtual_cluster_name_problem
+from kgitops.policy.building import numbered, state_of, virtual_cluster
 from kgitops.workflow.policy_tests.case_objects import (
     TOPIC_ID,
     DocumentPath,
@@ -44,36 +39,32 @@ def cluster_of(described: GivenCluster) -> ClusterState:
             assignment=assignment,
             configs=configs_of(topic.configs),
         )
-    acls = set()
+    acls = []
     for index, acl in enumerate(described.acls):
         try:
-            acls.add(binding_of(acl))
+            acls.append(binding_of(acl))
         except StepError as error:
             raise _below(("acls", index), error) from error
     quotas = {}
     for index, quota in enumerate(described.quotas):
         try:
             entity = entity_of(quota.entity)
-            held = ClientQuotaState(entity=entity, quotas=quotas_of(entity, quota.quotas))
+            quotas[entity] = quotas_of(entity, quota.quotas)
         except StepError as error:
             raise _below(("quotas", index), error) from error
-        quotas[entity] = held
-    return ClusterState(
-        cluster_id="policy-test",
-        backend="policy-test",
+    return state_of(
+        topics.values(),
         brokers=brokers,
-        topics=topics,
-        acls=frozenset(acls),
+        acls=acls,
         quotas=quotas,
-        virtual_clusters={
-            name: _virtual_cluster(name, one, topics)
-            for name, one in described.virtual_clusters.items()
-        },
+        virtual_clusters=[
+            _virtual_cluster(name, one, topics) for name, one in described.virtual_clusters.items()
+        ],
     )
 
 
 def _virtual_cluster(
-    name: str, described: GivenVirtualCluster, topics: Mapping[str, TopicState]
+    name: str, described: GivenVirtualCluster, topics: Container[str]
 ) -> VirtualCluster:
     if problem := virtual_cluster_name_problem(name):
         raise StepError(("virtualClusters", name), problem, "correct the name")
@@ -84,19 +75,19 @@ def _virtual_cluster(
                 f"there is no topic {topic} that the link could lead to",
                 "add it to the topics",
             )
-    return VirtualCluster(
-        name=name,
-        users=frozenset(map(as_principal, described.users)),
-        client_ids=frozenset(described.client_ids),
-        groups=dict.fromkeys(described.groups),
-        transactional_ids=frozenset(described.transactional_ids),
-        links={link: TopicLink(name=link, topic=topic) for link, topic in described.links.items()},
+    return virtual_cluster(
+        name,
+        users=described.users,
+        client_ids=described.client_ids,
+        groups=described.groups,
+        transactional_ids=described.transactional_ids,
+        links=described.links,
     )
 
 
 def _brokers(described: GivenCluster) -> tuple[Broker, ...]:
     if isinstance(described.brokers, int):
-        return tuple(Broker(id=id_) for id_ in range(1, described.brokers + 1))
+        return numbered(described.brokers)
     count = Counter(broker.id for broker in described.brokers)
     for index, broker in enumerate(described.brokers):
         if count[broker.id] > 1:

@@ -1,9 +1,10 @@
 """The policies and the test documents that a command line selects, brought together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from kgitops.manifests.load import ManifestSet, load_manifests
@@ -12,7 +13,7 @@ from kgitops.manifests.project.python_policies import python_policy
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.bundle import Level, Policy
-from kgitops.workflow.policies.policies import load_policies
+from kgitops.workflow.policies import load_policies
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.reading import (
     ParsedTest,
@@ -23,8 +24,7 @@ from kgitops.workflow.policy_tests.reading import (
 from kgitops.workflow.project.selection import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestProject:
+class TestProject(Struct, frozen=True, kw_only=True):
     """The policies and tests of a run: ``policies`` are the project's and the tests' own ones.
 
     All of them are at the level hard: a policy's outcome is the same on every level.

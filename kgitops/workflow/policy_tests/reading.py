@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from kgitops.manifests.check import kind_of
@@ -29,8 +29,7 @@ from kgitops.workflow.policy_tests.running import rehearse
 KIND = "PolicyTest"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedTest:
+class ParsedTest(Struct, frozen=True):
     """A checked document and its place."""
 
     test: PolicyTest

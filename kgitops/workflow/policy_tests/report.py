@@ -1,13 +1,13 @@
 """The report of a run of policy tests, as values for every format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.source import Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """An unmet expectation at ``source``: expected, actual, and advice where it is not plain."""
 
     source: Source
@@ -16,17 +16,28 @@ class Failure:
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseOutcome:
-    """One case; it passed where nothing failed."""
+class RuleObservation(Struct, frozen=True, kw_only=True):
+    """The outcome of a policy on one request; ``rules`` are the validations that denied.
+
+    ``api`` is the request's, which in Python names the method.
+    """
+
+    policy: str
+    api: str
+    denied: bool
+    rules: frozenset[int] = frozenset()
+
+
+class CaseOutcome(Struct, frozen=True, kw_only=True):
+    """One case; it passed where nothing failed. ``seen`` is what policies said, for coverage."""
 
     name: str
     source: Source
     failures: tuple[Failure, ...] = ()
+    seen: tuple[RuleObservation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteOutcome:
+class SuiteOutcome(Struct, frozen=True, kw_only=True):
     """One test document and the policy that it tests."""
 
     name: str
@@ -40,8 +51,7 @@ class SuiteOutcome:
         return tuple(case for case in self.cases if case.failures)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Covered:
+class Covered(Struct, frozen=True, kw_only=True):
     """A rule of a policy, and whether a test saw it deny and saw it let something pass.
 
     In CEL each validation is a rule, in Python each method that judges.
@@ -54,8 +64,7 @@ class Covered:
     silent: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survivor:
+class Survivor(Struct, frozen=True, kw_only=True):
     """A mistake in a policy that no test noticed: where, ``what → other``, and the code there."""
 
     source: Source
@@ -63,8 +72,7 @@ class Survivor:
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MutationOutcome:
+class MutationOutcome(Struct, frozen=True, kw_only=True):
     """The number of mutants, the number that tests caught, and those that survived.
 
     Of the caught ones ``timed_out`` had an endless loop.
@@ -81,8 +89,7 @@ class MutationOutcome:
         return 100 * self.caught / self.total if self.total else 100.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyTestReport:
+class PolicyTestReport(Struct, frozen=True, kw_only=True):
     """One run: the suites, and the coverage and mutation score where they are requested.
 
     ``untested`` are policies of the project that no document tests. ``covered`` is None where

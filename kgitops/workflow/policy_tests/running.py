@@ -2,18 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.manifests.policies.policy_test_requests import RequestStep
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.virtual_clusters import ChangeType
 from kgitops.model.source import Source
 from kgitops.policy.api.requests import ANONYMOUS, Principal
@@ -22,8 +16,8 @@ from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.policy.state.simulated import SimulatedState
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
-from kgitops.workflow.policy_tests.cases import Case, CaseResult, Expected, RuleObservation, Suite
-from kgitops.workflow.policy_tests.report import CaseOutcome, Failure
+from kgitops.workflow.policy_tests.cases import Case, Expected, Suite
+from kgitops.workflow.policy_tests.report import CaseOutcome, Failure, RuleObservation
 from kgitops.workflow.policy_tests.steps import broker_configs_of, request_of
 
 _KINDS = tuple(name for name in RequestStep.__dataclass_fields__ if name != "labels")
@@ -52,18 +46,18 @@ def rehearse(
                 yield path, error
             continue
         yield path, build_input(request, ANONYMOUS, simulated, None).address
-        if isinstance(request, CreateTopicRequest | DeleteTopicRequest):
+        if isinstance(request, req.CreateTopicRequest | req.DeleteTopicRequest):
             touched.add(request.topic)
-        if isinstance(request, CreateVirtualClusterRequest | DeleteVirtualClusterRequest):
+        if isinstance(request, req.CreateVirtualClusterRequest | req.DeleteVirtualClusterRequest):
             touched.add(request.virtual_cluster)
         if not _removes_object(request):
             simulated.accept(request)
 
 
-def _removes_object(request: Request) -> bool:
-    if isinstance(request, AlterVirtualClusterRequest):
+def _removes_object(request: req.Request) -> bool:
+    if isinstance(request, req.AlterVirtualClusterRequest):
         return request.change is ChangeType.REMOVE
-    return isinstance(request, DeleteTopicRequest | DeleteVirtualClusterRequest)
+    return isinstance(request, req.DeleteTopicRequest | req.DeleteVirtualClusterRequest)
 
 
 def _not_one_kind() -> StepError:
@@ -79,8 +73,7 @@ def _written(name: str) -> str:
     return first + "".join(word.title() for word in rest)
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedRuling:
+class ObservedRuling(Struct, frozen=True):
     """A ruling on the request at ``source``, which has this ``number`` in the case, from 0."""
 
     number: int
@@ -172,14 +165,15 @@ def _quoted(address: str) -> str:
     return address if re.fullmatch(r"[\w/.-]+", address) else f'"{address}"'
 
 
-def run_case(case: Case, suite: Suite, evaluator: PolicyEvaluator) -> CaseResult:
+def run_case(case: Case, suite: Suite, evaluator: PolicyEvaluator) -> CaseOutcome:
     """Run one case; ``evaluator`` has at least the policies that the suite asks."""
     evaluator.begin(case.state, principal=case.principal)
     run = _Run(case, suite, evaluator)
     rulings = list(run.judge_all())
-    failures = (*run.failures, *compare(case, rulings))
-    return CaseResult(
-        outcome=CaseOutcome(name=case.name, source=case.source, failures=failures),
+    return CaseOutcome(
+        name=case.name,
+        source=case.source,
+        failures=(*run.failures, *compare(case, rulings)),
         seen=tuple(_observations(rulings)),
     )
 

@@ -13,25 +13,13 @@ from kgitops.manifests.policies.policy_test_requests import (
     RequestStep,
 )
 from kgitops.manifests.problems import suggestion
-from kgitops.model.placement import PlacementError, place
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-    with_labels,
-)
+from kgitops.model import requests as req
+from kgitops.model.placement import PlacementError
 from kgitops.model.resources.names import topic_name_problem
-from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName, generated_topic_name
-from kgitops.policy.state.simulated import SimulatedState, overlaid
+from kgitops.policy.building import grown, requested_topic
+from kgitops.policy.state.simulated import SimulatedState
 from kgitops.workflow.policy_tests.case_objects import (
     TOPIC_ID,
     StepError,
@@ -50,16 +38,16 @@ from kgitops.workflow.policy_tests.virtual_cluster_steps import (
 )
 
 
-def request_of(step: RequestStep, simulated: SimulatedState) -> Request:
+def request_of(step: RequestStep, simulated: SimulatedState) -> req.Request:
     """The request that the step is in ``simulated``.
 
     Raises:
         StepError: no such request can be made there.
     """
-    return with_labels(_request(step, simulated), step.labels)
+    return req.with_labels(_request(step, simulated), step.labels)
 
 
-def _request(step: RequestStep, simulated: SimulatedState) -> Request:
+def _request(step: RequestStep, simulated: SimulatedState) -> req.Request:
     match step:
         case RequestStep(create_topic=CreateTopicStep() as create):
             return _create(create, simulated)
@@ -67,19 +55,21 @@ def _request(step: RequestStep, simulated: SimulatedState) -> Request:
             return _alter(alter, simulated)
         case RequestStep(delete_topic=DeleteTopicStep() as delete):
             topic, local = _topic(delete.name, delete.virtual_cluster, simulated)
-            return DeleteTopicRequest(topic=topic.name, topic_id=TOPIC_ID, local=local)
+            return req.DeleteTopicRequest(topic=topic.name, topic_id=TOPIC_ID, local=local)
         case RequestStep(delete_records=DeleteRecordsStep() as delete):
             return _delete_records(delete, simulated)
         case RequestStep(alter_client_quota=AlterClientQuotaStep() as quota):
             entity = entity_of(quota.entity)
-            return AlterClientQuotaRequest(entity=entity, quotas=quotas_of(entity, quota.quotas))
+            return req.AlterClientQuotaRequest(
+                entity=entity, quotas=quotas_of(entity, quota.quotas)
+            )
         case RequestStep(alter_broker=AlterBrokerStep(id=id_, configs=configs)):
             _check_brokers([id_], simulated, ("id",))
-            return AlterBrokerRequest(broker=id_, configs=_changed(configs))
+            return req.AlterBrokerRequest(broker=id_, configs=_changed(configs))
         case RequestStep(create_acl=GivenAcl() as acl):
-            return CreateAclRequest(binding=binding_of(acl))
+            return req.CreateAclRequest(binding=binding_of(acl))
         case RequestStep(delete_acl=GivenAcl() as acl):
-            return DeleteAclRequest(binding=binding_of(acl))
+            return req.DeleteAclRequest(binding=binding_of(acl))
         case _:
             return virtual_cluster_request(step, simulated.virtual_clusters, simulated.topics)
 
@@ -89,7 +79,7 @@ def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
     return None if step.alter_broker is None else configs_of(step.alter_broker.current)
 
 
-def _create(step: CreateTopicStep, simulated: SimulatedState) -> Request:
+def _create(step: CreateTopicStep, simulated: SimulatedState) -> req.Request:
     if problem := topic_name_problem(step.name):
         raise StepError(("name",), problem, "correct the name")
     local = local_name(step.virtual_cluster, step.name, simulated.virtual_clusters)
@@ -108,48 +98,34 @@ def _create(step: CreateTopicStep, simulated: SimulatedState) -> Request:
     assignment, generated = topic_assignment(step, step.name, simulated.brokers)
     for partition, replicas in enumerate(assignment):
         _check_brokers(replicas, simulated, ("assignments", partition))
-    configs = configs_of(step.configs)
-    name = step.name if local is None else generated_topic_name(NEW_UUID, step.name)
-    state = RequestedTopicState(
-        name=name,
-        topic_id=None,
-        assignment=assignment,
-        configs=configs,
-        requested_configs=configs,
-        generated_replica_assignments=generated,
-    )
-    return CreateTopicRequest(topic=name, requested_state=state, local=local)
+    name = step.name if local is None else generated_topic_name(req.NEW_UUID, step.name)
+    new = TopicState(name=name, topic_id=None, assignment=assignment)
+    state = requested_topic(new, configs_of(step.configs), generated=generated)
+    return req.CreateTopicRequest(topic=name, requested_state=state, local=local)
 
 
-def _delete_records(step: DeleteRecordsStep, simulated: SimulatedState) -> Request:
+def _delete_records(step: DeleteRecordsStep, simulated: SimulatedState) -> req.Request:
     topic, local = _topic(step.name, step.virtual_cluster, simulated)
     _check_partitions(topic, step.offsets)
-    return DeleteRecordsRequest(
+    return req.DeleteRecordsRequest(
         topic=topic.name, topic_id=TOPIC_ID, deleted_message_offsets=step.offsets, local=local
     )
 
 
-def _alter(step: AlterTopicStep, simulated: SimulatedState) -> Request:
+def _alter(step: AlterTopicStep, simulated: SimulatedState) -> req.Request:
     """The whole topic after one step (P201-25…27, P201-31, P201-32)."""
     topic, local = _topic(step.name, step.virtual_cluster, simulated)
     kind, assignment, generated = _altered(step, topic, simulated)
     requested = _changed(step.configs or {})
-    state = RequestedTopicState(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        assignment=assignment,
-        configs=overlaid(topic.configs, requested),
-        requested_configs=requested,
-        generated_replica_assignments=generated,
-    )
-    return AlterTopicRequest(
+    state = requested_topic(topic, requested, assignment, generated=generated)
+    return req.AlterTopicRequest(
         topic=topic.name, topic_id=TOPIC_ID, step=kind, requested_state=state, local=local
     )
 
 
 def _altered(
     step: AlterTopicStep, topic: TopicState, simulated: SimulatedState
-) -> tuple[AlterStep, Assignment, bool]:
+) -> tuple[req.AlterStep, Assignment, bool]:
     changes = [step.configs is not None, step.partitions is not None, step.assignments is not None]
     if sum(changes) != 1:
         raise StepError(
@@ -158,12 +134,12 @@ def _altered(
             "Kafka changes each by a request of its own: write one request for each",
         )
     if step.configs is not None:
-        return AlterStep.CONFIGS, topic.assignment, False
+        return req.AlterStep.CONFIGS, topic.assignment, False
     if step.partitions is not None:
-        return AlterStep.PARTITIONS, _grown(topic, step.partitions, simulated), True
+        return req.AlterStep.PARTITIONS, _grown(topic, step.partitions, simulated), True
     assignment = _assigned(topic, step.assignments or {}, simulated)
     grows = len(assignment) > topic.num_partitions
-    return AlterStep.PARTITIONS if grows else AlterStep.REPLICAS, assignment, False
+    return req.AlterStep.PARTITIONS if grows else req.AlterStep.REPLICAS, assignment, False
 
 
 def _grown(topic: TopicState, partitions: int, simulated: SimulatedState) -> Assignment:
@@ -174,16 +150,9 @@ def _grown(topic: TopicState, partitions: int, simulated: SimulatedState) -> Ass
             f"write a number above {topic.num_partitions}",
         )
     try:
-        added = place(
-            simulated.brokers,
-            partitions=partitions,
-            replication_factor=topic.replication_factor,
-            existing=topic.assignment,
-            seed=topic.name,
-        )
+        return grown(topic.name, topic.assignment, partitions, simulated.brokers)
     except PlacementError as error:
         raise StepError(("partitions",), str(error), "give the case more brokers") from error
-    return (*topic.assignment, *added)
 
 
 def _assigned(

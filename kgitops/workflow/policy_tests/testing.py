@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Policy, PythonPolicy
 from kgitops.policy.evaluator import open_evaluator
 from kgitops.workflow.loading import OnStage, ignore_stage
-from kgitops.workflow.policy_tests.cases import CaseResult, RuleObservation
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import make_mutants, outcome_of
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool
@@ -19,14 +19,14 @@ from kgitops.workflow.policy_tests.report import (
     Covered,
     MutationOutcome,
     PolicyTestReport,
+    RuleObservation,
     SuiteOutcome,
 )
 from kgitops.workflow.policy_tests.running import run_case
 from kgitops.workflow.project.selection import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestedRule:
+class TestedRule(Struct, frozen=True, kw_only=True):
     """A rule: in CEL the validation with ``number``, in Python the method for ``api``.
 
     Several policies have it where tests configure one class in several ways.
@@ -99,8 +99,7 @@ def _rules(policies: Sequence[Policy], anatomies: Mapping[str, Anatomy]) -> Iter
                 yield TestedRule(policies=names, name=method.api, source=place, api=method.api)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyTestOptions:
+class PolicyTestOptions(Struct, frozen=True, kw_only=True):
     """The options of a run; the two ``least`` are required percentages, None for none."""
 
     coverage: bool = False
@@ -121,10 +120,11 @@ def run_policy_tests(
     on_stage("reading policies and tests")
     project = open_test_project(workspace)
     on_stage("running the cases")
-    results = _run(project)
-    failed = any(not result.passed for ran in results for result in ran)
+    suites = _run(project)
+    failed = any(suite.failed for suite in suites)
     tested = {suite.policy for suite in project.suites}
-    untested = _without(project.of_project, tested) if workspace.whole else ()
+    of_project = project.of_project if workspace.whole else ()
+    untested = tuple(name for name in of_project if name not in tested)
     mutate = options.mutate and not failed
     looked_at = [
         policy for policy in project.policies if policy.name in tested or policy.name in untested
@@ -138,13 +138,13 @@ def run_policy_tests(
             on_stage("looking at the policies")
             anatomies = stack.enter_context(pool).anatomies
         if options.coverage:
-            seen = [item for ran in results for result in ran for item in result.seen]
+            seen = [item for suite in suites for case in suite.cases for item in case.seen]
             covered = cover(looked_at, anatomies, seen, of_project=project.of_project)
         if mutate:
             under_test = [policy for policy in looked_at if policy.name in tested]
             mutation = _mutation(pool, project, under_test, on_stage)
     return PolicyTestReport(
-        suites=_outcomes(project, results),
+        suites=suites,
         untested=untested,
         covered=covered,
         least_covered=options.least_covered,
@@ -154,12 +154,18 @@ def run_policy_tests(
     )
 
 
-def _run(project: TestProject) -> list[list[CaseResult]]:
-    """The results of each suite's cases, judged by one worker that holds all policies."""
+def _run(project: TestProject) -> tuple[SuiteOutcome, ...]:
+    """The suites' outcomes, judged by one worker that holds all policies."""
     with closing(open_evaluator(Bundle(policies=project.policies))) as evaluator:
-        return [
-            [run_case(case, suite, evaluator) for case in suite.cases] for suite in project.suites
-        ]
+        return tuple(
+            SuiteOutcome(
+                name=suite.name,
+                policy=suite.policy,
+                source=suite.source,
+                cases=tuple(run_case(case, suite, evaluator) for case in suite.cases),
+            )
+            for suite in project.suites
+        )
 
 
 def _mutation(
@@ -174,21 +180,3 @@ def _mutation(
         on_stage(f"trying mutants: {done} of {len(mutants)}")
 
     return outcome_of(mutants, pool.try_all(mutants, count))
-
-
-def _outcomes(
-    project: TestProject, results: Sequence[Sequence[CaseResult]]
-) -> tuple[SuiteOutcome, ...]:
-    return tuple(
-        SuiteOutcome(
-            name=suite.name,
-            policy=suite.policy,
-            source=suite.source,
-            cases=tuple(result.outcome for result in ran),
-        )
-        for suite, ran in zip(project.suites, results, strict=True)
-    )
-
-
-def _without(names: Sequence[str], others: set[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in others)

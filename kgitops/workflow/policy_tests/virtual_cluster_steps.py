@@ -3,7 +3,6 @@
 from collections.abc import Container
 
 from kgitops.manifests.policies.policy_test_requests import (
-    AddedMember,
     AlterVirtualClusterStep,
     CreateTopicLinkStep,
     DeleteTopicLinkStep,
@@ -12,27 +11,22 @@ from kgitops.manifests.policies.policy_test_requests import (
     VirtualClusterStep,
 )
 from kgitops.manifests.problems import suggestion
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     LocalName,
     VirtualCluster,
-    as_principal,
     virtual_cluster_name_problem,
 )
+from kgitops.policy.building import link_request, only_member
 from kgitops.policy.state.virtual_clusters import VirtualClusters
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
 
 
 def virtual_cluster_request(
     step: RequestStep, virtual_clusters: VirtualClusters, topics: Container[str]
-) -> Request:
+) -> req.Request:
     """The request that the step is.
 
     Raises:
@@ -43,7 +37,7 @@ def virtual_cluster_request(
             return _create(name, virtual_clusters)
         case RequestStep(delete_virtual_cluster=VirtualClusterStep(name=name)):
             require_virtual_cluster(virtual_clusters, name, ("name",))
-            return DeleteVirtualClusterRequest(virtual_cluster=name)
+            return req.DeleteVirtualClusterRequest(virtual_cluster=name)
         case RequestStep(alter_virtual_cluster=AlterVirtualClusterStep() as alter):
             return _alter(alter, virtual_clusters)
         case RequestStep(create_topic_link=CreateTopicLinkStep() as link):
@@ -87,7 +81,7 @@ def local_name(
     return LocalName(virtual_cluster, name)
 
 
-def _create(name: str, virtual_clusters: VirtualClusters) -> Request:
+def _create(name: str, virtual_clusters: VirtualClusters) -> req.Request:
     if problem := virtual_cluster_name_problem(name):
         raise StepError(("name",), problem, "correct the name")
     if name in virtual_clusters.names:
@@ -96,67 +90,49 @@ def _create(name: str, virtual_clusters: VirtualClusters) -> Request:
             f"the virtual cluster {name} is there already",
             "create another one, or alter it with alterVirtualCluster",
         )
-    return CreateVirtualClusterRequest(virtual_cluster=name)
+    return req.CreateVirtualClusterRequest(virtual_cluster=name)
 
 
-def _alter(step: AlterVirtualClusterStep, virtual_clusters: VirtualClusters) -> Request:
+def _alter(step: AlterVirtualClusterStep, virtual_clusters: VirtualClusters) -> req.Request:
     virtual_cluster = require_virtual_cluster(virtual_clusters, step.name, ("name",))
     if (step.add is None) == (step.remove is None):
         raise StepError((), "alterVirtualCluster needs exactly one of add and remove", "write one")
-    if step.add is not None:
-        return _add(step.add, virtual_cluster.name, virtual_clusters)
-    assert step.remove is not None  # noqa: S101 (one of the two is there)
-    entity_type, name = _member(step.remove, "remove")
-    if name not in virtual_cluster.members(entity_type):
+    given = step.add or step.remove
+    assert given is not None  # noqa: S101 (one of the two is there)
+    key = "add" if step.add else "remove"
+    entity_type, name = _member(given, key)
+    if step.remove and name not in virtual_cluster.members(entity_type):
         raise StepError(
-            ("remove", str(entity_type)),
+            (key, str(entity_type)),
             f"{virtual_cluster.name} has no {entity_type} {name}",
             "remove one that it has",
         )
-    return AlterVirtualClusterRequest(
+    if step.add and step.add.moved_from is not None:
+        require_virtual_cluster(virtual_clusters, step.add.moved_from, (key, "movedFrom"))
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=virtual_cluster.name,
-        change=ChangeType.REMOVE,
+        change=ChangeType.ADD if step.add else ChangeType.REMOVE,
         entity_type=entity_type,
         entity_name=name,
-    )
-
-
-def _add(member: AddedMember, virtual_cluster: str, virtual_clusters: VirtualClusters) -> Request:
-    entity_type, name = _member(member, "add")
-    if member.moved_from is not None:
-        require_virtual_cluster(virtual_clusters, member.moved_from, ("add", "movedFrom"))
-    return AlterVirtualClusterRequest(
-        virtual_cluster=virtual_cluster,
-        entity_type=entity_type,
-        entity_name=name,
-        moved_from=member.moved_from,
-        adopts=member.adopt,
+        moved_from=step.add.moved_from if step.add else None,
+        adopts=step.add.adopt if step.add else None,
     )
 
 
 def _member(member: Member, key: str) -> tuple[EntityType, str]:
-    members = [
-        (entity_type, name)
-        for entity_type, name in (
-            (EntityType.USER, as_principal(member.user) if member.user else None),
-            (EntityType.CLIENT_ID, member.client_id),
-            (EntityType.GROUP, member.group),
-            (EntityType.TRANSACTIONAL_ID, member.transactional_id),
-        )
-        if name
-    ]
-    if len(members) != 1:
+    only = only_member(member.user, member.client_id, member.group, member.transactional_id)
+    if only is None:
         raise StepError(
             (key,),
             f"{key} needs exactly one of user, clientId, group and transactionalId",
             "write one request for each",
         )
-    return members[0]
+    return only
 
 
 def _link(
     step: CreateTopicLinkStep, virtual_clusters: VirtualClusters, topics: Container[str]
-) -> Request:
+) -> req.Request:
     virtual_cluster = require_virtual_cluster(virtual_clusters, step.virtual_cluster)
     if step.topic not in topics:
         raise StepError(
@@ -165,16 +141,11 @@ def _link(
             "add it to the cluster, or create it before",
         )
     before = virtual_cluster.links.get(step.link)
-    return AlterVirtualClusterRequest(
-        virtual_cluster=virtual_cluster.name,
-        entity_type=EntityType.TOPIC,
-        entity_name=step.link,
-        topic=step.topic,
-        replaces=None if before is None else before.topic,
-    )
+    replaces = None if before is None else before.topic
+    return link_request(virtual_cluster.name, step.link, step.topic, replaces=replaces)
 
 
-def _unlink(step: DeleteTopicLinkStep, virtual_clusters: VirtualClusters) -> Request:
+def _unlink(step: DeleteTopicLinkStep, virtual_clusters: VirtualClusters) -> req.Request:
     virtual_cluster = require_virtual_cluster(virtual_clusters, step.virtual_cluster)
     link = virtual_cluster.links.get(step.link)
     if link is None:
@@ -183,10 +154,4 @@ def _unlink(step: DeleteTopicLinkStep, virtual_clusters: VirtualClusters) -> Req
             f"{virtual_cluster.name} has no link {step.link} at this point",
             "add it to the virtual cluster, or create it before",
         )
-    return AlterVirtualClusterRequest(
-        virtual_cluster=virtual_cluster.name,
-        change=ChangeType.REMOVE,
-        entity_type=EntityType.TOPIC,
-        entity_name=step.link,
-        topic=link.topic,
-    )
+    return link_request(virtual_cluster.name, step.link, link.topic, change=ChangeType.REMOVE)

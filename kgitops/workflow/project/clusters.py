@@ -1,8 +1,9 @@
 """Chooses the cluster of a command line, and connects to it."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgitops.cluster.connect import connect
@@ -120,7 +121,7 @@ def choose_cluster(
         if file is None or variables_of is None:
             return chosen
         named = file.cluster(variables_of, env=environ, offline=True)
-        return replace(chosen, variables=named.variables, env_values=named.env_values)
+        return dataclasses.replace(chosen, variables=named.variables, env_values=named.env_values)
     if wanted is not None and ":" in wanted:
         raise UsageError(
             f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "

@@ -3,7 +3,6 @@
 import os
 import re
 import uuid
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,7 +19,18 @@ metadata:
   uid: {uid}
 spec:
   manifests: [manifests]
-  policies: [policies]
+  # Policies that come with kgitops, and a folder for yours, for the tests of all, and for waivers.
+  # A soft one can be waived, a hard one can't. More: docs/reference/policy-pack.md of kgitops.
+  policies:
+    - policies
+    - {{class: "kgitops.policies:ReplicationFactorRange", level: soft}}    # min: 3
+    - {{class: "kgitops.policies:MinInsyncReplicasRange"}}    # min: 2, and spare: 1 that may fail
+    - {{class: "kgitops.policies:RetentionRange", level: soft, configs: {{max: 90d}}}}
+    - class: "kgitops.policies:ProtectFromDeletion"
+      configs: {{topics: "{name}.*", exceptPrincipals: "User:admin"}}
+    - {{class: "kgitops.policies:NoWildcardPrincipals"}}
+    - {{class: "kgitops.policies:NoAllOnCluster"}}
+    - {{class: "kgitops.policies:NoWildcardHosts", configs: {{operations: All}}}}
   defaultCluster: local
   clusters:
     # A cluster in one file, to try things out. Nothing needs to be installed. A plan for it says
@@ -130,9 +140,9 @@ def create_project(folder: Path) -> list[Path]:
     written = {
         "kgitops.yaml": _PROJECT.format(name=name, uid=uuid.uuid4()),
         "manifests/events.yaml": _TOPIC.format(name=name),
-        **{f"policies/{path}": text for path, text in _policies(name)},
+        "policies/tests.yaml": _text("project/policy_tests.yaml").replace("PROJECT", name),
         _WORKFLOW_FILE: _workflow(),
-        _PINS_FILE: (files("kgitops.workflow") / "pinned" / "requirements.txt").read_text(),
+        _PINS_FILE: _text("pinned/requirements.txt"),
     }
     if not (folder / ".gitignore").exists():
         written[".gitignore"] = _IGNORE
@@ -166,11 +176,9 @@ def _workflow() -> str:
     return _WORKFLOW.format(repository=address, commit=commit, pins=_PINS_FILE, fill_in=_FILL_IN)
 
 
-def _policies(name: str) -> Iterator[tuple[str, str]]:
-    """The first policies with their tests, in files that are part of this package."""
-    folder = files("kgitops.workflow") / "first_policies"
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        yield file.name, file.read_text(encoding="utf-8").replace("PROJECT", name)
+def _text(file: str) -> str:
+    """A file of a new project that comes with this package."""
+    return files("kgitops.workflow").joinpath(file).read_text(encoding="utf-8")
 
 
 def _project_name(folder: str) -> str:

@@ -1,7 +1,9 @@
-"""Finds the project file of the paths on a command line."""
+"""Finds the project file of the paths on a command line, and the commit of what they hold."""
 
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -83,3 +85,31 @@ def _check_exists(path: Path) -> None:
 def _here() -> Path | None:
     """The working directory's own project, which paths outside of it may belong to."""
     return Path() if holds_project(Path()) else None
+
+
+def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
+    """The commit of ``folder``, and true if anything in ``sources`` differs from it."""
+    git = shutil.which("git")
+    if git is None:
+        return None, False
+    sha = _ask(git, folder, "rev-parse", "HEAD")
+    if not sha:
+        return None, False
+    paths = [os.path.abspath(path) for path in sources]  # noqa: PTH100 (links stay links)
+    status = _ask(git, folder, "status", "--porcelain", "--", *paths)
+    return sha, status != ""
+
+
+def _ask(git: str, folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 (git itself, found on the path)
+            [git, *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

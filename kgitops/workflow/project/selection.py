@@ -1,9 +1,11 @@
 """The selection of a command line: the project, its files, and the cluster."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
@@ -26,7 +28,7 @@ CLUSTER_VARIABLE = "KGITOPS_CLUSTER"
 """The environment variable with the cluster that is meant where none is named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The options that the user typed; ``environ`` is the process's environment.
 
@@ -43,12 +45,12 @@ class Selection:
     excludes: frozenset[str] = frozenset()
     selector: Selector = ()
     principal: str | None = None
-    allow_deletes: Mapping[str, int] = field(default_factory=dict)
+    allow_deletes: Mapping[str, int] = dataclasses.field(default_factory=dict)
     offline: bool = False
     fail_on: Grade | None = None
     policies: Sequence[Path] = ()
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cache: ManifestCache = field(default=NO_CACHE, repr=False, compare=False)
+    environ: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    cache: ManifestCache = dataclasses.field(default=NO_CACHE, repr=False, compare=False)
 
     @property
     def shapes_a_plan(self) -> bool:
@@ -62,8 +64,7 @@ class Selection:
         return bool(self.targets or self.excludes or self.selector)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
+class Workspace(Struct, frozen=True, kw_only=True):
     """A project, the part of it that was asked for, and the cluster it is for.
 
     ``whole`` says that every document of the project is loaded: only then can an absence mean

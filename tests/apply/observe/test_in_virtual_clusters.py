@@ -1,29 +1,16 @@
 """Objects of virtual clusters are found by address, and results of requests are recognized."""
 
-from dataclasses import replace
-
 import pytest
 from builders import a_cluster, a_quota_state, a_topic_state
+from msgspec.structs import replace
 
 from kgitops.apply.observe.effects import is_visible
-from kgitops.apply.observe.objects import find_object, request_address
+from kgitops.apply.observe.objects import find_object
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.observe.virtual_clusters import same_object
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner, RegistryState
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -177,8 +164,8 @@ def test_a_topic_and_its_link_count_as_one_object() -> None:
 
 def _member(
     entity_type: EntityType, name: str, **more: str | LocalName | ChangeType
-) -> AlterVirtualClusterRequest:
-    return AlterVirtualClusterRequest(
+) -> req.AlterVirtualClusterRequest:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster="emea",
         entity_type=entity_type,
         entity_name=name,
@@ -195,15 +182,15 @@ TARGET = LocalName("apac", "Sales")
 @pytest.mark.parametrize(
     ("request_", "before", "after"),
     [
-        (CreateVirtualClusterRequest(virtual_cluster="emea"), [APAC], [BARE]),
+        (req.CreateVirtualClusterRequest(virtual_cluster="emea"), [APAC], [BARE]),
         (
-            CreateVirtualClusterRequest(virtual_cluster="emea", options=OPTIONS),
+            req.CreateVirtualClusterRequest(virtual_cluster="emea", options=OPTIONS),
             [BARE],
             [replace(BARE, options=OPTIONS)],
         ),
-        (DeleteVirtualClusterRequest(virtual_cluster="emea"), [BARE], [APAC]),
+        (req.DeleteVirtualClusterRequest(virtual_cluster="emea"), [BARE], [APAC]),
         (
-            AlterVirtualClusterRequest(virtual_cluster="emea", options=OPTIONS),
+            req.AlterVirtualClusterRequest(virtual_cluster="emea", options=OPTIONS),
             [EMEA],
             [replace(EMEA, options=OPTIONS)],
         ),
@@ -242,7 +229,7 @@ TARGET = LocalName("apac", "Sales")
     ],
 )
 def test_a_request_is_seen_once_it_is_as_asked_for(
-    request_: Request, before: list[VirtualCluster], after: list[VirtualCluster]
+    request_: req.Request, before: list[VirtualCluster], after: list[VirtualCluster]
 ) -> None:
     """VC-233; VC-086: a move is done when the entity is gone where it was, too."""
     for reply in (None, OK):
@@ -251,16 +238,16 @@ def test_a_request_is_seen_once_it_is_as_asked_for(
 
 
 def test_a_virtual_cluster_that_someone_else_filled_is_not_proven_to_be_ours() -> None:
-    request = CreateVirtualClusterRequest(virtual_cluster="emea")
+    request = req.CreateVirtualClusterRequest(virtual_cluster="emea")
     assert not is_visible(request, _state())
     assert is_visible(request, _state(), OK)
 
 
-def _created(assignment: Assignment = ORDERS.assignment) -> CreateTopicRequest:
+def _created(assignment: Assignment = ORDERS.assignment) -> req.CreateTopicRequest:
     requested = RequestedTopicState(
-        name=f"{NEW_UUID}.Orders", topic_id=None, assignment=assignment, configs={}
+        name=f"{req.NEW_UUID}.Orders", topic_id=None, assignment=assignment, configs={}
     )
-    return CreateTopicRequest(topic=requested.name, requested_state=requested, local=LOCAL)
+    return req.CreateTopicRequest(topic=requested.name, requested_state=requested, local=LOCAL)
 
 
 def test_a_topic_made_in_a_virtual_cluster_is_there_with_its_link() -> None:
@@ -275,7 +262,7 @@ def test_a_topic_made_in_a_virtual_cluster_is_there_with_its_link() -> None:
 
 def test_offsets_are_copied_once_they_are_there() -> None:
     """VC-114: what the source commits meanwhile does not undo it."""
-    request = CopyGroupOffsetsRequest(virtual_cluster="emea", group="etl", source="old-etl")
+    request = req.CopyGroupOffsetsRequest(virtual_cluster="emea", group="etl", source="old-etl")
     source = {("t", 0): 5, ("t", 1): 7}
 
     def seen(**groups: dict[tuple[str, int], int]) -> tuple[bool, bool]:
@@ -291,7 +278,7 @@ def test_offsets_are_copied_once_they_are_there() -> None:
 
 def test_a_group_is_deleted_when_nothing_is_committed_for_it() -> None:
     """VC-119: by its physical id; another group of that local name stays out of it."""
-    request = DeleteGroupRequest(virtual_cluster="emea", group="etl")
+    request = req.DeleteGroupRequest(virtual_cluster="emea", group="etl")
     offsets = {("t", 0): 5}
     assert not is_visible(request, replace(_state(), group_offsets={"emea:etl": offsets}))
     assert is_visible(request, replace(_state(), group_offsets={"etl": offsets}))
@@ -302,30 +289,30 @@ def test_a_group_is_deleted_when_nothing_is_committed_for_it() -> None:
     [
         (_created(), "vc/emea/topic/Orders"),
         (
-            AlterTopicRequest(
+            req.AlterTopicRequest(
                 topic=ORDERS.name,
                 topic_id=ORDERS.topic_id,
-                step=AlterStep.CONFIGS,
+                step=req.AlterStep.CONFIGS,
                 requested_state=_created().requested_state,
                 local=LOCAL,
             ),
             "vc/emea/topic/Orders",
         ),
         (
-            DeleteTopicRequest(topic=ORDERS.name, topic_id=ORDERS.topic_id, local=LOCAL),
+            req.DeleteTopicRequest(topic=ORDERS.name, topic_id=ORDERS.topic_id, local=LOCAL),
             "vc/emea/topic/Orders",
         ),
-        (CreateVirtualClusterRequest(virtual_cluster="emea"), "vc/emea"),
-        (DeleteVirtualClusterRequest(virtual_cluster="emea"), "vc/emea"),
-        (AlterVirtualClusterRequest(virtual_cluster="emea", options=OPTIONS), "vc/emea"),
+        (req.CreateVirtualClusterRequest(virtual_cluster="emea"), "vc/emea"),
+        (req.DeleteVirtualClusterRequest(virtual_cluster="emea"), "vc/emea"),
+        (req.AlterVirtualClusterRequest(virtual_cluster="emea", options=OPTIONS), "vc/emea"),
         (_member(EntityType.USER, "User:jane"), "vc/emea/user/User:jane"),
         (_member(EntityType.TOPIC, "Orders", topic="x"), "vc/emea/link/Orders"),
         (
-            CopyGroupOffsetsRequest(virtual_cluster="emea", group="etl", source="x"),
+            req.CopyGroupOffsetsRequest(virtual_cluster="emea", group="etl", source="x"),
             "vc/emea/group/etl",
         ),
-        (DeleteGroupRequest(virtual_cluster="emea", group="etl"), "vc/emea/group/etl"),
+        (req.DeleteGroupRequest(virtual_cluster="emea", group="etl"), "vc/emea/group/etl"),
     ],
 )
-def test_a_request_names_the_object_that_it_changes(request_: Request, address: str) -> None:
-    assert request_address(request_) == address
+def test_a_request_names_the_object_that_it_changes(request_: req.Request, address: str) -> None:
+    assert req.request_address(request_) == address

@@ -1,26 +1,17 @@
 """Recognizing a request's result: never before it exists, always once it does."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from apply.plans import open_cluster, prepare
 from builders import a_cluster, a_quota_state, a_topic_state, an_entity
+from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.observe.effects import is_under_way, is_visible
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    api_name,
-)
 from kgitops.model.resources.topics import (
     FOLLOWER_RATE,
     LEADER_RATE,
@@ -41,7 +32,7 @@ def test_each_planned_request_is_visible_after_it_was_carried_out_and_not_before
         assert answer.ok, answer
         assert is_visible(request, used(cluster)), planned.id
         assert is_visible(request, used(cluster), answer), planned.id
-        seen.add(api_name(request))
+        seen.add(req.api_name(request))
     assert seen == {
         "CreateTopic",
         "AlterTopic",
@@ -60,7 +51,7 @@ REQUESTED = RequestedTopicState(
     configs={"retention.ms": "1000"},
     requested_configs={"retention.ms": "1000"},
 )
-CREATE = CreateTopicRequest(topic="orders", requested_state=REQUESTED)
+CREATE = req.CreateTopicRequest(topic="orders", requested_state=REQUESTED)
 CREATED = a_topic_state(
     "orders", assignment=REQUESTED.assignment, configs={"retention.ms": "1000"}, topic_id="minted"
 )
@@ -99,21 +90,21 @@ def test_with_a_reply_configs_that_the_cluster_adds_do_not_hide_the_topic() -> N
 def test_replicas_that_kgitops_placed_are_told_from_others_as_declared_ones_are() -> None:
     """Decision 0011: they are sent as well, so a topic placed otherwise is somebody else's."""
     placed = replace(REQUESTED, generated_replica_assignments=True)
-    request = CreateTopicRequest(topic="orders", requested_state=placed)
+    request = req.CreateTopicRequest(topic="orders", requested_state=placed)
     assert is_visible(request, a_cluster(CREATED))
     assert not is_visible(request, a_cluster(replace(CREATED, assignment=((3, 1), (1, 2)))))
 
 
-def _alter(step: AlterStep, **state: object) -> AlterTopicRequest:
+def _alter(step: req.AlterStep, **state: object) -> req.AlterTopicRequest:
     requested = replace(REQUESTED, topic_id="minted", **state)
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic="orders", topic_id="minted", step=step, requested_state=requested
     )
 
 
 def test_configs_are_visible_when_every_named_key_is_as_asked() -> None:
     request = _alter(
-        AlterStep.CONFIGS,
+        req.AlterStep.CONFIGS,
         requested_configs={"cleanup.policy": "compact,delete", "retention.ms": None},
     )
     done = a_cluster(replace(CREATED, configs={"cleanup.policy": "delete,compact", "other": "1"}))
@@ -126,8 +117,8 @@ def test_configs_are_visible_when_every_named_key_is_as_asked() -> None:
         assert not is_visible(request, a_cluster(replace(CREATED, configs=configs)))
 
 
-@pytest.mark.parametrize("step", [AlterStep.PARTITIONS, AlterStep.REPLICAS])
-def test_a_placement_is_visible_when_every_replica_stands_where_asked(step: AlterStep) -> None:
+@pytest.mark.parametrize("step", [req.AlterStep.PARTITIONS, req.AlterStep.REPLICAS])
+def test_a_placement_is_visible_when_every_replica_stands_where_asked(step: req.AlterStep) -> None:
     request = _alter(step, assignment=((2, 1), (2, 3)))
     assert is_visible(request, a_cluster(replace(CREATED, assignment=((2, 1), (2, 3)))))
     assert not is_visible(request, a_cluster(CREATED))
@@ -136,7 +127,7 @@ def test_a_placement_is_visible_when_every_replica_stands_where_asked(step: Alte
 
 def test_a_reassignment_is_done_once_the_data_is_copied() -> None:
     """P201-16: meanwhile the state already shows the target."""
-    request = _alter(AlterStep.REPLICAS, assignment=((2, 1), (2, 3)))
+    request = _alter(req.AlterStep.REPLICAS, assignment=((2, 1), (2, 3)))
     moving = replace(CREATED, assignment=((2, 1), (2, 3)), reassigning=True)
     assert not is_visible(request, a_cluster(moving))
     assert is_under_way(request, a_cluster(moving))
@@ -147,7 +138,7 @@ def test_a_reassignment_is_done_once_the_data_is_copied() -> None:
 
 
 def test_a_throttle_is_visible_on_its_broker_alone() -> None:
-    request = AlterBrokerRequest(broker=2, configs={LEADER_RATE: "7", FOLLOWER_RATE: None})
+    request = req.AlterBrokerRequest(broker=2, configs={LEADER_RATE: "7", FOLLOWER_RATE: None})
     cases: list[tuple[Mapping[str, str] | None, bool]] = [
         ({LEADER_RATE: "7"}, True),
         ({LEADER_RATE: "7", FOLLOWER_RATE: "7"}, False),
@@ -161,8 +152,8 @@ def test_a_throttle_is_visible_on_its_broker_alone() -> None:
     assert not is_visible(request, a_cluster(brokers=1))
 
 
-@pytest.mark.parametrize("step", AlterStep)
-def test_no_alteration_is_visible_on_a_topic_made_anew(step: AlterStep) -> None:
+@pytest.mark.parametrize("step", req.AlterStep)
+def test_no_alteration_is_visible_on_a_topic_made_anew(step: req.AlterStep) -> None:
     request = _alter(step)
     assert is_visible(request, a_cluster(CREATED))
     assert not is_visible(request, a_cluster(replace(CREATED, topic_id="another")))
@@ -170,14 +161,14 @@ def test_no_alteration_is_visible_on_a_topic_made_anew(step: AlterStep) -> None:
 
 
 def test_a_topic_is_deleted_when_its_id_is_gone() -> None:
-    request = DeleteTopicRequest(topic="orders", topic_id="minted")
+    request = req.DeleteTopicRequest(topic="orders", topic_id="minted")
     assert is_visible(request, a_cluster())
     assert is_visible(request, a_cluster(replace(CREATED, topic_id="another")))
     assert not is_visible(request, a_cluster(CREATED))
     assert not is_visible(request, a_cluster(replace(CREATED, marked_for_deletion=True)))
 
 
-DELETE_RECORDS = DeleteRecordsRequest(
+DELETE_RECORDS = req.DeleteRecordsRequest(
     topic="orders", topic_id="minted", deleted_message_offsets={1: 40}
 )
 
@@ -205,7 +196,7 @@ def test_offsets_that_cannot_be_read_prove_nothing_but_do_not_contradict_the_lea
 
 def test_quotas_are_visible_when_every_named_key_is_as_asked() -> None:
     entity = an_entity(user="billing")
-    request = AlterClientQuotaRequest(
+    request = req.AlterClientQuotaRequest(
         entity=entity, quotas={"producer_byte_rate": 1.0, "consumer_byte_rate": None}
     )
     assert is_visible(request, a_cluster(a_quota_state(entity, producer_byte_rate=1)))
@@ -216,7 +207,7 @@ def test_quotas_are_visible_when_every_named_key_is_as_asked() -> None:
 
 def test_removing_the_last_quota_is_visible_when_the_entity_is_gone() -> None:
     entity = an_entity(user="billing")
-    request = AlterClientQuotaRequest(entity=entity, quotas={"producer_byte_rate": None})
+    request = req.AlterClientQuotaRequest(entity=entity, quotas={"producer_byte_rate": None})
     assert is_visible(request, a_cluster())
 
 

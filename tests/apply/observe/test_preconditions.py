@@ -15,10 +15,11 @@ from builders import (
 from hypothesis import given
 from model.request_strategies import bindings, entities
 
-from kgitops.apply.observe.objects import find_object, request_address
+from kgitops.apply.observe.objects import find_object
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import request_address
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, quota_address
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState

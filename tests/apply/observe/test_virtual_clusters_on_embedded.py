@@ -1,29 +1,13 @@
 """Requests about virtual clusters, one after the other: seen once done, and not before."""
 
-from dataclasses import replace
-
 from apply.plans import open_cluster
+from msgspec.structs import replace
 
 from kgitops.apply.observe.effects import is_visible
-from kgitops.apply.observe.objects import request_address
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.steps.steps import Step
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-    api_name,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -45,7 +29,7 @@ from kgitops.plan.document.plan import Action, Change, Kind, PlannedRequest, Pre
 from kgitops.plan.document.risks import REGISTRY_ONLY
 
 GLOBAL = RequestedTopicState(name="stream", topic_id=None, assignment=((1, 2), (2, 3)), configs={})
-ORDERS = replace(GLOBAL, name=f"{NEW_UUID}.Orders")
+ORDERS = replace(GLOBAL, name=f"{req.NEW_UUID}.Orders")
 LOCAL = LocalName("emea", "Orders")
 READ = AclBinding(
     resource_type=ResourceType.TOPIC,
@@ -67,8 +51,8 @@ def alter(
     entity: str | None,
     change: ChangeType = ChangeType.ADD,
     **more: str | LocalName | LoweringOptions,
-) -> AlterVirtualClusterRequest:
-    return AlterVirtualClusterRequest(
+) -> req.AlterVirtualClusterRequest:
+    return req.AlterVirtualClusterRequest(
         virtual_cluster=name,
         change=change,
         entity_type=entity_type,
@@ -77,19 +61,19 @@ def alter(
     )
 
 
-UP: list[Request] = [
-    CreateVirtualClusterRequest(virtual_cluster="emea"),
-    CreateVirtualClusterRequest(virtual_cluster="apac", options=OPTIONS),
+UP: list[req.Request] = [
+    req.CreateVirtualClusterRequest(virtual_cluster="emea"),
+    req.CreateVirtualClusterRequest(virtual_cluster="apac", options=OPTIONS),
     alter("emea", None, None, options=OPTIONS),
-    CreateTopicRequest(topic=ORDERS.name, requested_state=ORDERS, local=LOCAL),
+    req.CreateTopicRequest(topic=ORDERS.name, requested_state=ORDERS, local=LOCAL),
     alter("apac", EntityType.TOPIC, "sales.orders", target=LOCAL),
     alter("emea", EntityType.TOPIC, "Stream", topic="stream"),
     alter("emea", EntityType.TOPIC, "Stream", target=LOCAL, replaces="stream"),
     alter("emea", EntityType.GROUP, "etl", adopts="old-etl"),
-    CopyGroupOffsetsRequest(virtual_cluster="emea", group="etl", source="old-etl"),
+    req.CopyGroupOffsetsRequest(virtual_cluster="emea", group="etl", source="old-etl"),
     alter("emea", EntityType.TRANSACTIONAL_ID, "tx"),
-    CreateAclRequest(binding=READ),
-    AlterClientQuotaRequest(entity=QUOTA, quotas={"producer_byte_rate": 5.0}),
+    req.CreateAclRequest(binding=READ),
+    req.AlterClientQuotaRequest(entity=QUOTA, quotas={"producer_byte_rate": 5.0}),
     alter("emea", EntityType.CLIENT_ID, "batch"),
     alter("emea", EntityType.USER, "User:jane"),
     alter("apac", EntityType.USER, "User:jane", moved_from="emea"),
@@ -97,29 +81,29 @@ UP: list[Request] = [
 GONE = ChangeType.REMOVE
 
 
-def down(cluster: EmbeddedCluster) -> list[Request]:
+def down(cluster: EmbeddedCluster) -> list[req.Request]:
     """All of UP in reverse; the topic has its physical name by then."""
     state = cluster.read_state()
     topic = state.topics[state.virtual_clusters["emea"].links["Orders"].topic]
     return [
         alter("apac", EntityType.USER, "User:jane", GONE),
         alter("emea", EntityType.CLIENT_ID, "batch", GONE),
-        AlterClientQuotaRequest(entity=QUOTA, quotas={"producer_byte_rate": None}),
-        DeleteAclRequest(binding=READ),
+        req.AlterClientQuotaRequest(entity=QUOTA, quotas={"producer_byte_rate": None}),
+        req.DeleteAclRequest(binding=READ),
         alter("emea", EntityType.TRANSACTIONAL_ID, "tx", GONE),
         alter("emea", EntityType.GROUP, "etl", GONE),
-        DeleteGroupRequest(virtual_cluster="emea", group="etl"),
+        req.DeleteGroupRequest(virtual_cluster="emea", group="etl"),
         alter("emea", EntityType.TOPIC, "Stream", GONE),
         alter("apac", EntityType.TOPIC, "sales.orders", GONE),
         alter("emea", EntityType.TOPIC, "Orders", GONE),
-        DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id, local=LOCAL),
-        DeleteVirtualClusterRequest(virtual_cluster="apac"),
-        DeleteVirtualClusterRequest(virtual_cluster="emea"),
+        req.DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id, local=LOCAL),
+        req.DeleteVirtualClusterRequest(virtual_cluster="apac"),
+        req.DeleteVirtualClusterRequest(virtual_cluster="emea"),
     ]
 
 
-def _step(request: Request) -> Step:
-    address = request_address(request)
+def _step(request: req.Request) -> Step:
+    address = req.request_address(request)
     expects = Precondition(object=address, exists=True)
     planned = PlannedRequest(id="r", request=request, expects=expects)
     change = Change(
@@ -139,7 +123,7 @@ def test_every_request_is_seen_once_it_is_carried_out_and_not_before() -> None:
     """With what an apply looks at for it, and nothing else: topics by their links, groups."""
     cluster = open_cluster()
     cluster.execute(
-        [CreateTopicRequest(topic="stream", requested_state=GLOBAL)],
+        [req.CreateTopicRequest(topic="stream", requested_state=GLOBAL)],
         validate_only=False,
         principal="User:other",
     )
@@ -154,7 +138,7 @@ def test_every_request_is_seen_once_it_is_carried_out_and_not_before() -> None:
             after = read_objects(cluster, [step])
             assert is_visible(request, after), request
             assert is_visible(request, after, answer), request
-            seen.add(api_name(request))
+            seen.add(req.api_name(request))
     assert seen >= {
         "CreateVirtualCluster",
         "AlterVirtualCluster",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,8 @@ from apply.forging import (
 )
 from apply.plans import Apply, comparable, sealed_now
 from builders import a_desired, plan_of
+from msgspec.structs import replace
+from plan.plan_json import sealed_to_json
 
 from kgitops.apply.context import ApplySettings
 from kgitops.approval.approve import approve
@@ -32,9 +33,9 @@ from kgitops.model.requests import DeleteTopicRequest
 from kgitops.model.resources.virtual_clusters import TopicLink
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
-from kgitops.plan.document.file import read_plan, sealed_to_json
+from kgitops.plan.document.documents import PLAN_KEYS
+from kgitops.plan.document.file import read_plan
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
-from kgitops.plan.document.to_json import KEYS
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
 from kgitops.plan.topics.steps import delete_request
@@ -231,7 +232,7 @@ def some_of_each(every: list[Forgery]) -> Iterator[Forgery]:
 
 
 CHUNKS = 4
-_FORGED = {(key,) for key in KEYS}
+_FORGED = {(key,) for key in PLAN_KEYS}
 
 
 @pytest.mark.slow

@@ -1,12 +1,12 @@
 """Nothing that nobody manages is deleted, but where the plan itself says who wants it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from apply.faults import FakeClock
 from apply.plans import Apply, sealed_now
 from apply.scenario import apply_until, open_scenario, plan_at
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster

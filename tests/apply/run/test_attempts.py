@@ -1,11 +1,10 @@
 """Decisions about a step after a read and after an answer, without any cluster."""
 
-from dataclasses import replace
-
 import pytest
 from builders import a_cluster, a_desired, a_topic, a_topic_state, plan_of
+from msgspec.structs import replace
 
-from kgitops.apply.lock.waiting import Now
+from kgitops.apply.lock_waits import Now
 from kgitops.apply.run.attempts import NextAction, StepAttempt, after_answer, after_read
 from kgitops.apply.steps.outcome import StepOutcome
 from kgitops.apply.steps.runs import RecordedOutcome

@@ -8,7 +8,7 @@ project is applied. Then the first one goes on.
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,10 +16,11 @@ import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import DELETE, SETTINGS, Apply, comparable, open_cluster, prepare, sealed_now
 from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
+from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.events import ApplyStarted, Event
-from kgitops.apply.lock.waiting import LockedWaits
+from kgitops.apply.lock_waits import LockedWaits
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.lowered.adapter import LoweredCluster

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import AFTER, STEPS, Apply, comparable, open_cluster, prepare, sealed_now
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
+from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.events import ApplyStarted

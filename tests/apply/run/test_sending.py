@@ -2,27 +2,21 @@
 
 import signal
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, STEPS, Apply, comparable, open_cluster, prepare
 from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
+from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.context import ApplySettings
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.journal.reading import latest_values
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.verdict import ExitCode
@@ -56,7 +50,7 @@ class World:
         first, second = change.requests
         return first, second
 
-    def count(self, kind: type[Request], name: str) -> int:
+    def count(self, kind: type[req.Request], name: str) -> int:
         return sum(isinstance(item, kind) and item.topic == name for item in self.cluster.sent)
 
 
@@ -65,7 +59,7 @@ def world() -> World:
     return World()
 
 
-def _is(request: Request, kind: type[Request], name: str) -> bool:
+def _is(request: req.Request, kind: type[req.Request], name: str) -> bool:
     return isinstance(request, kind) and request.topic == name
 
 
@@ -73,7 +67,7 @@ REFUSED = RequestResult(code=ErrorCode.POLICY_VIOLATION, message="too many parti
 
 
 def test_a_refused_step_is_reported_and_what_does_not_depend_on_it_is_done(world: World) -> None:
-    world.cluster.refuse = lambda r: REFUSED if _is(r, CreateTopicRequest, "new-b") else None
+    world.cluster.refuse = lambda r: REFUSED if _is(r, req.CreateTopicRequest, "new-b") else None
     result = world.apply.plan(world.plan)
     (failure,) = result.failed
     assert result.verdict.exit is ExitCode.PARTIAL
@@ -113,7 +107,7 @@ def test_a_change_is_remembered_only_once_all_of_its_steps_are_done(world: World
 
 
 def test_a_resume_completes_once_the_cause_is_removed(world: World) -> None:
-    world.cluster.refuse = lambda r: REFUSED if isinstance(r, AlterTopicRequest) else None
+    world.cluster.refuse = lambda r: REFUSED if isinstance(r, req.AlterTopicRequest) else None
     first = world.apply.plan(world.plan)
     assert first.verdict.exit is ExitCode.PARTIAL
     world.undisturb()
@@ -125,7 +119,7 @@ def test_a_resume_completes_once_the_cause_is_removed(world: World) -> None:
 
 
 def test_a_resume_that_meets_the_cause_again_fails_again(world: World) -> None:
-    world.cluster.refuse = lambda r: REFUSED if _is(r, CreateTopicRequest, "new-b") else None
+    world.cluster.refuse = lambda r: REFUSED if _is(r, req.CreateTopicRequest, "new-b") else None
     world.apply.plan(world.plan)
     result = world.apply.resume(UID)
     assert result is not None
@@ -139,14 +133,14 @@ def test_a_retriable_answer_is_retried_until_it_succeeds(world: World, code: Err
     """F590-11: NOT_CONTROLLER too, until there is one."""
     left = [RequestResult(code=code)] * 3
     world.cluster.refuse = lambda r: (
-        left.pop() if left and _is(r, CreateTopicRequest, "new-b") else None
+        left.pop() if left and _is(r, req.CreateTopicRequest, "new-b") else None
     )
     if code is ErrorCode.NETWORK_EXCEPTION:
         left.pop()  # nobody knows whether that one arrived, so it is sent again only once
         left.pop()
     assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
     assert not left
-    assert world.count(CreateTopicRequest, "new-b") == 1
+    assert world.count(req.CreateTopicRequest, "new-b") == 1
     waits = [event for event in world.apply.events if isinstance(event, Waiting)]
     assert {event.reason for event in waits} == {WaitReason.RETRY}
 
@@ -155,7 +149,7 @@ def test_a_retriable_answer_is_retried_no_longer_than_the_timeout(world: World) 
     """A4-07, F590-12: then the failure says about what it was, and the code."""
     world.cluster.refuse = lambda r: (
         RequestResult(code=ErrorCode.NOT_CONTROLLER)
-        if _is(r, CreateTopicRequest, "new-b")
+        if _is(r, req.CreateTopicRequest, "new-b")
         else None
     )
     before = world.clock.monotonic()
@@ -172,8 +166,8 @@ def test_a_quota_is_obeyed_for_as_long_as_it_takes(world: World) -> None:
     left = [RequestResult(code=ErrorCode.THROTTLING_QUOTA_EXCEEDED, retry_after_ms=told_ms)] * 3
     asked: list[float] = []
 
-    def throttle(request: Request) -> RequestResult | None:
-        if not _is(request, CreateTopicRequest, "new-b"):
+    def throttle(request: req.Request) -> RequestResult | None:
+        if not _is(request, req.CreateTopicRequest, "new-b"):
             return None
         asked.append(world.clock.monotonic())
         return left.pop() if left else None
@@ -181,13 +175,13 @@ def test_a_quota_is_obeyed_for_as_long_as_it_takes(world: World) -> None:
     world.cluster.refuse = throttle
     assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
     assert not left
-    assert world.count(CreateTopicRequest, "new-b") == 1
+    assert world.count(req.CreateTopicRequest, "new-b") == 1
     assert all(after - before >= told_ms / 1000 for before, after in pairwise(asked))
 
 
 def test_a_wait_for_a_quota_can_be_interrupted(world: World) -> None:
     hours = RequestResult(code=ErrorCode.THROTTLING_QUOTA_EXCEEDED, retry_after_ms=7_200_000)
-    world.cluster.refuse = lambda r: hours if _is(r, CreateTopicRequest, "new-b") else None
+    world.cluster.refuse = lambda r: hours if _is(r, req.CreateTopicRequest, "new-b") else None
     before = world.clock.monotonic()
 
     def waited() -> float:
@@ -208,7 +202,7 @@ def test_the_lock_is_kept_and_outlasts_each_request_however_long_a_step_takes(
         state, topics={name: t for name, t in state.topics.items() if name != "new-a"}
     )
     world.cluster.refuse = lambda r: (
-        RequestResult(code=code) if _is(r, CreateTopicRequest, "new-b") else None
+        RequestResult(code=code) if _is(r, req.CreateTopicRequest, "new-b") else None
     )
     left_ms = []
 
@@ -237,7 +231,7 @@ def test_a_step_that_somebody_else_did_meanwhile_is_not_ours(world: World) -> No
 
     def somebody(_: object) -> None:
         world.cluster.before_send = lambda _: None
-        theirs = CreateAclRequest(binding=a_binding("User:billing"))
+        theirs = req.CreateAclRequest(binding=a_binding("User:billing"))
         real.execute([theirs], validate_only=False, principal="User:other")
 
     world.cluster.before_send = somebody
@@ -258,7 +252,7 @@ def test_what_somebody_changed_before_its_adoption_is_not_recorded(world: World)
     def somebody(_: object) -> None:
         world.cluster.before_send = lambda _: None
         topic_id = real.read_state().topics["found"].topic_id or ""
-        theirs = DeleteTopicRequest(topic="found", topic_id=topic_id)
+        theirs = req.DeleteTopicRequest(topic="found", topic_id=topic_id)
         real.execute([theirs], validate_only=False, principal="User:other")
 
     world.cluster.before_send = somebody
@@ -298,8 +292,8 @@ def test_an_authorizer_that_failed_after_its_work_did_it(world: World) -> None:
     """A4-90: such an answer says nothing, so look."""
     real = world.cluster.real
 
-    def fails_late(request: Request) -> RequestResult | None:
-        if not isinstance(request, CreateAclRequest):
+    def fails_late(request: req.Request) -> RequestResult | None:
+        if not isinstance(request, req.CreateAclRequest):
             return None
         real.execute([request], validate_only=False, principal="User:kgitops")
         return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -352,8 +346,8 @@ def test_a_second_sending_has_as_much_time_as_the_first(world: World) -> None:
     """Both take nearly the whole timeout, and the second takes effect a little later."""
     created: list[float] = []
 
-    def slow(request: Request) -> RequestResult | None:
-        if not _is(request, CreateTopicRequest, "new-b"):
+    def slow(request: req.Request) -> RequestResult | None:
+        if not _is(request, req.CreateTopicRequest, "new-b"):
             return None
         world.clock.sleep(SETTINGS.timeout_ms / 1000 - 1)
         created.append(world.clock.monotonic())
@@ -365,8 +359,8 @@ def test_a_second_sending_has_as_much_time_as_the_first(world: World) -> None:
             request = next(p.request for p in world.plan.requests if _is_new_b(p.request))
             world.cluster.real.execute([request], validate_only=False, principal="User:kgitops")
 
-    def _is_new_b(request: Request) -> bool:
-        return _is(request, CreateTopicRequest, "new-b")
+    def _is_new_b(request: req.Request) -> bool:
+        return _is(request, req.CreateTopicRequest, "new-b")
 
     world.apply.settings = replace(SETTINGS, lease_ms=200_000)
     world.cluster.refuse = slow
@@ -376,7 +370,7 @@ def test_a_second_sending_has_as_much_time_as_the_first(world: World) -> None:
 
 
 def test_a_step_whose_reply_was_lost_is_done_and_not_sent_again(world: World) -> None:
-    def lose(requests: Sequence[Request]) -> None:
+    def lose(requests: Sequence[req.Request]) -> None:
         raise UnreachableError("the connection broke")
 
     world.cluster.after_send = lose
@@ -387,9 +381,9 @@ def test_a_step_whose_reply_was_lost_is_done_and_not_sent_again(world: World) ->
 
 
 def test_a_step_that_never_arrived_is_sent_again_once(world: World) -> None:
-    lost: list[Request] = []
+    lost: list[req.Request] = []
 
-    def lose(requests: Sequence[Request]) -> None:
+    def lose(requests: Sequence[req.Request]) -> None:
         new = [request for request in requests if request not in lost]
         lost.extend(new)
         if new:
@@ -404,9 +398,9 @@ def test_a_step_that_never_arrived_is_sent_again_once(world: World) -> None:
 def test_a_step_that_never_arrives_stays_open_and_a_resume_does_it(world: World) -> None:
     sends = 0
 
-    def lose(requests: Sequence[Request]) -> None:
+    def lose(requests: Sequence[req.Request]) -> None:
         nonlocal sends
-        if any(_is(request, CreateTopicRequest, "new-b") for request in requests):
+        if any(_is(request, req.CreateTopicRequest, "new-b") for request in requests):
             sends += 1
             raise UnreachableError("the connection broke")
 
@@ -420,7 +414,7 @@ def test_a_step_that_never_arrives_stays_open_and_a_resume_does_it(world: World)
     resumed = world.apply.resume(UID)
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
-    assert world.count(CreateTopicRequest, "new-b") == 1
+    assert world.count(req.CreateTopicRequest, "new-b") == 1
     assert comparable(used(world.cluster)) == world.expected()
 
 
@@ -428,8 +422,8 @@ def test_a_timed_out_request_that_took_effect_is_done(world: World) -> None:
     """A4-42, A4-102: a timeout leaves the outcome unknown, so look."""
     real = world.cluster.real
 
-    def late(request: Request) -> RequestResult | None:
-        if not isinstance(request, CreateTopicRequest):
+    def late(request: req.Request) -> RequestResult | None:
+        if not isinstance(request, req.CreateTopicRequest):
             return None
         world.cluster.sent.append(request)
         real.execute([request], validate_only=False, principal="User:kgitops")
@@ -438,16 +432,16 @@ def test_a_timed_out_request_that_took_effect_is_done(world: World) -> None:
     world.cluster.refuse = late
     result = world.apply.plan(world.plan)
     assert result.verdict.exit is ExitCode.SUCCESS
-    assert world.count(CreateTopicRequest, "new-a") == 1
+    assert world.count(req.CreateTopicRequest, "new-a") == 1
 
 
 def test_a_request_that_lands_late_does_not_hurt_its_second_sending(world: World) -> None:
     """The first sending takes effect after the look: TOPIC_ALREADY_EXISTS then means done."""
-    first: list[Request] = []
+    first: list[req.Request] = []
     real = world.cluster.real
 
-    def lands_late(requests: Sequence[Request]) -> None:
-        creates = [request for request in requests if isinstance(request, CreateTopicRequest)]
+    def lands_late(requests: Sequence[req.Request]) -> None:
+        creates = [request for request in requests if isinstance(request, req.CreateTopicRequest)]
         if any(request not in first for request in creates):
             first.extend(creates)
             raise UnreachableError("no answer in time")
@@ -464,9 +458,9 @@ def test_a_topic_that_somebody_else_created_just_before_is_not_ours(world: World
     """The broker's clear answer to the only sending: even an equal topic is somebody else's."""
     real = world.cluster.real
 
-    def somebody(requests: Sequence[Request]) -> None:
+    def somebody(requests: Sequence[req.Request]) -> None:
         for request in requests:
-            if _is(request, CreateTopicRequest, "new-b"):
+            if _is(request, req.CreateTopicRequest, "new-b"):
                 real.execute([request], validate_only=False, principal="User:other")
 
     world.cluster.before_send = somebody
@@ -481,11 +475,11 @@ def test_a_topic_that_somebody_else_created_just_before_is_not_ours(world: World
 def test_a_conflicting_topic_after_a_lost_request_is_never_overwritten(world: World) -> None:
     real = world.cluster.real
 
-    def somebody(requests: Sequence[Request]) -> None:
+    def somebody(requests: Sequence[req.Request]) -> None:
         for request in requests:
-            if _is(request, CreateTopicRequest, "new-b"):
+            if _is(request, req.CreateTopicRequest, "new-b"):
                 other = RequestedTopicState(name="new-b", topic_id=None, assignment=((1,),))
-                theirs = CreateTopicRequest(topic="new-b", requested_state=other)
+                theirs = req.CreateTopicRequest(topic="new-b", requested_state=other)
                 real.execute([theirs], validate_only=False, principal="User:other")
                 raise UnreachableError("no answer in time")
 
@@ -507,8 +501,8 @@ def test_a_topic_that_is_gone_when_its_deletion_arrives_is_deleted(
 ) -> None:
     real = world.cluster.real
 
-    def gone(request: Request) -> RequestResult | None:
-        if not isinstance(request, DeleteTopicRequest):
+    def gone(request: req.Request) -> RequestResult | None:
+        if not isinstance(request, req.DeleteTopicRequest):
             return None
         real.execute([request], validate_only=False, principal="User:other")
         return RequestResult(code=code)
@@ -521,12 +515,12 @@ def test_a_topic_made_anew_under_the_name_survives(world: World) -> None:
     """The plan saw another topic id: nothing but that id is deleted."""
     real = world.cluster.real
 
-    def anew(requests: Sequence[Request]) -> None:
+    def anew(requests: Sequence[req.Request]) -> None:
         for request in requests:
-            if isinstance(request, DeleteTopicRequest):
+            if isinstance(request, req.DeleteTopicRequest):
                 real.execute([request], validate_only=False, principal="User:other")
                 state = RequestedTopicState(name="old", topic_id=None, assignment=((3,),))
-                theirs = CreateTopicRequest(topic="old", requested_state=state)
+                theirs = req.CreateTopicRequest(topic="old", requested_state=state)
                 real.execute([theirs], validate_only=False, principal="User:other")
 
     world.cluster.before_send = anew
@@ -551,7 +545,7 @@ def test_a_step_counts_only_once_its_result_is_visible(world: World) -> None:
     assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
     waits = [event for event in world.apply.events if isinstance(event, Waiting)]
     assert [event.reason for event in waits] == [WaitReason.VISIBLE] * 5
-    assert world.count(CreateTopicRequest, "new-a") == 1
+    assert world.count(req.CreateTopicRequest, "new-a") == 1
 
 
 def test_a_deletion_that_takes_its_time_is_waited_for(world: World) -> None:
@@ -582,7 +576,7 @@ def test_a_deletion_that_is_never_finished_stays_open(world: World) -> None:
     resumed = world.apply.resume(UID)
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
-    assert world.count(DeleteTopicRequest, "old") == 1
+    assert world.count(req.DeleteTopicRequest, "old") == 1
 
 
 def test_a_resume_waits_for_a_deletion_that_is_still_under_way(world: World) -> None:
@@ -611,7 +605,7 @@ def test_a_topic_without_leaders_is_timed_out_by_the_broker_and_found_when_looke
     world.cluster.real.faults.leaderless_topics = frozenset({"new-a"})
     result = world.apply.plan(world.plan)
     assert result.verdict.exit is ExitCode.SUCCESS
-    assert world.count(CreateTopicRequest, "new-a") == 1
+    assert world.count(req.CreateTopicRequest, "new-a") == 1
 
 
 def test_what_never_becomes_visible_stays_open_and_a_resume_looks_first(world: World) -> None:
@@ -625,7 +619,7 @@ def test_what_never_becomes_visible_stays_open_and_a_resume_looks_first(world: W
     resumed = world.apply.resume(UID)
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
-    assert world.count(CreateTopicRequest, "new-a") == 1
+    assert world.count(req.CreateTopicRequest, "new-a") == 1
 
 
 def test_a_large_batch_may_take_its_time_as_long_as_more_and_more_is_visible() -> None:
@@ -674,7 +668,7 @@ def test_what_somebody_changed_meanwhile_fails_alone(world: World) -> None:
 def test_a_cluster_that_goes_away_after_the_first_request_stops_the_run_with_6(
     world: World,
 ) -> None:
-    def away(requests: Sequence[Request]) -> None:
+    def away(requests: Sequence[req.Request]) -> None:
         def gone(*_: object) -> None:
             raise UnreachableError("the cluster is gone")
 
@@ -738,7 +732,7 @@ def test_a_disk_that_is_full_stops_the_run_where_it_is(world: World, after: int)
     assert (resumed is None) == (after == 1)
     if resumed:
         assert resumed.verdict.exit is ExitCode.SUCCESS
-        assert world.count(CreateTopicRequest, "new-a") == 1
+        assert world.count(req.CreateTopicRequest, "new-a") == 1
 
 
 def test_an_outcome_that_cannot_be_written_stops_the_run_and_a_resume_finds_it(
@@ -747,7 +741,7 @@ def test_an_outcome_that_cannot_be_written_stops_the_run_and_a_resume_finds_it(
     def broken(records: object) -> None:
         raise UnreachableError("the disk is full")
 
-    def after(requests: Sequence[Request]) -> None:
+    def after(requests: Sequence[req.Request]) -> None:
         world.cluster.before_append = broken
 
     world.cluster.after_send = after

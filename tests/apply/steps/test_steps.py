@@ -2,20 +2,12 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from apply.faults import FaultyCluster
 from apply.plans import DELETE, Apply, open_cluster, prepare
-from builders import (
-    a_binding,
-    a_cluster,
-    a_desired,
-    a_topic,
-    an_acl,
-    applied,
-    plan_of,
-)
+from builders import a_binding, a_cluster, a_desired, a_topic, an_acl, applied, plan_of
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplySettings
 from kgitops.apply.steps.steps import Step, batches, build_steps

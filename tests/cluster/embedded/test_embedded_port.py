@@ -1,42 +1,33 @@
 """The embedded cluster behind the port, beyond what every cluster promises."""
 
 import threading
-from dataclasses import replace
 
 import pytest
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, a_new_topic, admin
+from msgspec.structs import replace
 from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import TopicUsage
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import ErrorCode, RequestResult
 
 
-def send(cluster: EmbeddedCluster, *requests: Request, validate_only: bool = False):
+def send(cluster: EmbeddedCluster, *requests: req.Request, validate_only: bool = False):
     return cluster.execute(requests, validate_only=validate_only, principal="User:a")
 
 
-def creation(name: str, partitions: int = 2) -> CreateTopicRequest:
+def creation(name: str, partitions: int = 2) -> req.CreateTopicRequest:
     state = RequestedTopicState(name=name, topic_id=None, assignment=((1, 2),) * partitions)
-    return CreateTopicRequest(topic=name, requested_state=state)
+    return req.CreateTopicRequest(topic=name, requested_state=state)
 
 
-def alteration(topic: TopicState, step: AlterStep, **changes) -> AlterTopicRequest:
+def alteration(topic: TopicState, step: req.AlterStep, **changes) -> req.AlterTopicRequest:
     state = RequestedTopicState(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -44,7 +35,7 @@ def alteration(topic: TopicState, step: AlterStep, **changes) -> AlterTopicReque
         requested_configs=changes.get("configs", {}),
     )
     assert topic.topic_id
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic=topic.name, topic_id=topic.topic_id, step=step, requested_state=state
     )
 
@@ -54,9 +45,9 @@ def test_steps_of_several_kinds_go_in_one_batch():
     a, b, c = cluster.read_state().topics.values()
     results = send(
         cluster,
-        alteration(a, AlterStep.CONFIGS, configs={"retention.ms": "1"}),
-        alteration(b, AlterStep.PARTITIONS, assignment=(*b.assignment, (3, 1))),
-        alteration(c, AlterStep.REPLICAS, assignment=((1, 2, 3), (2, 3, 1))),
+        alteration(a, req.AlterStep.CONFIGS, configs={"retention.ms": "1"}),
+        alteration(b, req.AlterStep.PARTITIONS, assignment=(*b.assignment, (3, 1))),
+        alteration(c, req.AlterStep.REPLICAS, assignment=((1, 2, 3), (2, 3, 1))),
     )
     assert [result.code for result in results] == [ErrorCode.NONE] * 3
     topics = cluster.read_state().topics
@@ -71,7 +62,7 @@ def test_a_held_reassignment_shows_its_target():
     cluster.faults.hold_reassignments = True
     topic = replace(cluster.read_state().topics["a"], configs={})
     target = tuple((*replicas, 6 - sum(replicas)) for replicas in topic.assignment)
-    (result,) = send(cluster, alteration(topic, AlterStep.REPLICAS, assignment=target))
+    (result,) = send(cluster, alteration(topic, req.AlterStep.REPLICAS, assignment=target))
     assert result.ok
     moving = cluster.read_state().topics["a"]
     assert (moving.reassigning, moving.assignment) == (True, target)
@@ -86,7 +77,7 @@ def test_a_held_deletion_and_a_leaderless_topic_time_out():
     cluster.faults.leaderless_topics = frozenset({"b"})
     topic_id = cluster.read_state().topics["a"].topic_id
     assert topic_id
-    deletion = DeleteTopicRequest(topic="a", topic_id=topic_id)
+    deletion = req.DeleteTopicRequest(topic="a", topic_id=topic_id)
     assert send(cluster, deletion, validate_only=True)[0].ok
     assert send(cluster, creation("b"), validate_only=True)[0].ok
     codes = [send(cluster, request)[0].code for request in (deletion, creation("b"))]
@@ -104,7 +95,7 @@ def test_usage_is_what_partitions_hold():
     assert topic_id
     send(
         cluster,
-        DeleteRecordsRequest(topic="a", topic_id=topic_id, deleted_message_offsets={1: 4}),
+        req.DeleteRecordsRequest(topic="a", topic_id=topic_id, deleted_message_offsets={1: 4}),
     )
     assert used(cluster).usage["a"] == TopicUsage(
         log_start_offsets=(0, 4),
@@ -121,7 +112,8 @@ def test_records_are_deleted_by_partition_and_the_first_failure_is_told():
     assert topic_id
     offsets = {0: 4, 1: 4, 7: 1}
     (result,) = send(
-        cluster, DeleteRecordsRequest(topic="a", topic_id=topic_id, deleted_message_offsets=offsets)
+        cluster,
+        req.DeleteRecordsRequest(topic="a", topic_id=topic_id, deleted_message_offsets=offsets),
     )
     assert result.code is ErrorCode.OFFSET_OUT_OF_RANGE
     assert used(cluster).usage["a"].log_start_offsets == (4, 0)
@@ -154,10 +146,10 @@ def test_an_empty_batch_is_an_empty_success(validate_only: bool):
 def test_a_principal_without_rights_is_refused():
     """A4-32, A4-88, F590-52."""
     cluster = a_cluster(compat=Compat.KRAFT, authorizer=AuthorizerKind.ACLS)
-    quota = AlterClientQuotaRequest(
+    quota = req.AlterClientQuotaRequest(
         entity=make_entity({"user": "a"}), quotas={"consumer_byte_rate": 1.0}
     )
-    requests = [creation("a"), CreateAclRequest(binding=a_grant(Operation.READ)), quota]
+    requests = [creation("a"), req.CreateAclRequest(binding=a_grant(Operation.READ)), quota]
     codes = [send(cluster, request)[0].code for request in requests]
     assert codes == [
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -169,7 +161,7 @@ def test_a_principal_without_rights_is_refused():
 def test_the_state_is_in_order_whatever_the_order_of_changes():
     cluster = a_cluster_with("c", "a", "b")
     for user in ("b", None, "a"):
-        request = AlterClientQuotaRequest(
+        request = req.AlterClientQuotaRequest(
             entity=make_entity({"user": user}), quotas={"consumer_byte_rate": 1.0}
         )
         send(cluster, request)

@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cluster import key_policies
 from cluster.clusters import BOTH, a_new_topic, admin
 from cluster.key_policies import LIVES
+from msgspec.structs import replace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster

@@ -21,7 +21,7 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import ClockAndIds
-from kgitops.model.requests import Request
+from kgitops.model.requests import Request, request_address
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.planner import make_plan
 from kgitops.policy import (
@@ -35,7 +35,6 @@ from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.policy_input import address_of
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.plan_stages import with_offsets
@@ -230,8 +229,8 @@ def _planned(data: st.DataObject, cluster: EmbeddedCluster) -> Sequence[Request]
     )
     others = data.draw(foreign_requests(state), label="and by hand")
     planned = [planned.request for planned in plan.requests]
-    touched = {address_of(request) for request in planned}
-    return [*planned, *(item for item in others if address_of(item) not in touched)]
+    touched = {request_address(request) for request in planned}
+    return [*planned, *(item for item in others if request_address(item) not in touched)]
 
 
 def _without_what_follows_a_denial(
@@ -241,11 +240,11 @@ def _without_what_follows_a_denial(
     batch: list[Request] = []
     denied: set[str] = set()
     for request in requests:
-        if address_of(request) in denied:
+        if request_address(request) in denied:
             continue
         batch.append(request)
         if judge.judge(request).stops:
-            denied.add(address_of(request))
+            denied.add(request_address(request))
         else:
             judge.accept(request)
     return batch

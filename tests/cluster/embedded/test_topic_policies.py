@@ -1,20 +1,12 @@
 """Policies on the embedded brokers: whatever changes a topic is judged, just before it happens."""
 
 import logging
-from dataclasses import replace
 from datetime import date
 
 import pytest
-from cluster.clusters import (
-    BOTH,
-    ROOT,
-    a_new_topic,
-    admin,
-    cluster_grant,
-    codes,
-    topic_grant,
-)
+from cluster.clusters import BOTH, ROOT, a_new_topic, admin, cluster_grant, codes, topic_grant
 from cluster.policing import Recorder, denying, logged, policed
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource

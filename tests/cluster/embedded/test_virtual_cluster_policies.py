@@ -12,15 +12,7 @@ from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
     VirtualClusterEntityChange,
 )
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.model.results import ErrorCode
@@ -59,14 +51,14 @@ class Everything(Recorder, VirtualClusterManagementPolicy):
         self._about("unlink", request.virtual_cluster)
 
 
-def ask(cluster: EmbeddedCluster, request: Request) -> ErrorCode:
+def ask(cluster: EmbeddedCluster, request: req.Request) -> ErrorCode:
     return cluster.execute([request], validate_only=False, principal="User:me")[0].code
 
 
-def a_topic() -> CreateTopicRequest:
-    name = f"{NEW_UUID}.Orders"
+def a_topic() -> req.CreateTopicRequest:
+    name = f"{req.NEW_UUID}.Orders"
     state = RequestedTopicState(name=name, topic_id=None, assignment=((1, 2),), configs={})
-    return CreateTopicRequest(topic=name, requested_state=state, local=ORDERS)
+    return req.CreateTopicRequest(topic=name, requested_state=state, local=ORDERS)
 
 
 def test_policies_are_asked_about_each_request_that_is_otherwise_in_order():
@@ -109,7 +101,7 @@ def test_policies_are_asked_about_each_request_that_is_otherwise_in_order():
     ],
     ids=["create", "add", "move", "link", "unlink", "delete"],
 )
-def test_what_a_policy_denies_is_not_written(method: str, request_: Request):
+def test_what_a_policy_denies_is_not_written(method: str, request_: req.Request):
     policy = Everything()
     cluster = policed(policy, topics=["orders"])
     for made in (create(A), create(B), link("l", "orders"), add(USER, "User:x")):
@@ -162,17 +154,17 @@ def test_a_topic_is_known_by_its_three_names():
     )
     known = {"topic": topic.name, "topic_id": topic.topic_id, "local": ORDERS}
     for request in (
-        AlterTopicRequest(**known, step=AlterStep.CONFIGS, requested_state=after),
-        DeleteRecordsRequest(**known, deleted_message_offsets={0: 1}),
+        req.AlterTopicRequest(**known, step=req.AlterStep.CONFIGS, requested_state=after),
+        req.DeleteRecordsRequest(**known, deleted_message_offsets={0: 1}),
         remove(TOPIC, "Orders"),
-        DeleteTopicRequest(**known),
+        req.DeleteTopicRequest(**known),
     ):
         assert ask(cluster, request) is ErrorCode.NONE
     assert policy.methods == ["create", "alter", "delete records", "delete"]
     for request in policy.requests:
         assert (request.name, request.virtual_cluster, request.local) == ("Orders", A, ORDERS)
     names = [request.topic for request in policy.requests]
-    assert names == [f"{NEW_UUID}.Orders", *[topic.name] * 3]
+    assert names == [f"{req.NEW_UUID}.Orders", *[topic.name] * 3]
 
 
 def test_what_comes_after_a_topic_sees_it_by_its_own_name():
@@ -181,10 +173,10 @@ def test_what_comes_after_a_topic_sees_it_by_its_own_name():
     cluster = policed(policy)
     ask(cluster, create(A))
     other = a_topic()
-    second = CreateTopicRequest(
-        topic=f"{NEW_UUID}.Bills",
+    second = req.CreateTopicRequest(
+        topic=f"{req.NEW_UUID}.Bills",
         requested_state=RequestedTopicState(
-            name=f"{NEW_UUID}.Bills", topic_id=None, assignment=((1,),)
+            name=f"{req.NEW_UUID}.Bills", topic_id=None, assignment=((1,),)
         ),
         local=LocalName(A, "Bills"),
     )

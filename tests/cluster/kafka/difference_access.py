@@ -1,17 +1,12 @@
 """ACLs, quotas and brokers' rates, in every way that they can go wrong."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from cluster.kafka.difference_world import Case
 from cluster_contract.contract import binding
+from msgspec.structs import replace
 
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -74,15 +69,15 @@ _BINDINGS: Mapping[str, AclBinding] = {
 
 CREATE_ACL = (
     *(
-        Case("CreateAcl", name, lambda _, __, acl=acl: [CreateAclRequest(binding=acl)])  # type: ignore[misc]
+        Case("CreateAcl", name, lambda _, __, acl=acl: [req.CreateAclRequest(binding=acl)])  # type: ignore[misc]
         for name, acl in _BINDINGS.items()
     ),
-    Case("CreateAcl", "again", lambda _, __: [CreateAclRequest(binding=binding("again"))] * 2),
+    Case("CreateAcl", "again", lambda _, __: [req.CreateAclRequest(binding=binding("again"))] * 2),
     Case(
         "CreateAcl",
         "one wrong among three",
         lambda _, n: [
-            CreateAclRequest(binding=acl)
+            req.CreateAclRequest(binding=acl)
             for acl in (binding(n), replace(binding(n), principal="x"), binding(f"{n}-2"))
         ],
     ),
@@ -90,10 +85,10 @@ CREATE_ACL = (
 
 DELETE_ACL = (
     *(
-        Case("DeleteAcl", name, lambda _, __, acl=acl: [DeleteAclRequest(binding=acl)])  # type: ignore[misc]
+        Case("DeleteAcl", name, lambda _, __, acl=acl: [req.DeleteAclRequest(binding=acl)])  # type: ignore[misc]
         for name, acl in _BINDINGS.items()
     ),
-    Case("DeleteAcl", "again", lambda _, __: [DeleteAclRequest(binding=binding("again"))] * 2),
+    Case("DeleteAcl", "again", lambda _, __: [req.DeleteAclRequest(binding=binding("again"))] * 2),
 )
 
 
@@ -101,7 +96,7 @@ def _quota(name: str, entity: ClientQuotaEntity, **quotas: float | None) -> Case
     return Case(
         "AlterClientQuota",
         name,
-        lambda _, __: [AlterClientQuotaRequest(entity=entity, quotas=quotas)],
+        lambda _, __: [req.AlterClientQuotaRequest(entity=entity, quotas=quotas)],
     )
 
 
@@ -147,7 +142,7 @@ ALTER_CLIENT_QUOTA = (
         "AlterClientQuota",
         "one wrong, then one right of the same entity",
         lambda _, __: [
-            AlterClientQuotaRequest(entity=_USER, quotas={"consumer_byte_rate": value})
+            req.AlterClientQuotaRequest(entity=_USER, quotas={"consumer_byte_rate": value})
             for value in (0.0, 7.0)
         ],
     ),
@@ -158,7 +153,7 @@ def _broker(name: str, broker: int, key: str, value: str | None) -> Case:
     return Case(
         "AlterBroker",
         name,
-        lambda _, __: [AlterBrokerRequest(broker=broker, configs={key: value})],
+        lambda _, __: [req.AlterBrokerRequest(broker=broker, configs={key: value})],
     )
 
 
@@ -179,14 +174,14 @@ ALTER_BROKER = (
         "AlterBroker",
         "one of two rates is wrong",
         lambda _, __: [
-            AlterBrokerRequest(broker=1, configs={LEADER_RATE: "1", FOLLOWER_RATE: "slow"})
+            req.AlterBrokerRequest(broker=1, configs={LEADER_RATE: "1", FOLLOWER_RATE: "slow"})
         ],
     ),
     Case(
         "AlterBroker",
         "one of two brokers is unknown",
         lambda _, __: [
-            AlterBrokerRequest(broker=broker, configs={LEADER_RATE: "1"}) for broker in (99, 1)
+            req.AlterBrokerRequest(broker=broker, configs={LEADER_RATE: "1"}) for broker in (99, 1)
         ],
     ),
     _broker("an unknown broker", 99, LEADER_RATE, "1000"),

@@ -16,12 +16,7 @@ from cluster.kafka.difference_world import (
 )
 from cluster_contract.contract import alteration, binding, creation
 
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -97,14 +92,14 @@ def _of_cluster(rpc: str, right: Operation, prepare: _Prepare) -> Sequence[Case]
     )
 
 
-_QUOTA = AlterClientQuotaRequest(
+_QUOTA = req.AlterClientQuotaRequest(
     entity=make_entity({"user": "alice"}), quotas={"producer_byte_rate": 1.0}
 )
-_WRONG_QUOTA = AlterClientQuotaRequest(
+_WRONG_QUOTA = req.AlterClientQuotaRequest(
     entity=make_entity({"user": "alice"}), quotas={"no_such_rate": 1.0}
 )
-_RATE = AlterBrokerRequest(broker=1, configs={LEADER_RATE: "1000"})
-_WRONG_RATE = AlterBrokerRequest(broker=1, configs={LEADER_RATE: "slow"})
+_RATE = req.AlterBrokerRequest(broker=1, configs={LEADER_RATE: "1000"})
+_WRONG_RATE = req.AlterBrokerRequest(broker=1, configs={LEADER_RATE: "slow"})
 
 RIGHTS: Sequence[Case] = (
     *_of_topic("CreateTopic", Operation.CREATE, lambda _, n: [creation(n)]),
@@ -136,8 +131,12 @@ RIGHTS: Sequence[Case] = (
     ),
     *_of_topic("DeleteTopic", Operation.DELETE, lambda w, n: [delete(w.topic(n))]),
     *_of_topic("DeleteRecords", Operation.DELETE, lambda w, n: [cut(w.topic(n), {0: 0})]),
-    *_of_cluster("CreateAcl", Operation.ALTER, lambda _, n: [CreateAclRequest(binding=binding(n))]),
-    *_of_cluster("DeleteAcl", Operation.ALTER, lambda _, n: [DeleteAclRequest(binding=binding(n))]),
+    *_of_cluster(
+        "CreateAcl", Operation.ALTER, lambda _, n: [req.CreateAclRequest(binding=binding(n))]
+    ),
+    *_of_cluster(
+        "DeleteAcl", Operation.ALTER, lambda _, n: [req.DeleteAclRequest(binding=binding(n))]
+    ),
     *_of_cluster("AlterClientQuota", Operation.ALTER_CONFIGS, lambda _, __: [_QUOTA]),
     _case("AlterClientQuota", "without a right, an unknown key", lambda _, __: [_WRONG_QUOTA]),
     *_of_cluster("AlterBroker", Operation.ALTER_CONFIGS, lambda _, __: [_RATE]),

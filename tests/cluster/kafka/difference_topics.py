@@ -4,7 +4,6 @@ A case names its objects after itself, so that all of them can be asked of one c
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from cluster.kafka.difference_world import (
     CONFIGS,
@@ -19,13 +18,9 @@ from cluster.kafka.difference_world import (
     move,
 )
 from cluster_contract.contract import alteration, creation
+from msgspec.structs import replace
 
-from kgitops.model.requests import (
-    AlterStep,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.resources.topics import Assignment, TopicState
 
@@ -52,12 +47,12 @@ def _create(
     )
 
 
-def _colliding(world: World, name: str) -> Sequence[Request]:
+def _colliding(world: World, name: str) -> Sequence[req.Request]:
     world.topic(f"{name}.a_b")
     return [creation(f"{name}.a.b")]
 
 
-def _existing(world: World, name: str) -> Sequence[Request]:
+def _existing(world: World, name: str) -> Sequence[req.Request]:
     return [creation(world.topic(name).name, ((9,),), {"no.such": "1"})]
 
 
@@ -134,17 +129,17 @@ def _alter(
 ) -> Case:
     """Each of ``batch`` is one request that alters configs."""
 
-    def prepare(world: World, topic_name: str) -> Sequence[Request]:
+    def prepare(world: World, topic_name: str) -> Sequence[req.Request]:
         topic = world.topic(topic_name, configs=before)
         return [alteration(topic, CONFIGS, configs=configs) for configs in batch]
 
     return Case("AlterTopic configs", name, prepare)
 
 
-def _gone(step: AlterStep) -> Callable[[World, str], Sequence[Request]]:
+def _gone(step: req.AlterStep) -> Callable[[World, str], Sequence[req.Request]]:
     """A topic that was deleted and made anew."""
 
-    def prepare(world: World, name: str) -> Sequence[Request]:
+    def prepare(world: World, name: str) -> Sequence[req.Request]:
         topic = replace(world.topic(name), topic_id=NO_ID)
         wanted = {CONFIGS: TWO, PARTITIONS: (*TWO, (1, 2)), REPLICAS: ((2, 3), (3, 1))}[step]
         configs = {"retention.ms": "1"} if step is CONFIGS else {}
@@ -153,7 +148,7 @@ def _gone(step: AlterStep) -> Callable[[World, str], Sequence[Request]]:
     return prepare
 
 
-def _absent(step: AlterStep) -> Callable[[World, str], Sequence[Request]]:
+def _absent(step: req.AlterStep) -> Callable[[World, str], Sequence[req.Request]]:
     """A topic of which there is not even the name."""
     state = TopicState(name="absent", topic_id=NO_ID, assignment=TWO)
     return lambda _, __: [alteration(state, step, assignment=((2, 3), (3, 1), (1, 2)), configs={})]
@@ -269,7 +264,7 @@ ALTER_REPLICAS = (
 )
 
 
-def _deleted_before(world: World, name: str) -> Sequence[Request]:
+def _deleted_before(world: World, name: str) -> Sequence[req.Request]:
     deletion = delete(world.topic(name))
     world.done(deletion)
     return [deletion]
@@ -288,7 +283,7 @@ DELETE_TOPIC = (
     Case(
         "DeleteTopic",
         "one of two is gone",
-        lambda w, n: [delete(w.topic(n)), DeleteTopicRequest(topic="absent", topic_id=NO_ID)],
+        lambda w, n: [delete(w.topic(n)), req.DeleteTopicRequest(topic="absent", topic_id=NO_ID)],
     ),
 )
 
@@ -296,7 +291,7 @@ DELETE_TOPIC = (
 def _records(name: str, offsets: Mapping[int, int], **configs: str) -> Case:
     dotted = {key.replace("_", "."): value for key, value in configs.items()}
 
-    def prepare(world: World, topic_name: str) -> Sequence[Request]:
+    def prepare(world: World, topic_name: str) -> Sequence[req.Request]:
         topic = world.topic(topic_name, configs=dotted)
         return [cut(topic, offsets)]
 
@@ -334,7 +329,9 @@ DELETE_RECORDS = (
         "one of two topics is gone",
         lambda w, n: [
             cut(w.topic(n), {0: 0}),
-            DeleteRecordsRequest(topic="absent", topic_id=NO_ID, deleted_message_offsets={0: 0}),
+            req.DeleteRecordsRequest(
+                topic="absent", topic_id=NO_ID, deleted_message_offsets={0: 0}
+            ),
         ],
     ),
 )

@@ -7,18 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cluster_contract.contract import alteration, creation
+from msgspec import Struct
 
 from kgitops.cluster.port import Cluster
+from kgitops.model import requests as req
 from kgitops.model.errors import KgitopsError
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.results import RequestResult
@@ -26,22 +19,24 @@ from kgitops.model.results import RequestResult
 ADMIN, ALICE = "User:admin", "User:alice"
 TWO: Assignment = ((1, 2), (2, 3))
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
-CONFIGS, PARTITIONS, REPLICAS = AlterStep.CONFIGS, AlterStep.PARTITIONS, AlterStep.REPLICAS
+CONFIGS, PARTITIONS, REPLICAS = (
+    req.AlterStep.CONFIGS,
+    req.AlterStep.PARTITIONS,
+    req.AlterStep.REPLICAS,
+)
 PATIENCE_S = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancellation:
+class Cancellation(Struct, frozen=True, kw_only=True):
     """Not a request of a plan: what an operator who interrupts an apply may ask for."""
 
     moves: Mapping[str, Sequence[int]]
 
 
-Ask = Request | Cancellation
+Ask = req.Request | Cancellation
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A case of one RPC; ``prepare`` creates what must exist and returns the requests.
 
     ``only_judged`` is for what would keep brokers busy for half a minute. ``dead`` is asked when
@@ -87,7 +82,7 @@ class World:
     internal: dict[str, TopicState] = field(default_factory=dict)
 
     def send(
-        self, *requests: Request, validate_only: bool = False, as_alice: bool = False
+        self, *requests: req.Request, validate_only: bool = False, as_alice: bool = False
     ) -> Sequence[RequestResult]:
         cluster, principal = (
             (self.clusters.alice, ALICE) if as_alice else (self.clusters.admin, ADMIN)
@@ -115,7 +110,7 @@ class World:
             return str(error)
         return "ok"
 
-    def done(self, *requests: Request) -> None:
+    def done(self, *requests: req.Request) -> None:
         """Carry out what a case builds on."""
         results = self.send(*requests)
         assert all(result.ok for result in results), results
@@ -147,39 +142,42 @@ class World:
     def granted(self, acls: Sequence[AclBinding]) -> Iterator[None]:
         """While Alice has these rights."""
         if acls:
-            self.done(*(CreateAclRequest(binding=acl) for acl in acls))
+            self.done(*(req.CreateAclRequest(binding=acl) for acl in acls))
             self.clusters.await_acls(frozenset(acls))
         yield
         if acls:
-            self.done(*(DeleteAclRequest(binding=acl) for acl in acls))
+            self.done(*(req.DeleteAclRequest(binding=acl) for acl in acls))
             self.clusters.await_acls(frozenset())
 
 
 def can_be_validated(asked: Ask) -> bool:
     """Return whether Kafka's request has the flag."""
     match asked:
-        case AlterTopicRequest(step=AlterStep.REPLICAS) | Cancellation():
+        case req.AlterTopicRequest(step=req.AlterStep.REPLICAS) | Cancellation():
             return False
         case (
-            DeleteTopicRequest() | DeleteRecordsRequest() | CreateAclRequest() | DeleteAclRequest()
+            req.DeleteTopicRequest()
+            | req.DeleteRecordsRequest()
+            | req.CreateAclRequest()
+            | req.DeleteAclRequest()
         ):
             return False
         case _:
             return True
 
 
-def move(topic: TopicState, wanted: Assignment) -> AlterTopicRequest:
+def move(topic: TopicState, wanted: Assignment) -> req.AlterTopicRequest:
     """Replicas where they are wanted."""
     return alteration(topic, REPLICAS, assignment=wanted)
 
 
-def delete(topic: TopicState) -> DeleteTopicRequest:
+def delete(topic: TopicState) -> req.DeleteTopicRequest:
     """A topic's deletion."""
-    return DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id or "")
+    return req.DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id or "")
 
 
-def cut(topic: TopicState, offsets: Mapping[int, int]) -> DeleteRecordsRequest:
+def cut(topic: TopicState, offsets: Mapping[int, int]) -> req.DeleteRecordsRequest:
     """A deletion of what is before some offsets."""
-    return DeleteRecordsRequest(
+    return req.DeleteRecordsRequest(
         topic=topic.name, topic_id=topic.topic_id or "", deleted_message_offsets=offsets
     )

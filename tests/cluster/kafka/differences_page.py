@@ -3,12 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.kafka.explained_differences import Reason
+from msgspec import Struct
 
-from kgitops.sandbox.jvm.jars import KAFKA
+from kgitops.sandbox.jars import KAFKA
 
 PAGE = Path(__file__).parents[3] / "docs" / "internals" / "differences.md"
 WRITE = "KGITOPS_WRITE_DIFFERENCES"
@@ -32,16 +32,14 @@ jars of that Kafka. It also writes this page:
 _MOST_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """One cluster's answers to the requests of a case; ``judged``: None if not validated."""
 
     judged: tuple[str, ...] | None
     done: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One case."""
 
     rpc: str

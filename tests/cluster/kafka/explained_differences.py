@@ -1,11 +1,11 @@
 """The closed list of what the embedded cluster answers otherwise, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """A place in Kafka's source: a path in its repository, and a method of that class."""
 
     path: str
@@ -22,8 +22,7 @@ class Source:
         return f"`{self.path}`, `{self.method}`"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """The reason for a difference: a text, a rule's id or Kafka's source."""
 
     why: str

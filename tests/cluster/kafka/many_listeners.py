@@ -2,17 +2,16 @@
 
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.kafka.certificates import Authority
 from cluster.kafka.token_endpoint import AUDIENCE, Provider
+from msgspec import Struct
 
-from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import CONTROLLER, HOST, Layout, free_ports
-from kgitops.sandbox.jvm.jars import fetch_libs
-from kgitops.sandbox.jvm.java import find_java
-from kgitops.sandbox.jvm.jvm import Jvm
+from kgitops.sandbox.guard import Guard
+from kgitops.sandbox.jars import fetch_libs
+from kgitops.sandbox.jvm import Jvm, find_java
+from kgitops.sandbox.layout import CONTROLLER, HOST, Layout, free_ports
 from kgitops.sandbox.running import Sandbox
 
 PASSWORD = "open sesame"  # noqa: S105
@@ -36,8 +35,7 @@ _CERTIFICATES = {
 }
 
 
-@dataclass(frozen=True)
-class ManyListeners:
+class ManyListeners(Struct, frozen=True):
     sandbox: Sandbox
     ports: dict[str, int]
     authority: Authority

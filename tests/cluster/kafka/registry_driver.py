@@ -19,7 +19,7 @@ import time
 from cluster.kafka.registry_logs import JustTheRegistry, open_log
 
 from kgitops.apply.context import ApplyContext, ApplySettings
-from kgitops.apply.lock.lock import Lock, acquire
+from kgitops.apply.lock import Lock, acquire
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.names import REGISTRY_TOPIC

@@ -77,7 +77,10 @@ def logs_on(sandbox: Sandbox) -> Iterator[Logs]:
 
 
 def make_topic(wire: Wire, *, partitions: int = 1, copies: int = 1, **configs: str) -> None:
-    """``__kgitops`` as someone else would make it; ``_`` in a config's name stands for a dot."""
+    """``__kgitops`` as someone else would make it, once every broker knows it.
+
+    ``_`` in a config's name stands for a dot.
+    """
     topic = CreateTopicsRequest.CreatableTopic
     answer = wire.send(
         CreateTopicsRequest(
@@ -98,6 +101,7 @@ def make_topic(wire: Wire, *, partitions: int = 1, copies: int = 1, **configs: s
         )
     )
     assert answer.topics[0].error_code == 0, answer
+    _await_configs(wire, {name.replace("_", "."): value for name, value in configs.items()})
 
 
 def set_configs(wire: Wire, **configs: str) -> None:
@@ -111,8 +115,12 @@ def set_configs(wire: Wire, **configs: str) -> None:
     topic = change(resource_type=2, resource_name=REGISTRY_TOPIC, configs=changes)
     answer = wire.send(IncrementalAlterConfigsRequest(resources=[topic], validate_only=False))
     assert answer.responses[0].error_code == 0, answer
+    _await_configs(wire, wanted)
+
+
+def _await_configs(wire: Wire, wanted: Mapping[str, str]) -> None:
     asked = DescribeConfigsRequest.DescribeConfigsResource(
-        resource_type=2, resource_name=REGISTRY_TOPIC, configuration_keys=list(wanted)
+        resource_type=2, resource_name=REGISTRY_TOPIC, configuration_keys=["segment.ms", *wanted]
     )
 
     def known() -> bool:
@@ -120,7 +128,11 @@ def set_configs(wire: Wire, **configs: str) -> None:
             wire.send(DescribeConfigsRequest(resources=[asked]), to=broker).results[0]
             for broker in wire.broker_ids()
         ]
-        return all({row.name: row.value for row in found.configs} == wanted for found in answers)
+        return all(
+            found.error_code == 0
+            and wanted.items() <= {row.name: row.value for row in found.configs}.items()
+            for found in answers
+        )
 
     await_true(known, f"{wanted} to be known")
 

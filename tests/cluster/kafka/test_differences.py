@@ -17,7 +17,7 @@ from cluster.kafka.explained_differences import EXPLAINED, Source
 from kafka_clusters import StartKafka
 from test_cited_rules import rules as known_rules
 
-from kgitops.sandbox.jvm.jars import libs_folder
+from kgitops.sandbox.jars import libs_folder
 
 CASES: Sequence[Case] = (*TOPICS, *ACCESS, *RIGHTS, *DEAD)
 

@@ -1,7 +1,6 @@
 """A process that dies in the middle of lowering leaves a state that another can finish (VC-329)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from cluster_contract.tenant_requests import (
     quota_in,
     remove,
 )
+from msgspec.structs import replace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.lowered.adapter import LoweredCluster

@@ -21,17 +21,9 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator, VirtualClusterSupport
 from kgitops.model.errors import SafetyError
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import LocalName, generated_parts
 from kgitops.model.results import ErrorCode, RequestResult
@@ -57,11 +49,11 @@ def test_it_says_that_it_stands_in(brokers: Cluster) -> None:
 def test_without_virtual_clusters_it_costs_nothing(kafka_cluster: KafkaCluster) -> None:
     """VC-004: exactly the same requests on the wire as without it."""
     topic = created(kafka_cluster, "orders")
-    requests: tuple[Request, ...] = (
+    requests: tuple[req.Request, ...] = (
         creation("new"),
-        alteration(topic, AlterStep.CONFIGS, configs={"retention.ms": "1"}),
-        CreateAclRequest(binding=binding()),
-        AlterClientQuotaRequest(entity=(("user", "x"),), quotas={"producer_byte_rate": 1.0}),
+        alteration(topic, req.AlterStep.CONFIGS, configs={"retention.ms": "1"}),
+        req.CreateAclRequest(binding=binding()),
+        req.AlterClientQuotaRequest(entity=(("user", "x"),), quotas={"producer_byte_rate": 1.0}),
     )
 
     def counted(cluster: Cluster) -> dict[str, int]:
@@ -105,7 +97,7 @@ class Refusing(DyingCluster):
     """A fake that refuses to create ACLs, for fault injection only."""
 
     def execute(self, requests, *, validate_only, principal, until_ms=None):  # type: ignore[no-untyped-def]
-        if isinstance(requests[0], CreateAclRequest):
+        if isinstance(requests[0], req.CreateAclRequest):
             no = RequestResult(code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             return [no for _ in requests]
         return self.real.execute(
@@ -123,7 +115,7 @@ def test_the_old_way_stays_where_the_new_one_fails(brokers: Cluster) -> None:
         cluster,
         make("a"),
         add("a", TOPIC, "x", topic="old"),
-        CreateAclRequest(binding=right),
+        req.CreateAclRequest(binding=right),
         add("a", USER, right.principal),
     )
     (before,) = brokers.read_state().acls
@@ -142,7 +134,7 @@ def test_a_topic_that_was_made_anew_is_not_the_linked_one(brokers: Cluster) -> N
     cluster = LoweredCluster(brokers)
     first = created(cluster, "orders")
     all_done(cluster, make("a"), add("a", TOPIC, "orders", topic="orders"))
-    gone = DeleteTopicRequest(topic="orders", topic_id=first.topic_id or "")
+    gone = req.DeleteTopicRequest(topic="orders", topic_id=first.topic_id or "")
     assert send(brokers, gone).ok  # by someone who knows no links (L-LINK-GUARD)
     assert send(brokers, creation("orders")).ok
     again = add("a", TOPIC, "orders", topic="orders")
@@ -184,12 +176,12 @@ def test_group_requests_reach_brokers_by_the_physical_id(brokers: Cluster) -> No
     """VC-111: and only for a virtual cluster that exists."""
     cluster = LoweredCluster(brokers)
     created(cluster, "orders")
-    copying = CopyGroupOffsetsRequest(virtual_cluster="a", group="etl", source="old")
+    copying = req.CopyGroupOffsetsRequest(virtual_cluster="a", group="etl", source="old")
     assert send(cluster, copying).code is ErrorCode.RESOURCE_NOT_FOUND
     all_done(cluster, make("a"), add("a", GROUP, "etl", adopts="old"))
     brokers.commit("old", {("orders", 0): 0})  # type: ignore[attr-defined]
     all_done(cluster, copying)
     groups = frozenset({"a:etl"})
     assert cluster.read_group_offsets(groups) == {"a:etl": {("orders", 0): 0}}
-    all_done(cluster, DeleteGroupRequest(virtual_cluster="a", group="etl"))
+    all_done(cluster, req.DeleteGroupRequest(virtual_cluster="a", group="etl"))
     assert cluster.read_group_offsets(groups) == {}

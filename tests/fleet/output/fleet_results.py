@@ -1,8 +1,8 @@
 """Results of fleets for tests: units, plans of them, runs that are committed."""
 
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from report.plans import CREATED
 
 from kgitops.fleet.output.publish import commit, run_folder

@@ -1,7 +1,6 @@
 """A plan's rows say what the plan says, and give it back to the byte."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -9,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from fleet.output.fleet_results import committed, run, unit, written
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
+from report.fleet.fleets import violations
 from report.plans import (
     ALL_PLANS,
     any_plan,
@@ -24,13 +25,20 @@ from kgitops.fleet.output import writing
 from kgitops.fleet.output.publish import commit, run_folder
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.output.tables import SCHEMAS, Table
-from kgitops.fleet.output.writing import RunningDigests, failed_unit, plan_body
+from kgitops.fleet.output.writing import failed_unit
 from kgitops.model.errors import FindingsError, SafetyError, UnreachableError
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode
+from kgitops.plan.document.digests import RunningDigests
+from kgitops.plan.document.documents import (
+    EnvelopeDocument,
+    change_document,
+    plan_document,
+    plan_to_json,
+)
 from kgitops.plan.document.file import read_plan, to_text
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import bodies_of, change_bytes, plan_to_json
 
 Row = dict[str, object]
 
@@ -62,17 +70,17 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 def test_digests_of_what_passes_by_are_those_of_the_seal(plan: Plan) -> None:
     expected = sealed(plan)
-    digests = RunningDigests(plan_body(plan))
-    texts = [change_bytes(change, bodies_of(change)) for change in plan.changes]
+    digests = RunningDigests(plan_document(plan))
+    texts = [canonical_json(change_document(change)) for change in plan.changes]
     digests.add(texts[:1])
     digests.add(())
     digests.add(texts[1:])
-    envelope = {
-        "captured_at": expected.captured_at,
-        "created": "2026-11-21T09:12:07Z",
-        "expires": "2026-11-22T09:12:07Z",
-        "nonce": expected.nonce,
-    }
+    envelope = EnvelopeDocument(
+        captured_at=expected.captured_at,
+        created="2026-11-21T09:12:07Z",
+        expires="2026-11-22T09:12:07Z",
+        nonce=expected.nonce,
+    )
     assert digests.finish(envelope) == (expected.plan_digest, expected.digest)
 
 
@@ -144,14 +152,16 @@ def test_violations_are_what_did_not_pass(tmp_path: Path) -> None:
     assert (first["file"], first["line"], first["column"]) == ("topics/orders.v2.yaml", 7, 24)
     assert first["fingerprint"]
     assert crashed["fingerprint"] is None
-    assert summary.violations == {
-        ("compression", "info", "denied"): 1,
-        ("labels", "advisory", "denied"): 1,
-        ("replication-factor-range", "hard", "denied"): 1,
-        ("retention-cap", "soft", "denied"): 1,
-        ("retention-cap", "soft", "waived"): 1,
-        ("team-prefix", "hard", "denied"): 1,
-    }
+    assert summary.violations == violations(
+        {
+            ("compression", "info", "denied"): 1,
+            ("labels", "advisory", "denied"): 1,
+            ("replication-factor-range", "hard", "denied"): 1,
+            ("retention-cap", "soft", "denied"): 1,
+            ("retention-cap", "soft", "waived"): 1,
+            ("team-prefix", "hard", "denied"): 1,
+        }
+    )
 
 
 @pytest.mark.parametrize("name", sorted(ALL_PLANS))

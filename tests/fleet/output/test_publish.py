@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from fleet.output import killed_commit
 from fleet.output.fleet_results import committed, run, unit, written
+from msgspec.structs import replace
 from report.plans import make_plan, twelve_changes, update_topic
 
 from kgitops.fleet.output import replacing

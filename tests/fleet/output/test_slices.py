@@ -10,7 +10,7 @@ import pytest
 from fleet.output.fleet_results import committed, unit
 from report.plans import judged_plan, make_plan, sealed, twelve_changes, update_topic
 
-import kgitops.plan.document.to_json
+import kgitops.plan.document.documents
 from kgitops.fleet.output import slices
 from kgitops.fleet.output.slices import read_slice
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
@@ -161,7 +161,7 @@ def test_a_plan_of_another_kgitops_is_not_sealed_as_ours(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its digest would change with the version that the plan names."""
-    for module in (slices, kgitops.plan.document.to_json):
+    for module in (slices, kgitops.plan.document.documents):
         monkeypatch.setattr(module, "__version__", "99.0")
     with pytest.raises(UntrustedPlanError, match=r"was made by kgitops .*, and this is 99\.0"):
         read_slice(out, "staging")

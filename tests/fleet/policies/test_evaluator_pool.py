@@ -5,11 +5,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from policy.worker.judgings import STATE, a_creation, a_policy
 
 from kgitops.fleet.policies.evaluator_pool import MOST_OPEN, EvaluatorPool

@@ -22,8 +22,8 @@ from kgitops.fleet.policies.lazy_state import lazy_cluster_state
 from kgitops.fleet.tables.hydrating import open_state, read_state
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 from kgitops.policy.evaluate.bundle import Bundle, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules

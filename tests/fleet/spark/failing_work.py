@@ -25,7 +25,7 @@ def without_room(spec: str) -> str:
 def killed_once_with_rows_written(spec: str) -> str:
     """Is killed when all of the unit is written and nobody knows of it yet, the first time."""
     answer = plan_task(spec)
-    marker = Path(f"killed-{json.loads(json.loads(spec)['unit'])['cluster']}")
+    marker = Path(f"killed-{json.loads(spec)['unit']['cluster']}")
     if not marker.exists():
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -2,12 +2,12 @@
 
 import json
 import sys
-from dataclasses import astuple
 from pathlib import Path
 
 from fleet.spark import spark_work
+from msgspec import structs
 
-from kgitops.cli.console.signals import InterruptedRunError, stop_on_signals
+from kgitops.cli.running.signals import InterruptedRunError, stop_on_signals
 from kgitops.fleet.spark.engine import TaskProgress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
@@ -37,7 +37,7 @@ def main() -> None:
         "answers": answers,
         "error": None if error is None else str(error),
         "kind": None if error is None else type(error).__name__,
-        "progress": [astuple(step) for step in progress],
+        "progress": [structs.astuple(step) for step in progress],
     }
     Path(order["result"]).write_text(json.dumps(result))
 

@@ -24,7 +24,7 @@ from kgitops.fleet.spark.targets import (
     parse_target,
 )
 from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
-from kgitops.sandbox.jvm.java import packaged_java
+from kgitops.sandbox.jvm import packaged_java
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_without_a_java_a_sentence_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("kgitops.sandbox.jvm.java.packaged_java", lambda: None)
+    monkeypatch.setattr("kgitops.sandbox.jvm.packaged_java", lambda: None)
     with pytest.raises(KgitopsError, match=r"^Spark needs Java 17 or newer, .*fleet, which"):
         java_home(tmp_path)
 
@@ -110,7 +110,7 @@ def test_the_shim_passes_all_words_but_one(monkeypatch: pytest.MonkeyPatch, tmp_
     printf = shutil.which("printf")
     assert printf
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("kgitops.sandbox.jvm.java.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("kgitops.sandbox.jvm.shutil.which", lambda *_, **__: None)
     home = java_home(tmp_path / "a folder")
     assert home == tmp_path / "a folder"
     shim = home / "bin" / "java"

@@ -5,10 +5,10 @@ import os
 import random
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kgitops.fleet.units.discovery import FleetUnits, find_units
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles

@@ -15,26 +15,26 @@ from manifests.loading import acl, topic, write
 
 from kgitops.cli.main import main
 from kgitops.cluster.snapshot import write_snapshot
-from kgitops.fleet.compiling import FleetCompileOptions, compile_fleet, compile_task
+from kgitops.fleet.compiling import CompileTask, FleetCompileOptions, compile_fleet, compile_task
 from kgitops.fleet.diff.inputs import side_from_rows
-from kgitops.fleet.planning import plan_of_unit, plan_task
-from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_specs, snapshot_task
+from kgitops.fleet.planning import PlanTask, plan_of_unit, plan_task
+from kgitops.fleet.snapshotting import (
+    FleetSnapshotOptions,
+    SnapshotTask,
+    snapshot_specs,
+    snapshot_task,
+)
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.units import loading as manifests
 from kgitops.fleet.units.discovery import find_units
 from kgitops.fleet.units.loading import loaded_unit
-from kgitops.fleet.units.unit import (
-    ManifestFiles,
-    StateFiles,
-    StateFormat,
-    Unit,
-    unit_to_text,
-)
+from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.manifests import cache as cache_module
 from kgitops.manifests.cache import ManifestCache
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.canonical import canonical_text
-from kgitops.plan.document.to_json import plan_to_json
+from kgitops.model.json.codec import encode
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -230,8 +230,8 @@ def test_the_environment_is_that_of_the_executor() -> None:
 
 
 def compiled(unit: Unit, out: Path) -> list[dict[str, object]]:
-    spec = {"unit": unit_to_text(unit), "out": str(out), "here": str(Path.cwd())}
-    answer: list[dict[str, object]] = json.loads(compile_task(canonical_text(spec)))
+    spec = encode(CompileTask(unit=unit, out=str(out), here=str(Path.cwd())))
+    answer: list[dict[str, object]] = json.loads(compile_task(spec.decode()))
     return answer
 
 
@@ -262,12 +262,19 @@ def test_what_can_not_be_compiled_is_answered_and_no_rows_are_written(
     assert not (here / "out.parquet").exists()
 
 
-@pytest.mark.parametrize("task", [plan_task, compile_task, snapshot_task])
-def test_an_executor_without_the_folder_says_so(task: Callable[[str], str], here: Path) -> None:
+def test_an_executor_without_the_folder_says_so(here: Path) -> None:
     (unit, *_) = units_of(project({"a.yaml": topic("a")}))
-    spec = {"unit": unit_to_text(unit), "out": "/x", "here": f"{here}/gone", "created": "x"}
-    with pytest.raises(KgitopsError, match=r"an executor has no folder .*/gone: No such file"):
-        task(canonical_text(spec))
+    gone = f"{here}/gone"
+    planning = PlanTask(unit=unit, out="/x", here=gone, created="2026-11-23T00:00:00Z")
+    reading = SnapshotTask(cluster="dev", project="pay", out="/x", here=gone)
+    tasks: list[tuple[Callable[[str], str], object]] = [
+        (plan_task, planning),
+        (compile_task, CompileTask(unit=unit, out="/x", here=gone)),
+        (snapshot_task, reading),
+    ]
+    for task, spec in tasks:
+        with pytest.raises(KgitopsError, match=r"an executor has no folder .*/gone: No such file"):
+            task(encode(spec).decode())
 
 
 def a_missing_project() -> list[str]:

@@ -1,7 +1,5 @@
 """ACLs as sets of bindings: what is declared against what is there."""
 
-from dataclasses import replace
-
 import pytest
 from builders import (
     ALL_CAPABILITIES,
@@ -16,6 +14,7 @@ from builders import (
     only_change,
     plan_of,
 )
+from msgspec.structs import replace
 from plan.worked_scenario import a_virtual_cluster
 
 from kgitops.model.cluster_state import VirtualClusterSupport

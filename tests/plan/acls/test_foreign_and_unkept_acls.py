@@ -1,16 +1,8 @@
 """ACLs that a plan leaves alone: another project's copies, and brokers that keep no ACLs."""
 
-from dataclasses import replace
-
-from builders import (
-    a_binding,
-    a_cluster,
-    a_desired,
-    an_acl,
-    an_owner,
-    plan_of,
-)
+from builders import a_binding, a_cluster, a_desired, an_acl, an_owner, plan_of
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import APP, NO_LIMITS, SALES, a_member, a_virtual_cluster, scoped
 
 from kgitops.model.cluster_state import ClusterState

@@ -1,9 +1,8 @@
 """Whoever else may write the registry is named in every plan."""
 
-from dataclasses import replace
-
 import pytest
 from builders import a_binding, a_cluster, a_desired, plan_of
+from msgspec.structs import replace
 
 from kgitops.model.resources.acls import (
     AclBinding,

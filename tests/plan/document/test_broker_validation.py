@@ -2,6 +2,7 @@
 
 import pytest
 from builders import a_cluster, a_desired, a_quota, a_topic, a_topic_state, applied, plan_of
+from plan.plan_json import plan_from_json
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
@@ -9,9 +10,8 @@ from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Severity
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.broker_validation import checkable, record_validation
-from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import plan_to_json
 
 
 def two_topics() -> Plan:

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from builders import (
     with_changes,
 )
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.risk_codes_page import PAGE, render_page
 from plan.worked_scenario import (
     APP,
@@ -37,8 +37,8 @@ from plan.worked_scenario import (
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
-from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.plan import planner
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Plan

@@ -1,7 +1,5 @@
 """The order in which changes run: make before break, and no window in between (A4-84, A4-85)."""
 
-from dataclasses import fields, replace
-
 import pytest
 from builders import (
     a_binding,
@@ -15,6 +13,7 @@ from builders import (
     plan_of,
     with_changes,
 )
+from msgspec.structs import fields, replace
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import Validator

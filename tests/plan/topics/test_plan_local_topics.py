@@ -1,10 +1,9 @@
 """Topics of virtual clusters in a plan: one physical topic, and the link that is its name."""
 
-from dataclasses import replace
-
 import pytest
 from builders import a_cluster, a_desired, a_tombstone, a_topic, a_topic_state, only_change, plan_of
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import (
     ANALYTICS,
     NO_LIMITS,
@@ -15,13 +14,8 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredTopic
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-)
 from kgitops.model.resources.virtual_clusters import ChangeType, LocalName, TopicLink
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Plan
@@ -55,7 +49,7 @@ def test_it_is_made_with_its_link_by_one_request() -> None:
     """VC-056, VC-057, VC-062: the plan says what only the apply will know."""
     change = only_change(plan(ORDERS, state=having()))
     (planned,) = change.requests
-    assert isinstance(planned.request, CreateTopicRequest)
+    assert isinstance(planned.request, req.CreateTopicRequest)
     assert planned.request.local == LOCAL
     assert planned.request.topic == "<uuid:new>.Orders"
     assert planned.request.requested_state.name == "<uuid:new>.Orders"
@@ -87,7 +81,7 @@ def test_it_is_altered_by_its_physical_name_and_says_its_local_one() -> None:
     more = a_local_topic(partitions=4, configs={"retention.ms": "1"}, deletion_policy=ORPHAN)
     change = only_change(plan(more, state=state))
     for planned in change.requests:
-        assert isinstance(planned.request, AlterTopicRequest)
+        assert isinstance(planned.request, req.AlterTopicRequest)
         assert planned.request.topic == physical(state)
         assert planned.request.local == LOCAL
         assert planned.expects.topic_id == state.topics[physical(state)].topic_id
@@ -121,7 +115,7 @@ class TestRemoving:
         change = only_change(found)
         assert (change.address, change.actions) == (ADDRESS, (Action.FORGET,))
         (planned,) = change.requests
-        assert isinstance(planned.request, AlterVirtualClusterRequest)
+        assert isinstance(planned.request, req.AlterVirtualClusterRequest)
         assert planned.request.change is ChangeType.REMOVE
         assert change.risk.name == "topic-unlink"
         done = Model(state).apply(found).state
@@ -134,7 +128,7 @@ class TestRemoving:
         assert (link.address, link.kind) == ("vc/emea.sales/link/Orders", "TopicLink")
         assert link.owner_before is link.owner_after is None
         (deletion,) = topic.requests
-        assert isinstance(deletion.request, DeleteTopicRequest)
+        assert isinstance(deletion.request, req.DeleteTopicRequest)
         assert deletion.request.local == LOCAL
         assert deletion.request.topic_id == state.topics[physical(state)].topic_id
         assert link.requests[0].id in deletion.depends_on
@@ -178,7 +172,7 @@ class TestALinkThatSomebodyRemoved:
         change = only_change(found)
         assert change.actions == (Action.UPDATE,)
         (planned,) = change.requests
-        assert isinstance(planned.request, AlterVirtualClusterRequest)
+        assert isinstance(planned.request, req.AlterVirtualClusterRequest)
         assert planned.request.topic == physical(state)
         assert change.risk.name == "topic-relink"
 

@@ -21,13 +21,8 @@ from builders import (
 
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.desired.state import ConfigsPolicy, DesiredTopic
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteRecordsRequest,
-)
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
@@ -44,12 +39,14 @@ def planned(topic: DesiredTopic, current: ClusterState) -> Change:
 def states(change: Change) -> list[RequestedTopicState]:
     """The requested state of every step."""
     requests = [planned.request for planned in change.requests]
-    return [r.requested_state for r in requests if isinstance(r, AlterTopicRequest)]
+    return [r.requested_state for r in requests if isinstance(r, req.AlterTopicRequest)]
 
 
 def steps(change: Change) -> list[str]:
     return [
-        request.request.step.value if isinstance(request.request, AlterTopicRequest) else "records"
+        request.request.step.value
+        if isinstance(request.request, req.AlterTopicRequest)
+        else "records"
         for request in change.requests
     ]
 
@@ -76,7 +73,7 @@ def test_a_create_asks_for_what_is_declared_and_nothing_else() -> None:
     topic = a_topic(partitions=4, replication_factor=3, configs={RETENTION: "1000"})
     (request,) = planned(topic, a_cluster()).requests
     state = request.request.requested_state
-    assert isinstance(request.request, CreateTopicRequest)
+    assert isinstance(request.request, req.CreateTopicRequest)
     assert (state.num_partitions, state.replication_factor) == (4, 3)
     assert state.configs == state.requested_configs == {RETENTION: "1000"}
     assert state.topic_id is None
@@ -579,7 +576,7 @@ def with_records(
 
 def records(plan: Plan) -> dict[int, int]:
     change = only_change(plan)
-    assert isinstance(change.requests[-1].request, DeleteRecordsRequest)
+    assert isinstance(change.requests[-1].request, req.DeleteRecordsRequest)
     return dict(change.requests[-1].request.deleted_message_offsets)
 
 
@@ -714,7 +711,7 @@ def test_the_blast_radius_is_told_where_all_of_it_is_known(
 def test_an_alteration_never_deletes_or_makes_a_topic() -> None:
     """Replace never happens to a topic."""
     apis = {type(planned.request) for planned in planned(*everything_at_once()).requests}
-    assert apis == {AlterTopicRequest, DeleteRecordsRequest}
-    assert {AlterStep(step) for step in steps(planned(*everything_at_once()))[:-1]} == set(
-        AlterStep
+    assert apis == {req.AlterTopicRequest, req.DeleteRecordsRequest}
+    assert {req.AlterStep(step) for step in steps(planned(*everything_at_once()))[:-1]} == set(
+        req.AlterStep
     )

@@ -1,10 +1,9 @@
 """A group that is no longer declared leaves its virtual cluster, and keeps what it committed."""
 
-from dataclasses import replace
-
 import pytest
 from builders import a_cluster, a_desired, only_change, plan_of
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import ANALYTICS, NO_LIMITS, SALES, a_group, a_virtual_cluster
 
 from kgitops.desired.state import DeletionPolicy

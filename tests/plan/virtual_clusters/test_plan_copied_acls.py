@@ -1,18 +1,11 @@
 """Rights that come along with a user, and old ones that go (VC-190 … VC-197)."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
-from builders import (
-    a_binding,
-    a_cluster,
-    a_desired,
-    a_topic,
-    an_acl,
-    plan_of,
-)
+from builders import a_binding, a_cluster, a_desired, a_topic, an_acl, plan_of
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import (
     ANALYTICS,
     APP,

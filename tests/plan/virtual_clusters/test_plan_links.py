@@ -1,7 +1,5 @@
 """Links in a plan: where a name leads, what is refused, and what goes on under one name."""
 
-from dataclasses import replace
-
 import pytest
 from builders import (
     a_cluster,
@@ -14,6 +12,7 @@ from builders import (
     plan_of,
 )
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import (
     ANALYTICS,
     NO_LIMITS,

@@ -1,7 +1,6 @@
 """Members in a plan: who is let in, moved or let go, and what is said about it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from builders import (
@@ -15,6 +14,7 @@ from builders import (
     plan_of,
 )
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import (
     ANALYTICS,
     APP,
@@ -27,12 +27,8 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    DeleteGroupRequest,
-)
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
@@ -59,9 +55,9 @@ def with_members(state: ClusterState, name: str = SALES, **members: object) -> C
     return replace(state, virtual_clusters={**state.virtual_clusters, name: found})
 
 
-def alterations(found: Plan) -> list[AlterVirtualClusterRequest]:
+def alterations(found: Plan) -> list[req.AlterVirtualClusterRequest]:
     requests = [planned.request for planned in found.requests]
-    return [item for item in requests if isinstance(item, AlterVirtualClusterRequest)]
+    return [item for item in requests if isinstance(item, req.AlterVirtualClusterRequest)]
 
 
 EVERY_KIND = [
@@ -182,7 +178,7 @@ class TestGroups:
         """VC-114: once it is there; the copy expects the group."""
         found = plan(a_group("g", adopt="old"), state=having())
         add, copy = found.requests
-        assert isinstance(copy.request, CopyGroupOffsetsRequest)
+        assert isinstance(copy.request, req.CopyGroupOffsetsRequest)
         assert (copy.request.group, copy.request.source) == ("g", "old")
         assert copy.depends_on == (add.id,)
         assert copy.expects.object == "vc/emea.sales/group/g"
@@ -192,7 +188,7 @@ class TestGroups:
         """VC-114: ``copyOffsets: false``."""
         group = a_member("g", entity_type=EntityType.GROUP, adopt="old", copy_offsets=False)
         (request,) = plan(group, state=having()).requests
-        assert isinstance(request.request, AlterVirtualClusterRequest)
+        assert isinstance(request.request, req.AlterVirtualClusterRequest)
 
     def test_a_global_group_has_one_heir(self) -> None:
         """VC-115: the finding names it."""
@@ -220,14 +216,14 @@ class TestGroups:
         """VC-119: unless Delete is written."""
         found = plan(state=having(a_group("g")))
         assert only_change(found).risk.name == "group-remove"
-        assert not any(isinstance(p.request, DeleteGroupRequest) for p in found.requests)
+        assert not any(isinstance(p.request, req.DeleteGroupRequest) for p in found.requests)
 
     def test_its_offsets_go_where_that_is_written(self) -> None:
         """VC-119: the group first, so that a consumer that is still in it stops all."""
         group = a_member("g", entity_type=EntityType.GROUP, deletion_policy=DELETE)
         found = plan(state=having(group))
         drop, remove = found.requests
-        assert isinstance(drop.request, DeleteGroupRequest)
+        assert isinstance(drop.request, req.DeleteGroupRequest)
         assert drop.id in remove.depends_on
         assert only_change(found).risk.name == "group-delete"
 
@@ -236,7 +232,7 @@ class TestGroups:
         group = a_group("g")
         desired = a_desired(HOME, AWAY, a_tombstone(group), safety=NO_LIMITS)
         found = plan_of(desired, having(group))
-        assert isinstance(found.requests[0].request, DeleteGroupRequest)
+        assert isinstance(found.requests[0].request, req.DeleteGroupRequest)
 
 
 class TestUnbinding:

@@ -1,7 +1,5 @@
 """Virtual clusters themselves in a plan: made, changed, guarded, and what holds for the whole."""
 
-from dataclasses import replace
-
 import pytest
 from builders import (
     ALL_CAPABILITIES,
@@ -15,6 +13,7 @@ from builders import (
     plan_of,
 )
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from plan.worked_scenario import (
     ANALYTICS,
     APP,

@@ -1,7 +1,6 @@
 """What a policy sees: topics as they are and would be, and the cluster before the request."""
 
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError
 from types import MappingProxyType
 from typing import Any
 
@@ -97,7 +96,7 @@ def test_nobody_can_change_what_is_seen(of: str) -> None:
                 state = request.requested_state
             with pytest.raises(TypeError):
                 state.configs["a"] = "9"
-            with pytest.raises(FrozenInstanceError):
+            with pytest.raises(AttributeError):
                 state.assignment = ()
             state.replicas_assignments.clear()
             raise PolicyViolation(f"{state.configs['a']} {state.num_partitions}")

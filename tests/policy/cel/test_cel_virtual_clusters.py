@@ -1,22 +1,12 @@
 """Policies in CEL on virtual clusters, their members and links."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from policy.cel.writing import alteration, creation, findings, one, said, state, topic
 
 from kgitops.manifests.policies.fields import API_NAMES
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.policy.cel.records.variables import REQUEST_VARIABLES
@@ -40,9 +30,9 @@ def cluster() -> ClusterState:
     return replace(state(topic("u.Orders"), topic("plain")), virtual_clusters=known)
 
 
-def alter(entity_type: EntityType, name: str, **more: str) -> AlterVirtualClusterRequest:
+def alter(entity_type: EntityType, name: str, **more: str) -> req.AlterVirtualClusterRequest:
     """A member of emea.sales."""
-    return AlterVirtualClusterRequest(
+    return req.AlterVirtualClusterRequest(
         virtual_cluster="emea.sales",
         entity_type=entity_type,
         entity_name=name,
@@ -52,11 +42,11 @@ def alter(entity_type: EntityType, name: str, **more: str) -> AlterVirtualCluste
 
 LINKED = alter(EntityType.TOPIC, "p", topic="u.Orders", replaces="plain")
 UNLINKED = replace(LINKED, change=ChangeType.REMOVE, entity_name="Orders", replaces=None)
-COPIED = CopyGroupOffsetsRequest(virtual_cluster="emea.sales", group="g", source="old")
+COPIED = req.CopyGroupOffsetsRequest(virtual_cluster="emea.sales", group="g", source="old")
 LOCAL = LocalName("emea.sales", "Orders")
-CREATED = replace(creation(f"{NEW_UUID}.Orders"), local=LOCAL)
+CREATED = replace(creation(f"{req.NEW_UUID}.Orders"), local=LOCAL)
 ALTERED = replace(alteration(topic("u.Orders"), {"a": "b"}), local=LOCAL)
-QUOTA = AlterClientQuotaRequest(
+QUOTA = req.AlterClientQuotaRequest(
     entity=make_entity({VIRTUAL_CLUSTER: "emea.sales", USER: "jane"}),
     quotas={"producer_byte_rate": 1.0},
 )
@@ -66,13 +56,13 @@ QUOTA = AlterClientQuotaRequest(
     ("request_", "expression"),
     [
         (
-            CreateVirtualClusterRequest(virtual_cluster="new"),
+            req.CreateVirtualClusterRequest(virtual_cluster="new"),
             "requested == {'name': 'new', 'users': [], 'clientIds': [], 'groups': [], "
             "'transactionalIds': [], 'links': {}, 'labels': {}} && current == null "
             "&& change == null && request.virtualCluster == 'new' && request.topic == null",
         ),
         (
-            DeleteVirtualClusterRequest(virtual_cluster="emea.sales"),
+            req.DeleteVirtualClusterRequest(virtual_cluster="emea.sales"),
             "requested == null && current.users == ['User:jane'] && current.clientIds == ['c'] && "
             "current.groups == ['g'] && current.transactionalIds == ['t'] && "
             "current.links == {'Orders': 'u.Orders'}",
@@ -109,7 +99,7 @@ QUOTA = AlterClientQuotaRequest(
             "{'virtualCluster': 'emea.sales', 'name': 'Orders'}]",
         ),
         (
-            CreateAclRequest(binding=acl(name="Orders", virtual_cluster="emea.sales")),
+            req.CreateAclRequest(binding=acl(name="Orders", virtual_cluster="emea.sales")),
             "requested.virtualCluster == 'emea.sales' && request.virtualCluster == 'emea.sales'"
             " && requested.virtualClusterPatternType == 'literal' && request.name == 'Orders'",
         ),
@@ -119,18 +109,18 @@ QUOTA = AlterClientQuotaRequest(
         ),
     ],
 )
-def test_what_expressions_see(request_: Request, expression: str) -> None:
+def test_what_expressions_see(request_: req.Request, expression: str) -> None:
     """VC-065, VC-408: every name, both sides, and who else is affected."""
     api = api_of(request_)
     assert said(one(expression, requests=[api]), request_, cluster()) == ""
     assert said(one(f"!({expression})", requests=[api]), request_, cluster()) != ""
 
 
-def api_of(request: Request) -> str:
-    if isinstance(request, AlterVirtualClusterRequest) and request.topic is not None:
+def api_of(request: req.Request) -> str:
+    if isinstance(request, req.AlterVirtualClusterRequest) and request.topic is not None:
         adds = request.change is ChangeType.ADD
         return "CreateTopicLink" if adds else "DeleteTopicLink"
-    if isinstance(request, CopyGroupOffsetsRequest):
+    if isinstance(request, req.CopyGroupOffsetsRequest):
         return "AlterVirtualCluster"
     return type(request).__name__.removesuffix("Request")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from policy.cel.writing import alteration, creation, deletion, judged, read, state, topic
 
-from kgitops.model import requests as wire
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.resources.acls import (
@@ -29,8 +29,8 @@ POLICIES = {
 ENTITY = make_entity({USER: "billing"})
 
 
-def an_acl(principal: str, name: str) -> wire.CreateAclRequest:
-    return wire.CreateAclRequest(
+def an_acl(principal: str, name: str) -> req.CreateAclRequest:
+    return req.CreateAclRequest(
         binding=AclBinding(
             resource_type=ResourceType.TOPIC,
             resource_name=name,
@@ -43,8 +43,8 @@ def an_acl(principal: str, name: str) -> wire.CreateAclRequest:
     )
 
 
-def a_quota(value: float) -> wire.AlterClientQuotaRequest:
-    return wire.AlterClientQuotaRequest(entity=ENTITY, quotas={"producer_byte_rate": value})
+def a_quota(value: float) -> req.AlterClientQuotaRequest:
+    return req.AlterClientQuotaRequest(entity=ENTITY, quotas={"producer_byte_rate": value})
 
 
 PAYMENTS = topic("payments.a", assignment=((1, 2, 3),) * 90)
@@ -54,7 +54,7 @@ QUOTAS = ClusterState(
     quotas={ENTITY: ClientQuotaState(entity=ENTITY, quotas={"producer_byte_rate": 10.0})},
 )
 # Policy, what it denies, what it accepts, on which cluster, and the words.
-CASES: list[tuple[str, wire.Request, wire.Request, ClusterState, str]] = [
+CASES: list[tuple[str, req.Request, req.Request, ClusterState, str]] = [
     (
         "min-insync",
         creation("payments.b"),
@@ -113,7 +113,7 @@ def test_every_example_is_tried() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_an_example_does_what_it_says(
-    case: tuple[str, wire.Request, wire.Request, ClusterState, str],
+    case: tuple[str, req.Request, req.Request, ClusterState, str],
 ) -> None:
     name, denied, accepted, cluster, words = case
     load_cel(read(POLICIES[name]))

@@ -1,11 +1,11 @@
 """Our reading of CEL is the library's, and no text whatever does harm."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.model.errors import FindingsError

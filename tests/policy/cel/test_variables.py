@@ -13,7 +13,7 @@ from policy.cel.writing import (
     topic,
 )
 
-from kgitops.model import requests as wire
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -154,7 +154,7 @@ def test_a_deletion(expression: str) -> None:
 
 
 def test_a_deletion_of_records() -> None:
-    request = wire.DeleteRecordsRequest(
+    request = req.DeleteRecordsRequest(
         topic="orders", topic_id="id", deleted_message_offsets={0: 5, 1: 7}
     )
     expression = (
@@ -169,7 +169,7 @@ def test_a_deletion_of_records() -> None:
     [("CreateAcl", "requested", "current"), ("DeleteAcl", "current", "requested")],
 )
 def test_an_acl(api: str, side: str, other: str) -> None:
-    made = {"CreateAcl": wire.CreateAclRequest, "DeleteAcl": wire.DeleteAclRequest}[api]
+    made = {"CreateAcl": req.CreateAclRequest, "DeleteAcl": req.DeleteAclRequest}[api]
     labels = ", 'labels': {}" if side == "requested" else ""
     expression = (
         f"{side} == {{'principal': 'User:billing', 'host': '10.0.0.1', 'operation': 'Write', "
@@ -199,7 +199,7 @@ def test_a_quota(expression: str) -> None:
     held = {"producer_byte_rate": 2.5, "request_percentage": 50.0}
     quotas = {ENTITY: ClientQuotaState(entity=ENTITY, quotas=held)}
     asked = {"consumer_byte_rate": 5, "request_percentage": None}
-    request = wire.AlterClientQuotaRequest(entity=ENTITY, quotas=asked)
+    request = req.AlterClientQuotaRequest(entity=ENTITY, quotas=asked)
     guarded = f"current != null && {expression}"
     text = one(guarded, requests=["AlterClientQuota"])
     cluster = type(cluster)(cluster_id="t", backend="embedded", quotas=quotas)
@@ -208,7 +208,7 @@ def test_a_quota(expression: str) -> None:
 
 def test_a_quota_that_is_new_has_no_current() -> None:
     entity = make_entity({IP: "10.0.0.1"})
-    request = wire.AlterClientQuotaRequest(entity=entity, quotas={"connection_creation_rate": 3.0})
+    request = req.AlterClientQuotaRequest(entity=entity, quotas={"connection_creation_rate": 3.0})
     text = one(
         "current == null && requested.entity.ip == '10.0.0.1'", requests=["AlterClientQuota"]
     )
@@ -216,7 +216,7 @@ def test_a_quota_that_is_new_has_no_current() -> None:
 
 
 def test_a_broker() -> None:
-    request = wire.AlterBrokerRequest(broker=2, configs={"a": "2", "b": None})
+    request = req.AlterBrokerRequest(broker=2, configs={"a": "2", "b": None})
     expression = (
         "requested == {'id': 2, 'configs': {'a': '2', 'c': '3'}, "
         "'requestedConfigs': {'a': '2', 'b': null}, 'labels': {}} && current.configs['b'] == '1' "
@@ -243,7 +243,7 @@ def test_the_labels_of_what_is_requested(api: str) -> None:
 
 
 def test_labels_are_those_of_the_document() -> None:
-    request = wire.with_labels(creation("orders"), {"team": "payments"})
+    request = req.with_labels(creation("orders"), {"team": "payments"})
     assert said(one(LABELLED), request) == ""
     assert said(one(LABELLED), creation("orders")) != ""
     assert said(one("size(requested.labels) == 0"), creation("orders")) == ""

@@ -8,15 +8,9 @@ from kgitops.manifests.policies.policy import Policy
 from kgitops.manifests.policies.values import cel_policy
 from kgitops.manifests.yaml.parse import parse
 from kgitops.manifests.yaml.text import SourceText
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import FindingsError
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.source import Finding
 from kgitops.policy.cel.rule import load_cel
@@ -92,7 +86,7 @@ def creation(
     name: str = "orders",
     configs: Mapping[str, str] | None = None,
     assignment: Assignment = ((1, 2, 3), (2, 3, 1), (3, 1, 2)),
-) -> CreateTopicRequest:
+) -> req.CreateTopicRequest:
     state = RequestedTopicState(
         name=name,
         topic_id=None,
@@ -100,7 +94,7 @@ def creation(
         configs=configs or {},
         requested_configs=configs or {},
     )
-    return CreateTopicRequest(topic=name, requested_state=state)
+    return req.CreateTopicRequest(topic=name, requested_state=state)
 
 
 def topic(
@@ -115,13 +109,13 @@ def alteration(
     before: TopicState,
     configs: Mapping[str, str] | None = None,
     assignment: Assignment | None = None,
-) -> AlterTopicRequest:
+) -> req.AlterTopicRequest:
     after = dict(before.configs if configs is None else configs)
     removed = dict.fromkeys(before.configs.keys() - after.keys())
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic=before.name,
         topic_id="id",
-        step=AlterStep.CONFIGS,
+        step=req.AlterStep.CONFIGS,
         requested_state=RequestedTopicState(
             name=before.name,
             topic_id="id",
@@ -132,8 +126,8 @@ def alteration(
     )
 
 
-def deletion(name: str = "orders") -> DeleteTopicRequest:
-    return DeleteTopicRequest(topic=name, topic_id="id")
+def deletion(name: str = "orders") -> req.DeleteTopicRequest:
+    return req.DeleteTopicRequest(topic=name, topic_id="id")
 
 
 def state(*topics: TopicState, brokers: tuple[Broker, ...] = BROKERS) -> ClusterState:
@@ -147,7 +141,7 @@ def state(*topics: TopicState, brokers: tuple[Broker, ...] = BROKERS) -> Cluster
 
 def judged(
     texts: str | Sequence[str],
-    request: Request,
+    request: req.Request,
     cluster: ClusterState | None = None,
     *,
     principal: str = "User:kgitops",
@@ -160,6 +154,8 @@ def judged(
     return judge.judge(request, broker_configs=broker_configs)
 
 
-def said(texts: str | Sequence[str], request: Request, cluster: ClusterState | None = None) -> str:
+def said(
+    texts: str | Sequence[str], request: req.Request, cluster: ClusterState | None = None
+) -> str:
     """The words that stop a request; nothing where it is accepted."""
     return judged(texts, request, cluster).message or ""

@@ -1,18 +1,12 @@
 """One judge, many policies: each request by each policy, and no failure reaches another."""
 
 import logging
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from policy.asking import a_state, a_topic_state, creation
 
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, Configurable, PolicyViolation
 from kgitops.policy.api.interfaces import RuleViolation
@@ -152,13 +146,13 @@ def test_each_step_is_judged_on_what_the_step_before_it_leaves():
         requested_configs={"a": None, "b": "2"},
     )  # fmt: skip
     grown = replace(state, assignment=((1,), (2,)), requested_configs={})
-    steps: list[Request] = [
-        AlterTopicRequest(topic="orders", topic_id="id", step=step, requested_state=requested)
-        for step, requested in ((AlterStep.CONFIGS, state), (AlterStep.PARTITIONS, grown))
+    steps: list[req.Request] = [
+        req.AlterTopicRequest(topic="orders", topic_id="id", step=step, requested_state=requested)
+        for step, requested in ((req.AlterStep.CONFIGS, state), (req.AlterStep.PARTITIONS, grown))
     ]
     judge.begin(a_state(topic), principal="User:alice")
 
-    judge.judge_all([*steps, DeleteTopicRequest(topic="orders", topic_id="id")])
+    judge.judge_all([*steps, req.DeleteTopicRequest(topic="orders", topic_id="id")])
 
     assert policy.asked == [
         "alter 1 {'b': '2'} {'a': None, 'b': '2'}",
@@ -200,7 +194,7 @@ def test_what_a_policy_does_to_its_input_reaches_no_other_policy():
             request.requested_state.replicas_assignments.clear()
             request.requested_state.configs["a"] = "2"
 
-    seen: list[CreateTopicRequest] = []
+    seen: list[req.CreateTopicRequest] = []
 
     class Looks(BaseTopicPolicy):
         def validate_create_topic(self, request, cluster_state):

@@ -1,25 +1,11 @@
 """What policies are told about virtual clusters, and that each request sees those before it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from policy.asking import TOPIC_ID, a_state, a_topic_state, alteration, creation, judge, stopped
 
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState as Snapshot
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.resources.virtual_clusters import (
@@ -37,20 +23,16 @@ from kgitops.policy import (
     VirtualClusterChange,
     VirtualClusterManagementPolicy,
 )
-from kgitops.policy.api.requests import (
-    AlterVirtualClusterRequest as AlterVirtualCluster,
-)
+from kgitops.policy.api.requests import AlterVirtualClusterRequest as AlterVirtualCluster
 from kgitops.policy.api.requests import (
     CreateTopicLinkRequest,
     DeleteTopicLinkRequest,
     PolicyRequest,
     Principal,
 )
-from kgitops.policy.api.requests import (
-    CreateVirtualClusterRequest as CreateVirtualCluster,
-)
+from kgitops.policy.api.requests import CreateVirtualClusterRequest as CreateVirtualCluster
 from kgitops.policy.api.requests import DeleteVirtualClusterRequest as DeleteVirtualCluster
-from kgitops.policy.evaluate.policy_input import PolicyInput, address_of, build_input
+from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
 from kgitops.policy.state.simulated import SimulatedState
 from kgitops.policy.testing import acl, virtual_cluster
 
@@ -72,9 +54,9 @@ def link(
     name: str = "o",
     topic: str | None = "plain",
     target: LocalName | None = None,
-) -> AlterVirtualClusterRequest:
+) -> req.AlterVirtualClusterRequest:
     """A link of analytics."""
-    return AlterVirtualClusterRequest(
+    return req.AlterVirtualClusterRequest(
         virtual_cluster="analytics",
         change=change,
         entity_type=EntityType.TOPIC,
@@ -86,14 +68,14 @@ def link(
 
 def member(
     entity_type: EntityType, name: str, change: ChangeType = ChangeType.ADD
-) -> AlterVirtualClusterRequest:
+) -> req.AlterVirtualClusterRequest:
     """A member of emea.sales."""
-    return AlterVirtualClusterRequest(
+    return req.AlterVirtualClusterRequest(
         virtual_cluster="emea.sales", change=change, entity_type=entity_type, entity_name=name
     )
 
 
-def asked(request: Request, *before: Request) -> PolicyInput:
+def asked(request: req.Request, *before: req.Request) -> PolicyInput:
     """What policies are asked after the requests before it were accepted."""
     world = SimulatedState(state())
     for earlier in before:
@@ -101,9 +83,9 @@ def asked(request: Request, *before: Request) -> PolicyInput:
     return build_input(request, Principal("User", "boss"), world, None)
 
 
-def a_new_topic(local: LocalName, partitions: int = 1) -> CreateTopicRequest:
+def a_new_topic(local: LocalName, partitions: int = 1) -> req.CreateTopicRequest:
     """A topic to be made in a virtual cluster, as plans ask for it."""
-    new = creation(f"{NEW_UUID}.{local.name}", assignment=((1, 2),) * partitions)
+    new = creation(f"{req.NEW_UUID}.{local.name}", assignment=((1, 2),) * partitions)
     return replace(new, local=local)
 
 
@@ -147,13 +129,13 @@ class Watching(VirtualClusterManagementPolicy):
 
 def test_a_topic_of_a_virtual_cluster_is_known_by_all_its_names() -> None:
     """VC-065: virtual cluster, link name and physical name; patterns match the local name."""
-    new = replace(creation(f"{NEW_UUID}.Orders"), local=LOCAL)
+    new = replace(creation(f"{req.NEW_UUID}.Orders"), local=LOCAL)
     on = {"topic": ORDERS, "topic_id": TOPIC_ID, "local": LOCAL}
-    requests: list[tuple[Request, str]] = [
-        (new, f"{NEW_UUID}.Orders"),
+    requests: list[tuple[req.Request, str]] = [
+        (new, f"{req.NEW_UUID}.Orders"),
         (replace(alteration(a_topic_state(ORDERS)), local=LOCAL), ORDERS),
-        (DeleteTopicRequest(**on), ORDERS),  # type: ignore[arg-type]
-        (DeleteRecordsRequest(deleted_message_offsets={0: 1}, **on), ORDERS),  # type: ignore[arg-type]
+        (req.DeleteTopicRequest(**on), ORDERS),  # type: ignore[arg-type]
+        (req.DeleteRecordsRequest(deleted_message_offsets={0: 1}, **on), ORDERS),  # type: ignore[arg-type]
     ]
     for request, physical in requests:
         found = asked(request)
@@ -235,7 +217,7 @@ def test_two_new_topics_of_one_name_are_two() -> None:
     seen = ClusterState(world)
     topics = []
     for partitions, name in enumerate(("a", "b"), start=1):
-        world.accept(CreateVirtualClusterRequest(virtual_cluster=name))
+        world.accept(req.CreateVirtualClusterRequest(virtual_cluster=name))
         new = a_new_topic(LocalName(name, "Same"), partitions)
         assert seen.topic_state(new.topic) is None  # The other one's must not be taken for it.
         world.accept(new)
@@ -278,7 +260,7 @@ def test_a_member_comes_and_goes(entity_type: EntityType, name: str, field: str)
 
 def test_a_move_names_the_virtual_cluster_that_gives_the_member_up() -> None:
     """VC-086, VC-408: the other virtual cluster is affected, and without the user afterwards."""
-    moving = AlterVirtualClusterRequest(
+    moving = req.AlterVirtualClusterRequest(
         virtual_cluster="analytics",
         entity_type=EntityType.USER,
         entity_name="User:jane",
@@ -296,8 +278,8 @@ def test_a_move_names_the_virtual_cluster_that_gives_the_member_up() -> None:
 
 def test_what_becomes_of_offsets_is_judged_as_a_change_of_the_virtual_cluster() -> None:
     """VC-408: nothing passes for want of a method."""
-    copied = CopyGroupOffsetsRequest(virtual_cluster="emea.sales", group="etl", source="old")
-    deleted = DeleteGroupRequest(virtual_cluster="emea.sales", group="etl")
+    copied = req.CopyGroupOffsetsRequest(virtual_cluster="emea.sales", group="etl", source="old")
+    deleted = req.DeleteGroupRequest(virtual_cluster="emea.sales", group="etl")
     for request, change, adopts in (
         (copied, VirtualClusterChange.COPY_OFFSETS, "old"),
         (deleted, VirtualClusterChange.DELETE_GROUP, None),
@@ -316,7 +298,7 @@ def test_what_becomes_of_offsets_is_judged_as_a_change_of_the_virtual_cluster() 
 def test_options_are_an_alteration_without_a_member() -> None:
     """VC-221: the virtual cluster is the object."""
     options = LoweringOptions(cap_lowering=CapLowering.DIVIDE)
-    found = asked(AlterVirtualClusterRequest(virtual_cluster="emea.sales", options=options))
+    found = asked(req.AlterVirtualClusterRequest(virtual_cluster="emea.sales", options=options))
     request = found.request
     assert found.address == "vc/emea.sales"
     assert isinstance(request, AlterVirtualCluster)
@@ -328,14 +310,14 @@ def test_options_are_an_alteration_without_a_member() -> None:
 def test_scoped_acls_and_quotas_tell_their_virtual_cluster() -> None:
     """VC-065: the name is the local one, the virtual cluster stands beside it."""
     binding = acl(name="Orders", virtual_cluster="emea.sales")
-    found = asked(CreateAclRequest(binding=binding))
+    found = asked(req.CreateAclRequest(binding=binding))
     assert (found.name, found.virtual_cluster) == ("Orders", "emea.sales")
-    assert asked(CreateAclRequest(binding=acl())).virtual_cluster is None
+    assert asked(req.CreateAclRequest(binding=acl())).virtual_cluster is None
     scoped = make_entity({VIRTUAL_CLUSTER: "quota", USER: "jane"})
-    quota = asked(AlterClientQuotaRequest(entity=scoped, quotas={"producer_byte_rate": 1.0}))
+    quota = asked(req.AlterClientQuotaRequest(entity=scoped, quotas={"producer_byte_rate": 1.0}))
     assert (quota.name, quota.virtual_cluster) == ("user=jane", "quota")
     cap = make_entity({VIRTUAL_CLUSTER: "emea.sales"})
-    capped = asked(AlterClientQuotaRequest(entity=cap, quotas={"producer_byte_rate": 1.0}))
+    capped = asked(req.AlterClientQuotaRequest(entity=cap, quotas={"producer_byte_rate": 1.0}))
     assert capped.name == "virtual-cluster=emea.sales"
 
 
@@ -345,15 +327,15 @@ def test_each_request_sees_what_those_before_it_made() -> None:
     judgements = judge(
         policy,
         state(),
-        CreateVirtualClusterRequest(virtual_cluster="new"),
-        AlterVirtualClusterRequest(
+        req.CreateVirtualClusterRequest(virtual_cluster="new"),
+        req.AlterVirtualClusterRequest(
             virtual_cluster="new", entity_type=EntityType.USER, entity_name="User:no"
         ),
-        AlterVirtualClusterRequest(
+        req.AlterVirtualClusterRequest(
             virtual_cluster="new", entity_type=EntityType.USER, entity_name="User:yes"
         ),
-        DeleteVirtualClusterRequest(virtual_cluster="new"),
-        DeleteVirtualClusterRequest(virtual_cluster="analytics"),
+        req.DeleteVirtualClusterRequest(virtual_cluster="new"),
+        req.DeleteVirtualClusterRequest(virtual_cluster="analytics"),
     )
     assert stopped(judgements) == [False, True, False, False, False]
     assert [names for _, names in policy.told] == [
@@ -377,7 +359,7 @@ def test_the_links_of_a_topic_follow_what_was_accepted() -> None:
     assert seen.links_to(ORDERS) == {LOCAL}
     world.accept(link(topic=ORDERS))
     assert seen.links_to(ORDERS) == {LOCAL, LocalName("analytics", "o")}
-    world.accept(DeleteVirtualClusterRequest(virtual_cluster="analytics"))
+    world.accept(req.DeleteVirtualClusterRequest(virtual_cluster="analytics"))
     assert seen.links_to(ORDERS) == {LOCAL}
     assert seen.virtual_cluster("analytics") is None
 
@@ -393,9 +375,9 @@ def test_a_policy_cannot_change_what_it_is_shown() -> None:
 def test_a_plan_without_its_beginning_is_judged_too() -> None:
     """VC-408: what a policy sees is what is asked for, also of a virtual cluster nobody knows."""
     policy = Watching()
-    ghost = AlterVirtualClusterRequest(
+    ghost = req.AlterVirtualClusterRequest(
         virtual_cluster="ghost", entity_type=EntityType.USER, entity_name="User:boo"
     )
-    judge(policy, state(), ghost, DeleteVirtualClusterRequest(virtual_cluster="ghost"))
+    judge(policy, state(), ghost, req.DeleteVirtualClusterRequest(virtual_cluster="ghost"))
     assert policy.told[1][1] == {"emea.sales", "analytics", "ghost"}
-    assert address_of(ghost) == "vc/ghost/user/User:boo"
+    assert req.request_address(ghost) == "vc/ghost/user/User:boo"

@@ -1,8 +1,7 @@
 """Mutants of policies in CEL: which there are, and that each differs in one place."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import (

@@ -1,7 +1,6 @@
 """A large state is not the policies' doing, not even on its way."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from policy.worker.judgings import STATE, a_creation, a_policy, judging, outcomes
 
 from kgitops.model.resources.topics import TopicState

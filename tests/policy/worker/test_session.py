@@ -7,21 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from policy.worker.judgings import (
-    FOLDER,
-    STATE,
-    a_creation,
-    a_policy,
-    judging,
-    outcomes,
-    said,
-)
+from msgspec.structs import replace
+from policy.worker.judgings import FOLDER, STATE, a_creation, a_policy, judging, outcomes, said
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError

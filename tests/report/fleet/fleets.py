@@ -1,10 +1,11 @@
 """Runs over made-up fleets, as the renderers get them."""
 
+from collections.abc import Mapping
 from random import Random
 
 from hypothesis import strategies as st
 
-from kgitops.fleet.summary import History, RunSummary, UnitSummary
+from kgitops.fleet.summary import History, RunSummary, UnitSummary, ViolationCount
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Action, Kind
@@ -56,19 +57,29 @@ def a_unit(
         requests=_some(CreateTopic=creates, AlterTopicConfig=updates, DeleteTopic=deletes),
         drift=_some(restored=drift),
         kept={"unmanaged": 7},
-        violations={
-            key: count
-            for key, count in (
-                (("retention-cap", "hard", "denied"), denied),
-                (("topic-naming", "advisory", "denied"), advised),
-            )
-            if count
-        },
+        violations=violations(
+            {
+                key: count
+                for key, count in (
+                    (("retention-cap", "hard", "denied"), denied),
+                    (("topic-naming", "advisory", "denied"), advised),
+                )
+                if count
+            }
+        ),
         exit=ExitCode.DENIED if denied else ExitCode.CHANGES if changes else ExitCode.SUCCESS,
         reasons=reasons[:100],
         reason_count=denied,
         files=(f"changes/cluster={cluster}/{project}.parquet",),
-        seconds=0.25,
+        milliseconds=250,
+    )
+
+
+def violations(counts: Mapping[tuple[str, str, str], int]) -> tuple[ViolationCount, ...]:
+    """These counts, by policy, level and outcome."""
+    return tuple(
+        ViolationCount(policy=policy, level=level, outcome=outcome, count=count)
+        for (policy, level, outcome), count in sorted(counts.items())
     )
 
 
@@ -96,7 +107,7 @@ def a_failed_unit(
 
 def a_run(*units: UnitSummary, created: str = CREATED, **rest: object) -> RunSummary:
     """A run of these units."""
-    return RunSummary(created=created, version="0.7.0", units=units, seconds=41.0, **rest)  # type: ignore[arg-type]
+    return RunSummary(created=created, version="0.7.0", units=units, milliseconds=41_000, **rest)  # type: ignore[arg-type]
 
 
 def a_history(*runs: RunSummary) -> History:
@@ -197,7 +208,7 @@ _findings = st.lists(
 _reasons = st.lists(
     st.builds(Reason, exit=st.sampled_from(ExitCode), sentence=_text), max_size=2
 ).map(tuple)
-_milliseconds = st.integers(0, 10**7).map(lambda count: count / 1_000)
+_milliseconds = st.integers(0, 10**7)
 _mostly = {
     "changes": st.dictionaries(st.sampled_from([str(kind) for kind in Kind]), _count),
     "actions": st.dictionaries(st.sampled_from([str(action) for action in Action]), _count),
@@ -220,7 +231,7 @@ any_unit = st.builds(
         ),
         _count,
         max_size=3,
-    ),
+    ).map(violations),
     exit=st.sampled_from(ExitCode),
     reasons=_reasons,
     reason_count=_count,
@@ -228,7 +239,7 @@ any_unit = st.builds(
     finding_count=_count,
     warning_count=_count,
     files=st.lists(_text, max_size=2).map(tuple),
-    seconds=_milliseconds,
+    milliseconds=_milliseconds,
 )
 _moments = st.integers(0, 10**6).map(
     lambda n: f"2026-{n % 12 + 1:02}-{n % 28 + 1:02}T{n % 24:02}:{n % 60:02}:{n // 60 % 60:02}Z"
@@ -242,6 +253,6 @@ any_run = st.builds(
     ),
     findings=_findings,
     unplanned=st.lists(_text, max_size=3).map(tuple),
-    seconds=_milliseconds,
+    milliseconds=_milliseconds,
 )
 any_history = st.lists(any_run, min_size=1, max_size=2).map(lambda runs: History(runs=tuple(runs)))

@@ -1,9 +1,8 @@
 """What is told of runs: what grew, who stands out, what stops."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from report.fleet.fleets import (
     FLEETS,
     a_failed_unit,
@@ -12,6 +11,7 @@ from report.fleet.fleets import (
     a_unit,
     any_history,
     large,
+    violations,
 )
 from tiers import examples
 
@@ -63,7 +63,7 @@ def test_soft_policies_deny_too_unless_waived() -> None:
         ("cap", "advisory", "denied"): 700,
         ("cap", "hard", "denied"): 1,
     }
-    assert run_totals(a_run(replace(a_unit(), violations=levels))).denied == 4
+    assert run_totals(a_run(replace(a_unit(), violations=violations(levels)))).denied == 4
 
 
 def test_warnings_are_counted_beside_drift() -> None:
@@ -164,12 +164,14 @@ def test_rules_stand_by_what_they_stop_and_how_often() -> None:
     run = a_run(
         a_unit("a", denied=1, advised=90),
         a_unit("b", denied=5),
-        replace(a_unit("c"), violations={("quota-cap", "soft", "denied"): 7}),
+        replace(a_unit("c"), violations=violations({("quota-cap", "soft", "denied"): 7})),
     )
-    assert [(rule.policy, rule.text, rule.units) for rule in violations_by_policy(run)] == [
-        ("quota-cap", "7 denied in 1 plan", (("c/payments", 7),)),
-        ("retention-cap", "6 denied in 2 plans", (("b/payments", 5), ("a/payments", 1))),
-        ("topic-naming", "90 advised in 1 plan", (("a/payments", 90),)),
+    assert [
+        (rule.policy, rule.text, [*rule.units.items()]) for rule in violations_by_policy(run)
+    ] == [
+        ("quota-cap", "7 denied in 1 plan", [("c/payments", 7)]),
+        ("retention-cap", "6 denied in 2 plans", [("b/payments", 5), ("a/payments", 1)]),
+        ("topic-naming", "90 advised in 1 plan", [("a/payments", 90)]),
     ]
 
 
@@ -236,10 +238,7 @@ def test_nothing_is_counted_twice_or_left_out(history: History) -> None:
     run = history.latest
     assert len(totals_by_run(history)) == len(history.runs)
     assert sum(rule.count for rule in violations_by_policy(run)) == sum(
-        count
-        for unit in run.units
-        for (_, _, outcome), count in unit.violations.items()
-        if outcome != "passed"
+        each.count for unit in run.units for each in unit.violations if each.outcome != "passed"
     )
     assert {each.unit.name for each in failures(run)} == {
         unit.name for unit in run.units if not unit.planned

@@ -2,14 +2,23 @@
 
 import re
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from other_processes import told_by_processes
-from report.fleet.fleets import FLEETS, a_failed_unit, a_history, a_run, a_unit, any_history, large
+from report.fleet.fleets import (
+    FLEETS,
+    a_failed_unit,
+    a_history,
+    a_run,
+    a_unit,
+    any_history,
+    large,
+    violations,
+)
 from report.html.document import Document
 from report.safety import assert_page
 from tiers import examples
@@ -140,7 +149,8 @@ def test_every_part_can_be_seen_and_no_bar_is_longer_than_its_track() -> None:
 
 def test_what_denies_is_drawn_first_and_only_so_much_is() -> None:
     many = {(f"policy-{n}", "advisory", "denied"): n + 1 for n in range(40)}
-    run = a_run(replace(a_unit(denied=1), violations=many | {("cap", "hard", "denied"): 1}))
+    many["cap", "hard", "denied"] = 1
+    run = a_run(replace(a_unit(denied=1), violations=violations(many)))
     bars = violation_bars(violations_by_policy(run))
     assert len(bars) == 12
     assert bars[0].name == "cap (hard)"

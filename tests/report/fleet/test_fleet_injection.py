@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import pytest
-from report.fleet.fleets import a_history
+from report.fleet.fleets import a_history, violations
 from report.payloads import FAMILIES, MARK, SURROGATES
 from report.safety import (
     assert_coloured,
@@ -51,11 +51,13 @@ def _run(text: str, night: int) -> RunSummary:
         requests=counts,
         drift={text: 40 * night},
         kept=counts,
-        violations={
-            (text, level, outcome): 20
-            for level in ("hard", "advisory", text)
-            for outcome in ("denied", "waived", text)
-        },
+        violations=violations(
+            {
+                (text, level, outcome): 20
+                for level in ("hard", "advisory", text)
+                for outcome in ("denied", "waived", text)
+            }
+        ),
         lost=text,
         exit=ExitCode.DENIED,
         reasons=reasons,

@@ -1,11 +1,11 @@
 """The fleet's page in a real browser: seen, read aloud, used by keyboard, on a phone, attacked."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from report.fleet.fleets import FLEETS, a_failed_unit, a_history, a_run, a_unit, large
 from report.fleet.test_fleet_injection import poisoned_fleet
 from report.html.browser import Browser

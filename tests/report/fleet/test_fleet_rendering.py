@@ -1,10 +1,10 @@
 """A fleet as text, JSON and a comment: the answer first, what hurts always, never too much."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from report.fleet.fleets import (
     FLEETS,
     a_failed_unit,

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from report.fleet.fleets import FLEETS, a_failed_unit, a_run, a_unit, any_run, any_unit, large
 from tiers import examples
 
@@ -15,11 +15,13 @@ from kgitops.fleet.summary import RunSummary, UnitSummary, verdict
 from kgitops.fleet.summary_json import read_run, read_unit, run_to_text, unit_to_text
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.schema import schema_text
 from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode
-from kgitops.report.fleet.fleet_schema import fleet_schema, schema_text
+from kgitops.report.fleet.fleet_schema import fleet_schema
 
 VALIDATOR = Draft202012Validator(fleet_schema())
+GOLDEN = Path(__file__).parents[2] / "golden_files" / "fleet"
 WHOLE = a_run(a_unit(creates=3, denied=2), a_failed_unit())
 
 
@@ -27,13 +29,45 @@ def test_the_published_schema_is_one_and_up_to_date() -> None:
     """Else: python -m kgitops.report.fleet.fleet_schema"""
     Draft202012Validator.check_schema(fleet_schema())
     published = Path(__file__).parents[3] / "schemas" / "fleet.schema.json"
-    assert published.read_text(encoding="utf-8") == schema_text()
+    assert published.read_text(encoding="utf-8") == schema_text(fleet_schema())
 
 
 @pytest.mark.parametrize("key", [*json.loads(run_to_text(WHOLE))])
 def test_a_summary_without_one_of_its_keys_does_not_fit(key: str) -> None:
     document = json.loads(run_to_text(WHOLE))
     del document[key]
+    assert not VALIDATOR.is_valid(document)
+
+
+@pytest.mark.parametrize("key", [*json.loads(unit_to_text(a_unit()))])
+def test_a_unit_without_one_of_its_keys_does_not_fit(key: str) -> None:
+    document = json.loads(run_to_text(WHOLE))
+    del document["units"][0][key]
+    assert not VALIDATOR.is_valid(document)
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.rglob("fleet.json")), ids=str)
+def test_a_file_of_an_earlier_version_fits_and_may_gain_keys(file: Path) -> None:
+    document = json.loads(file.read_text(encoding="utf-8"))
+    VALIDATOR.validate(document)
+    document["units"][0]["more"] = document["more"] = 1
+    VALIDATOR.validate(document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"changes": {"Topic": -1}},
+        {"reason_count": -1},
+        {"milliseconds": -1},
+        {"exit": 77},
+        {"findings": [{"problem": "p", "advice": "a", "severity": "fatal", "source": None}]},
+        {"violations": [{"policy": "p", "level": "l", "outcome": "o", "count": -1}]},
+    ],
+)
+def test_a_unit_of_impossible_values_does_not_fit(change: dict[str, Json]) -> None:
+    document = json.loads(run_to_text(WHOLE))
+    document["units"][0].update(change)
     assert not VALIDATOR.is_valid(document)
 
 
@@ -87,7 +121,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
     ),
     "less than nothing": (
         lambda d: d["units"][0]["changes"].update(Topic=-1),
-        "units[0].changes.Topic is less than nothing",
+        "units[0].changes.Topic is not a whole number from 0 on",
     ),
     "no number": (
         lambda d: d["units"][0].update(reason_count="2"),
@@ -95,11 +129,11 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
     ),
     "no exit code": (
         lambda d: d["units"][0].update(exit=77),
-        "units[0].exit is not an exit code",
+        "units[0].exit is none of 0, 1, 2, ",
     ),
     "no exit code of a reason": (
         lambda d: d["units"][1]["reasons"][0].update(exit=77),
-        "units[1].reasons[0].exit is not an exit code",
+        "units[1].reasons[0].exit is none of 0, 1, 2, ",
     ),
     "one unit twice": (
         lambda d: d["units"].append(d["units"][0]),

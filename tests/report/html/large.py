@@ -1,17 +1,7 @@
 """Large plans by the real planner, with what policies may say of them."""
 
-from dataclasses import replace
-
-from builders import (
-    a_binding,
-    a_desired,
-    a_quota,
-    a_tombstone,
-    a_topic,
-    an_acl,
-    applied,
-    plan_of,
-)
+from builders import a_binding, a_desired, a_quota, a_tombstone, a_topic, an_acl, applied, plan_of
+from msgspec.structs import replace
 from report.plans import MIGRATION, POLICIES, judged, violation
 
 from kgitops.desired.state import Safety

@@ -1,16 +1,17 @@
 """The numbers behind the pictures."""
 
-from dataclasses import replace
 from itertools import pairwise
+from xml.etree import ElementTree
 
 import pytest
 from builders import a_binding, a_desired, a_tombstone, a_topic, an_acl, applied, plan_of
+from msgspec.structs import replace
 from report.plans import create_topic, delete_topic, make_plan, update_topic
 
 from kgitops.model.cluster_state import TopicUsage
 from kgitops.plan.document.plan import Plan
 from kgitops.report.html.brokers import byte_chart, replica_chart
-from kgitops.report.html.drawing import drawing_of
+from kgitops.report.html.drawing import draw
 from kgitops.report.html.graph import Edge, dependency_graph
 from kgitops.report.html.pieces import segments
 
@@ -161,19 +162,30 @@ def test_boxes_and_numbers_do_not_lie_on_each_other() -> None:
     chains = {f"b{n}": ("a",) for n in range(8)} | {f"c{n}": (f"b{n}", "b0") for n in range(8)}
     graph = dependency_graph(_bound(a=(), **chains))
     assert graph
-    drawing = drawing_of(graph)
-    places = [(drawn.x, drawn.y) for drawn in drawing.boxes]
-    for index, (x, y) in enumerate(places):
-        assert 0 <= x <= drawing.width - drawing.box_width
-        assert 0 <= y <= drawing.height - drawing.box_height
-        for other_x, other_y in places[index + 1 :]:
-            apart = abs(x - other_x) >= drawing.box_width, abs(y - other_y) >= drawing.box_height
-            assert any(apart)
+    root, boxes = places(draw(graph), "rect")
+    width, height = (float(boxes[0].attrib[size]) for size in ("width", "height"))
+    corners = [(float(box.attrib["x"]), float(box.attrib["y"])) for box in boxes]
+    for index, (x, y) in enumerate(corners):
+        assert 0 <= x <= float(root.attrib["width"]) - width
+        assert 0 <= y <= float(root.attrib["height"]) - height
+        for other_x, other_y in corners[index + 1 :]:
+            assert abs(x - other_x) >= width or abs(y - other_y) >= height
 
 
 def test_the_numbers_of_crossing_lines_stand_apart() -> None:
     graph = dependency_graph(_bound(a=(), b=(), c=("b",), d=("a",)))
     assert graph
-    crossed = replace(graph, edges=(Edge(start=0, to=3, count=40), Edge(start=1, to=2, count=20)))
-    (first, second) = drawing_of(crossed).edges
-    assert abs(first.x - second.x) > 30 or abs(first.y - second.y) > 13
+    edges = Edge(start=0, to=3, count=40), Edge(start=1, to=2, count=20)
+    _, texts = places(draw(replace(graph, edges=edges, single=False)), "text")
+    (x1, y1), (x2, y2) = [
+        (float(text.attrib["x"]), float(text.attrib["y"]))
+        for text in texts
+        if text.attrib["class"] == "count"
+    ]
+    assert abs(x1 - x2) > 30 or abs(y1 - y2) > 13
+
+
+def places(svg: str, name: str) -> tuple[ElementTree.Element, list[ElementTree.Element]]:
+    """The picture, and its elements of that name."""
+    root = ElementTree.fromstring(svg)  # noqa: S314 (our own)
+    return root, list(root.iter(name))

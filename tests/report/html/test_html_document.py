@@ -2,11 +2,11 @@
 
 import re
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from report.html.document import Document
 from report.html.large import large_plan
 from report.payloads import MARK, PAYLOADS
@@ -25,8 +25,8 @@ from report.safety import assert_harmless
 from tiers import examples
 
 from kgitops.model.resources.object_names import object_name
+from kgitops.plan.document.documents import summary
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.to_json import summary
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.sections import sections

@@ -21,9 +21,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from kgitops.model.resources.object_names import object_name
+from kgitops.plan.document.documents import summary
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.plan.document.to_json import summary
 from kgitops.report.content.statements import summary_sentence
 from kgitops.report.html.render import render_html
 

@@ -1,6 +1,5 @@
 """An export is the cluster in the project's own words: planned against it, it asks for nothing."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from builders import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.cluster_model import Model
+from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.desired.state import (
@@ -50,8 +50,8 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
 from kgitops.model.resources.names import collision_key, is_principal
 from kgitops.model.resources.quotas import ClientQuotaState, quota_keys
+from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.topics import Assignment, TopicState
-from kgitops.model.topic_configs import is_throttle
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.workflow import loading
 from kgitops.workflow.export import scope as export_notes

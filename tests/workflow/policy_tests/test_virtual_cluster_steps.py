@@ -4,17 +4,7 @@ import pytest
 from workflow.policy_tests.suites import parsed, suite
 
 from kgitops.manifests.policies.policy_test_requests import RequestStep
-from kgitops.model.requests import (
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.policy.state.simulated import SimulatedState
 from kgitops.workflow.policy_tests.case_objects import StepError
@@ -50,7 +40,7 @@ THERE = """\
 ORDERS = LocalName("emea.sales", "Orders")
 
 
-def request(step: str) -> Request:
+def request(step: str) -> req.Request:
     case = suite(THERE + step).cases[0]
     return request_of(case.steps[0].written, SimulatedState(case.state))
 
@@ -59,9 +49,9 @@ def _step(step: str) -> RequestStep:
     return parsed(THERE + step).test.spec.cases[0].requests[0]
 
 
-def altered(step: str) -> AlterVirtualClusterRequest:
+def altered(step: str) -> req.AlterVirtualClusterRequest:
     made = request(step)
-    assert isinstance(made, AlterVirtualClusterRequest)
+    assert isinstance(made, req.AlterVirtualClusterRequest)
     return made
 
 
@@ -83,9 +73,9 @@ def test_a_case_starts_from_virtual_clusters() -> None:
 
 def test_virtual_clusters_come_and_go() -> None:
     created = request("createVirtualCluster: {name: new}")
-    assert created == CreateVirtualClusterRequest(virtual_cluster="new")
+    assert created == req.CreateVirtualClusterRequest(virtual_cluster="new")
     deleted = request("deleteVirtualCluster: {name: analytics}")
-    assert deleted == DeleteVirtualClusterRequest(virtual_cluster="analytics")
+    assert deleted == req.DeleteVirtualClusterRequest(virtual_cluster="analytics")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +89,7 @@ def test_virtual_clusters_come_and_go() -> None:
 )
 def test_a_member_is_added(step: str, entity_type: EntityType, name: str) -> None:
     made = altered(f"alterVirtualCluster: {{name: emea.sales, add: {{{step}}}}}")
-    assert made == AlterVirtualClusterRequest(
+    assert made == req.AlterVirtualClusterRequest(
         virtual_cluster="emea.sales", entity_type=entity_type, entity_name=name
     )
 
@@ -130,12 +120,14 @@ def test_topics_of_virtual_clusters_are_named_by_their_links() -> None:
     deleted = request(f"deleteTopic: {{{where}}}")
     records = request(f"deleteRecords: {{{where}, offsets: {{0: 1}}}}")
     for made in (altered_, deleted, records):
-        assert isinstance(made, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest)
+        assert isinstance(
+            made, req.AlterTopicRequest | req.DeleteTopicRequest | req.DeleteRecordsRequest
+        )
         assert (made.topic, made.local) == ("u.Orders", ORDERS)
     new = request(
         "createTopic: {name: New, virtualCluster: emea.sales, partitions: 1, replicationFactor: 1}"
     )
-    assert isinstance(new, CreateTopicRequest)
+    assert isinstance(new, req.CreateTopicRequest)
     assert (new.topic, new.requested_state.name) == ("<uuid:new>.New", "<uuid:new>.New")
     assert new.local == LocalName("emea.sales", "New")
 
@@ -145,7 +137,7 @@ def test_an_acl_may_be_scoped() -> None:
         "createAcl: {principal: User:a, permission: Allow, operation: Read, "
         "virtualCluster: emea.sales, resource: {type: topic, name: Orders}}"
     )
-    assert isinstance(made, CreateAclRequest)
+    assert isinstance(made, req.CreateAclRequest)
     assert made.binding.virtual_cluster == "emea.sales"
 
 

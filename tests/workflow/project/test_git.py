@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.workflow.project.git import read_git
+from kgitops.workflow.project.project_root import read_git
 
 COMMIT = ("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty")
 

@@ -1,8 +1,9 @@
 """CreateAcls, DeleteAcls, DescribeAcls, and KIP-4's AlterAcls."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import acls as acl_control

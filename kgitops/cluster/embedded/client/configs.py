@@ -5,9 +5,11 @@ Only topics have local names: brokers' configs take a right on the physical clus
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import configs as config_control
@@ -18,8 +20,8 @@ from kgitops.cluster.embedded.image.state import controller_id
 from kgitops.cluster.embedded.namespaces import GlobalNamespace, namespace
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.model.topic_configs import topic_configs
 from kgitops.virtual_clusters.rights import ApiKey
 
 
@@ -33,8 +35,7 @@ class ConfigSource(StrEnum):
     DEFAULT_CONFIG = "DEFAULT_CONFIG"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigEntry:
+class ConfigEntry(Struct, frozen=True, kw_only=True):
     """One config in effect."""
 
     key: str
@@ -42,8 +43,7 @@ class ConfigEntry:
     source: ConfigSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedConfigs:
+class DescribedConfigs(Struct, frozen=True, kw_only=True):
     """The configs of one resource by key, or the error in their place."""
 
     result: RequestResult = OK

@@ -6,8 +6,9 @@ the same (VC-045).
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import groups as group_control
@@ -38,8 +39,7 @@ class CoordinatorType(StrEnum):
     TRANSACTION = "transaction"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedOffsets:
+class FetchedOffsets(Struct, frozen=True, kw_only=True):
     """Committed offsets of a group, and the partitions whose offsets the caller may not see.
 
     Partitions without a committed offset are left out.
@@ -50,16 +50,14 @@ class FetchedOffsets:
     refused: Mapping[TopicPartition, RequestResult] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupDescription:
+class GroupDescription(Struct, frozen=True, kw_only=True):
     """One group, or the error in its place."""
 
     result: RequestResult = OK
     state: GroupState | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coordinator:
+class Coordinator(Struct, frozen=True, kw_only=True):
     """The broker that coordinates a group or a transactional id; -1 with an error."""
 
     result: RequestResult = OK

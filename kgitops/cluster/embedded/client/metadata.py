@@ -1,7 +1,9 @@
 """Metadata and DescribeCluster (spec §3.3)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import NO_LEADER, TopicImage, in_sync, leader
@@ -16,8 +18,7 @@ _HOST = "localhost"
 _FIRST_PORT = 9092
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerNode:
+class BrokerNode(Struct, frozen=True, kw_only=True):
     """A living broker; nothing listens at its host and port (A4-20)."""
 
     node_id: int
@@ -26,8 +27,7 @@ class BrokerNode:
     rack: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionMetadata:
+class PartitionMetadata(Struct, frozen=True, kw_only=True):
     """One partition; while it moves, ``replicas`` are the old and the new ones (P201-16)."""
 
     id: int
@@ -37,8 +37,7 @@ class PartitionMetadata:
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicDescription:
+class TopicDescription(Struct, frozen=True, kw_only=True):
     """One topic; the mark of deletion is an extra that KIP-4 announced and left out (A4-25)."""
 
     name: str
@@ -49,8 +48,7 @@ class TopicDescription:
     partitions: tuple[PartitionMetadata, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterDescription:
+class ClusterDescription(Struct, frozen=True, kw_only=True):
     """The cluster's id, its controller and its living brokers."""
 
     cluster_id: str

@@ -1,8 +1,9 @@
 """DeleteRecords and reassignments."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.connection import (
     UNSUPPORTED,

@@ -1,7 +1,8 @@
 """AlterClientQuotas and DescribeClientQuotas."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import quotas as quota_control

@@ -5,7 +5,8 @@ In a virtual cluster topics are created together with a link, and deleting one r
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.controls import partitions as partition_control
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control

@@ -4,7 +4,8 @@ A transactional id belongs to the virtual cluster of its user, so that the same 
 clusters stands for two producers that do not fence each other (VC-120).
 """
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.draft import Draft
@@ -18,8 +19,7 @@ from kgitops.model.results import OK, ErrorCode, RequestResult
 NO_PRODUCER = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerId:
+class ProducerId(Struct, frozen=True, kw_only=True):
     """The id and epoch that a producer writes with, or the error in their place."""
 
     result: RequestResult = OK

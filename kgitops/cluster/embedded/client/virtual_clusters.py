@@ -5,7 +5,8 @@ They are experimental, as the proposal is. Results are values where its Java API
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.client.virtual_clusters_batch import (
@@ -18,10 +19,7 @@ from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluste
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.refusal import TIMED_OUT, Refusal, attempt
 from kgitops.cluster.embedded.rights import check_right, check_virtual_clusters_enabled, may
-from kgitops.model.requests import (
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model.requests import CreateVirtualClusterRequest, DeleteVirtualClusterRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import OK, ErrorCode, RequestResult
@@ -30,23 +28,20 @@ from kgitops.virtual_clusters.refusals import Symbol
 VIRTUAL_CLUSTERS_TIMEOUT_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewVirtualCluster:
+class NewVirtualCluster(Struct, frozen=True, kw_only=True):
     """A virtual cluster to create, empty."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class DescribedTopicLink:
+class DescribedTopicLink(Struct, frozen=True, kw_only=True, order=True):
     """A link, and the physical topic that it leads to."""
 
     link_name: str
     topic_name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterDescription:
+class VirtualClusterDescription(Struct, frozen=True, kw_only=True):
     """The contents of a virtual cluster, in order; groups have their local ids (VC-302).
 
     Groups and transactional ids that members use are listed, added or not (VC-113, VC-124).
@@ -60,8 +55,7 @@ class VirtualClusterDescription:
     transactional_id_links: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedVirtualCluster:
+class DescribedVirtualCluster(Struct, frozen=True, kw_only=True):
     """The description, or the error in its place."""
 
     result: RequestResult = OK

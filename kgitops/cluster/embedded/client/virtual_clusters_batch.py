@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
@@ -31,8 +32,7 @@ RESOURCE_TYPES = {
 CHANGE_TYPES = {0: ChangeType.ADD, 1: ChangeType.REMOVE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterEntityChange:
+class VirtualClusterEntityChange(Struct, frozen=True, kw_only=True):
     """An entity to add to or remove from a virtual cluster; types may also be Kafka's codes.
 
     ``entity_name`` of a TOPIC is the physical topic, and ``link_name`` its name in the virtual
@@ -68,16 +68,14 @@ class VirtualClusterEntityChange:
 EntityKey = tuple[EntityType | int, str, ChangeType | int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualClusterAlteration:
+class VirtualClusterAlteration(Struct, frozen=True, kw_only=True):
     """Changes to one virtual cluster."""
 
     virtual_cluster_name: str
     changes: Sequence[VirtualClusterEntityChange]
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     virtual_cluster: str
     entity_type: EntityType
     name: str

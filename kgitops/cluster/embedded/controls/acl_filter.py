@@ -1,7 +1,8 @@
 """ACL filters of DescribeAcls and DeleteAcls; None in a field stands for any value."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.authorizer import WILDCARD
 from kgitops.model.resources.acls import (
@@ -23,8 +24,7 @@ class PatternFilter(StrEnum):
     PREFIXED = "prefixed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclFilter:
+class AclFilter(Struct, frozen=True, kw_only=True):
     """Matches every binding that agrees with each field that is not None.
 
     By default it matches no binding of virtual clusters, so that a client that does not know them

@@ -3,7 +3,8 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.draft import Draft
@@ -31,8 +32,7 @@ from kgitops.virtual_clusters.well_formed import binding_problem
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedAcls:
+class MatchedAcls(Struct, frozen=True, kw_only=True):
     """The outcome of one filter, and the bindings that it matched."""
 
     result: RequestResult = OK
@@ -42,8 +42,7 @@ class MatchedAcls:
 AclResource = tuple[ResourceType, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclAction:
+class AclAction(Struct, frozen=True, kw_only=True):
     """One action of KIP-4's AlterAcls."""
 
     binding: AclBinding

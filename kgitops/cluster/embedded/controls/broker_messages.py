@@ -8,8 +8,13 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from kgitops.model.resources.names import MAX_TOPIC_NAME, topic_name_problem
-from kgitops.model.topic_config_values import ConfigType, TopicConfig, is_legal, value_parser
-from kgitops.model.topic_configs import topic_configs
+from kgitops.model.resources.topic_config_values import (
+    ConfigType,
+    TopicConfig,
+    is_legal,
+    value_parser,
+)
+from kgitops.model.resources.topic_configs import topic_configs
 
 _LAGS = "min.compaction.lag.ms", "max.compaction.lag.ms"
 

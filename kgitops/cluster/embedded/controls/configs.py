@@ -1,9 +1,10 @@
 """Decides IncrementalAlterConfigs and the old AlterConfigs of one resource (A4-74…79)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.controls.broker_messages import (
     compaction_lags_refusal,
@@ -17,14 +18,14 @@ from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
 from kgitops.model.resources.acls import Operation
-from kgitops.model.resources.topics import RATES
-from kgitops.model.results import ErrorCode
-from kgitops.model.topic_configs import (
+from kgitops.model.resources.topic_configs import (
     ConfigType,
     configs_problems,
     removed_config,
     topic_configs,
 )
+from kgitops.model.resources.topics import RATES
+from kgitops.model.results import ErrorCode
 
 
 class ConfigOp(StrEnum):
@@ -36,16 +37,14 @@ class ConfigOp(StrEnum):
     SUBTRACT = "SUBTRACT"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigResource:
+class ConfigResource(Struct, frozen=True, kw_only=True):
     """A topic by its name, or a broker by its id; broker ``""`` stands for all of them."""
 
     type: str
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterConfig:
+class AlterConfig(Struct, frozen=True, kw_only=True):
     """One operation on one key."""
 
     key: str

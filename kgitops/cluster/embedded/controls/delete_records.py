@@ -1,7 +1,8 @@
 """Decides DeleteRecords, and records what simulated producers wrote (A4-81)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.controls.reassignments import TopicPartition
 from kgitops.cluster.embedded.draft import Draft
@@ -17,8 +18,7 @@ HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedRecords:
+class DeletedRecords(Struct, frozen=True, kw_only=True):
     """The outcome for one partition; the low watermark is -1 if it is not known."""
 
     result: RequestResult
@@ -54,8 +54,7 @@ def delete_records(
     return outcomes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Deletion:
+class _Deletion(Struct, frozen=True, kw_only=True):
     """A deletion in one partition: ``first`` is the first offset that is kept."""
 
     partition: int

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.controls.assignments import check_replica_lists, place_replicas
 from kgitops.cluster.embedded.controls.reassignments import replicas_with_adding
@@ -15,8 +16,7 @@ from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewPartitions:
+class NewPartitions(Struct, frozen=True, kw_only=True):
     """A topic's new number of partitions; ``assignments`` are the replicas of the added ones.
 
     None: the controller places them. ``generated``: the given replicas were placed by kgitops, not

@@ -4,8 +4,9 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import ClientQuotaRecord
@@ -31,8 +32,7 @@ EntityParts = tuple[tuple[str, str | None], ...]
 """(entity type, name) as in a request, in any order; a None name is the default entity."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaAlteration:
+class QuotaAlteration(Struct, frozen=True, kw_only=True):
     """Changes of one entity's quotas: (key, value), None removes the key."""
 
     entity: EntityParts
@@ -47,8 +47,7 @@ class EntityMatch(StrEnum):
     ANY = "any"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaFilter:
+class QuotaFilter(Struct, frozen=True, kw_only=True):
     """One component: entities that have this type, with this name, the default one, or any."""
 
     entity_type: str

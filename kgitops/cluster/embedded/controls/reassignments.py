@@ -1,7 +1,8 @@
 """Decides AlterPartitionReassignments (A4-80)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.controls.assignments import check_replicas
 from kgitops.cluster.embedded.draft import Draft
@@ -16,8 +17,7 @@ from kgitops.model.results import ErrorCode, RequestResult
 TopicPartition = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OngoingReassignment:
+class OngoingReassignment(Struct, frozen=True, kw_only=True):
     """A partition that is moving: all its replicas, those to add and those to remove."""
 
     replicas: tuple[int, ...]

@@ -3,7 +3,9 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.controls.assignments import (
     ManualAssignment,
@@ -43,8 +45,7 @@ _UNCREATABLE = frozenset({"__cluster_metadata", REGISTRY_TOPIC})
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTopic:
+class NewTopic(Struct, frozen=True, kw_only=True):
     """A topic to create: with an assignment, or with the two counts.
 
     ``generated``: the given assignment was made by kgitops, not by the user (P201-34).

@@ -6,11 +6,7 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.cluster.embedded.rights import check_right, check_virtual_clusters_enabled, may
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteVirtualClusterRequest,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import ErrorCode
@@ -19,7 +15,7 @@ from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
 
-def create(draft: Draft, request: CreateVirtualClusterRequest) -> None:
+def create(draft: Draft, request: req.CreateVirtualClusterRequest) -> None:
     """Create an empty virtual cluster (VC-231).
 
     Raises:
@@ -30,7 +26,7 @@ def create(draft: Draft, request: CreateVirtualClusterRequest) -> None:
     _carry_out(draft, request, lambda: deciding.create(draft.delta.virtual_clusters, request))
 
 
-def delete(draft: Draft, request: DeleteVirtualClusterRequest) -> None:
+def delete(draft: Draft, request: req.DeleteVirtualClusterRequest) -> None:
     """Delete an empty virtual cluster (VC-245).
 
     Raises:
@@ -41,7 +37,7 @@ def delete(draft: Draft, request: DeleteVirtualClusterRequest) -> None:
     _carry_out(draft, request, lambda: deciding.delete(draft.delta.virtual_clusters, request))
 
 
-def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+def alter(draft: Draft, request: req.AlterVirtualClusterRequest) -> None:
     """Add, remove or move one entity, or let a link lead elsewhere (VC-233).
 
     Raises:
@@ -64,7 +60,7 @@ def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
     )
 
 
-def check_may_alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+def check_may_alter(draft: Draft, request: req.AlterVirtualClusterRequest) -> None:
     """Refuse callers who may not alter the virtual cluster, or the one that the entity leaves.
 
     Raises:
@@ -78,7 +74,9 @@ def check_may_alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
 
 def _carry_out(
     draft: Draft,
-    request: CreateVirtualClusterRequest | AlterVirtualClusterRequest | DeleteVirtualClusterRequest,
+    request: req.CreateVirtualClusterRequest
+    | req.AlterVirtualClusterRequest
+    | req.DeleteVirtualClusterRequest,
     decide: Callable[[], Iterator[VirtualClusterMetadataRecord]],
 ) -> None:
     try:
@@ -90,7 +88,7 @@ def _carry_out(
     draft.accept(request)
 
 
-def _check_may_link(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+def _check_may_link(draft: Draft, request: req.AlterVirtualClusterRequest) -> None:
     """Refuse links to topics of others: KIP-1134 itself asks for no right here (VC-040)."""
     topic = links.link_target(draft.delta.virtual_clusters, request)
     if topic is None:

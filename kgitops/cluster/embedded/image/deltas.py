@@ -1,8 +1,9 @@
 """The deltas of all kinds but topics: an image and the changes of records, readable as one."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.image.image import (
     AclsImage,

@@ -1,8 +1,9 @@
 """The cluster at one offset of the log: one immutable image per kind of resource."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Self
+
+from msgspec import Struct, field
 
 from kgitops.model.cluster_state import Broker, GroupOffsets
 from kgitops.model.resources.acls import AclBinding
@@ -11,8 +12,7 @@ from kgitops.model.resources.topics import Assignment
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicImage:
+class TopicImage(Struct, frozen=True, kw_only=True):
     """One topic. ``targets`` holds partitions that are moving, ``offsets`` non-empty ones."""
 
     name: str
@@ -35,8 +35,7 @@ class TopicImage:
         return self.offsets.get(partition, (0, 0, 0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicsImage:
+class TopicsImage(Struct, frozen=True, kw_only=True):
     """All topics by name, the names by id, and those whose metric names could collide (A4-11)."""
 
     by_name: Mapping[str, TopicImage] = field(default_factory=dict)
@@ -44,51 +43,44 @@ class TopicsImage:
     collisions: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokersImage:
+class BrokersImage(Struct, frozen=True, kw_only=True):
     """The registered brokers by id."""
 
     brokers: Mapping[int, Broker] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigsImage:
+class ConfigsImage(Struct, frozen=True, kw_only=True):
     """Dynamic configs by broker id as text, or by ``""`` for the default of all brokers."""
 
     brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclsImage:
+class AclsImage(Struct, frozen=True, kw_only=True):
     """All ACL bindings."""
 
     bindings: frozenset[AclBinding] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotasImage:
+class QuotasImage(Struct, frozen=True, kw_only=True):
     """The quotas of each entity that has any."""
 
     quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupImage:
+class GroupImage(Struct, frozen=True, kw_only=True):
     """A group; ``virtual_cluster`` is the one of its first use, None for the global namespace."""
 
     virtual_cluster: str | None = None
     committed: GroupOffsets = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsImage:
+class GroupsImage(Struct, frozen=True, kw_only=True):
     """All groups by physical id."""
 
     groups: Mapping[str, GroupImage] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionImage:
+class TransactionImage(Struct, frozen=True, kw_only=True):
     """The producer that may write under a transactional id; ``open``: it has a transaction."""
 
     producer_id: int
@@ -96,16 +88,14 @@ class TransactionImage:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionsImage:
+class TransactionsImage(Struct, frozen=True, kw_only=True):
     """All transactional ids, by physical id, and the next producer id to assign."""
 
     next_producer_id: int = 0
     by_id: Mapping[str, TransactionImage] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(Struct, frozen=True, kw_only=True):
     """The whole cluster."""
 
     EMPTY: ClassVar[Self]

@@ -1,12 +1,11 @@
 """Writes records, and the values in records and snapshots, as JSON, and reads them back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any
 
 from kgitops.cluster.embedded.image.records import Record
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.json.virtual_clusters import options_to_json, read_options
+from kgitops.model.json.codec import from_json, to_json
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -15,9 +14,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.quotas import ClientQuotaEntity
-from kgitops.model.resources.topics import Assignment
-from kgitops.model.resources.virtual_clusters import EntityType
+from kgitops.model.resources.virtual_clusters import EntityType, LoweringOptions
 
 Json = Any
 
@@ -27,25 +24,10 @@ _OPERATIONS = {str(item): item for item in Operation}
 _PERMISSIONS = {str(item): item for item in PermissionType}
 
 
-def assignment_from_json(value: Json) -> Assignment:
-    """Broker ids per partition."""
-    return tuple(map(tuple, value))
-
-
-def offsets_from_json(value: Json) -> Mapping[int, tuple[int, int, int]]:
-    """Partition to its three numbers; in JSON the partitions are text."""
-    return {int(partition): tuple(numbers) for partition, numbers in value.items()}
-
-
-def entity_from_json(value: Json) -> ClientQuotaEntity:
-    """(entity type, name) pairs."""
-    return tuple((kind, name) for kind, name in value)
-
-
-def binding_to_json(binding: AclBinding) -> list[Json]:
+def binding_to_json(binding: AclBinding) -> tuple[str, ...]:
     """The binding's fields in their order; its scope where it has one."""
-    scope = [binding.virtual_cluster, binding.virtual_cluster_pattern_type]
-    return [
+    scope = (binding.virtual_cluster, binding.virtual_cluster_pattern_type)
+    return (
         binding.resource_type,
         binding.resource_name,
         binding.pattern_type,
@@ -54,7 +36,7 @@ def binding_to_json(binding: AclBinding) -> list[Json]:
         binding.operation,
         binding.permission_type,
         *(scope if binding.scoped else ()),
-    ]
+    )
 
 
 def binding_from_json(value: Json) -> AclBinding:
@@ -76,9 +58,9 @@ def binding_from_json(value: Json) -> AclBinding:
     )
 
 
-def committed_to_json(committed: GroupOffsets) -> list[Json]:
+def committed_to_json(committed: GroupOffsets) -> tuple[tuple[str, int, int], ...]:
     """Topic, partition and offset of each."""
-    return [[topic, partition, offset] for (topic, partition), offset in committed.items()]
+    return tuple((topic, partition, offset) for (topic, partition), offset in committed.items())
 
 
 def committed_from_json(value: Json) -> GroupOffsets:
@@ -87,23 +69,23 @@ def committed_from_json(value: Json) -> GroupOffsets:
 
 
 _TYPES: Mapping[str, type[Record]] = {kind.__name__: kind for kind in Record.__args__}
-_FIELDS = {name: tuple(item.name for item in fields(kind)) for name, kind in _TYPES.items()}
+_FIELDS = {name: kind.__struct_fields__ for name, kind in _TYPES.items()}
 # Readers of field values whose types JSON does not keep.
 _READERS: Mapping[str, Callable[[Json], Json]] = {
-    "assignment": assignment_from_json,
+    "assignment": lambda value: tuple(map(tuple, value)),
     "replicas": tuple,
     "target": lambda value: None if value is None else tuple(value),
-    "offsets": offsets_from_json,
+    "offsets": lambda value: {int(partition): tuple(row) for partition, row in value.items()},
     "binding": binding_from_json,
-    "entity": entity_from_json,
+    "entity": lambda value: tuple(map(tuple, value)),
     "committed": committed_from_json,
-    "options": lambda value: read_options(value, "options"),
+    "options": lambda value: from_json(LoweringOptions, value, "options"),
     "entity_type": EntityType,
 }
 _WRITERS: Mapping[str, Callable[[Json], Json]] = {
     "binding": binding_to_json,
     "committed": committed_to_json,
-    "options": options_to_json,
+    "options": to_json,
 }
 
 

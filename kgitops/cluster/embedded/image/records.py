@@ -5,7 +5,8 @@ that replaying it needs no rules.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.resources.acls import (
@@ -24,24 +25,21 @@ from kgitops.virtual_clusters.records import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterBrokerRecord:
+class RegisterBrokerRecord(Struct, frozen=True, kw_only=True):
     """A broker joined, or came back with another rack."""
 
     id: int
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRegistrationChangeRecord:
+class BrokerRegistrationChangeRecord(Struct, frozen=True, kw_only=True):
     """A broker was fenced (it is dead to clients) or unfenced."""
 
     id: int
     fenced: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicRecord:
+class TopicRecord(Struct, frozen=True, kw_only=True):
     """A topic was created, with its partitions and configs (Kafka writes one record for each)."""
 
     name: str
@@ -50,16 +48,14 @@ class TopicRecord:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionsRecord:
+class PartitionsRecord(Struct, frozen=True, kw_only=True):
     """Partitions were added after the existing ones."""
 
     topic_id: str
     assignment: Assignment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReassignmentRecord:
+class ReassignmentRecord(Struct, frozen=True, kw_only=True):
     """A partition began to move to ``target``; None: the move was cancelled."""
 
     topic_id: str
@@ -67,8 +63,7 @@ class ReassignmentRecord:
     target: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionChangeRecord:
+class PartitionChangeRecord(Struct, frozen=True, kw_only=True):
     """A partition now is on ``replicas``, and no longer moves."""
 
     topic_id: str
@@ -76,22 +71,19 @@ class PartitionChangeRecord:
     replicas: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkTopicRecord:
+class MarkTopicRecord(Struct, frozen=True, kw_only=True):
     """A topic's deletion was accepted and is not finished (A4-63)."""
 
     topic_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveTopicRecord:
+class RemoveTopicRecord(Struct, frozen=True, kw_only=True):
     """A topic was removed, with its configs and records."""
 
     topic_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsRecord:
+class OffsetsRecord(Struct, frozen=True, kw_only=True):
     """Contents of partitions: partition to (log start offset, high watermark, size in bytes).
 
     Kafka keeps this in the partitions' own logs; here it stands in for their data.
@@ -101,8 +93,7 @@ class OffsetsRecord:
     offsets: Mapping[int, tuple[int, int, int]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigRecord:
+class ConfigRecord(Struct, frozen=True, kw_only=True):
     """A config of a topic (by id) or of a broker (``""``: of all brokers); None removes it."""
 
     resource_type: str
@@ -111,22 +102,19 @@ class ConfigRecord:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessControlEntryRecord:
+class AccessControlEntryRecord(Struct, frozen=True, kw_only=True):
     """An ACL binding was added."""
 
     binding: AclBinding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveAccessControlEntryRecord:
+class RemoveAccessControlEntryRecord(Struct, frozen=True, kw_only=True):
     """An ACL binding was removed."""
 
     binding: AclBinding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientQuotaRecord:
+class ClientQuotaRecord(Struct, frozen=True, kw_only=True):
     """A quota of an entity; None removes it."""
 
     entity: ClientQuotaEntity
@@ -134,8 +122,7 @@ class ClientQuotaRecord:
     value: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRecord:
+class GroupRecord(Struct, frozen=True, kw_only=True):
     """A group was created, or committed offsets, by physical topic and partition (VC-045).
 
     ``group`` is the physical id; ``virtual_cluster`` is the one that the group was first used in,
@@ -147,22 +134,19 @@ class GroupRecord:
     committed: GroupOffsets = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveGroupRecord:
+class RemoveGroupRecord(Struct, frozen=True, kw_only=True):
     """A group was removed, with its offsets."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerIdsRecord:
+class ProducerIdsRecord(Struct, frozen=True, kw_only=True):
     """Producer ids below this one are assigned."""
 
     next_producer_id: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionRecord:
+class TransactionRecord(Struct, frozen=True, kw_only=True):
     """The producer that may write under a physical transactional id; ``open``: in a transaction.
 
     Kafka keeps this in ``__transaction_state``.

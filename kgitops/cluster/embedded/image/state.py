@@ -1,8 +1,9 @@
 """Builds the model's values from an image: the cluster's state, and topics' requests to judge."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.image.image import Image, TopicImage
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
@@ -10,9 +11,9 @@ from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.resources.topics import RATES, Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
-from kgitops.model.topic_configs import topic_configs
 from kgitops.virtual_clusters.image import linked_topics
 
 BACKEND = "embedded"

@@ -1,6 +1,6 @@
 """The delta of topics: an image and the changes of records, readable as one."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.image.deltas import merged, with_value
 from kgitops.cluster.embedded.image.image import TopicImage, TopicsImage, can_collide

@@ -1,5 +1,11 @@
 """An image as JSON, for the store's snapshots, which save replaying the log from its beginning."""
 
+import json
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from kgitops.cluster.embedded.image.image import (
     AclsImage,
     BrokersImage,
@@ -15,70 +21,119 @@ from kgitops.cluster.embedded.image.image import (
     can_collide,
 )
 from kgitops.cluster.embedded.image.record_json import (
-    Json,
-    assignment_from_json,
     binding_from_json,
     binding_to_json,
     committed_from_json,
     committed_to_json,
-    entity_from_json,
-    offsets_from_json,
 )
 from kgitops.model.cluster_state import Broker
-from kgitops.model.json.virtual_clusters import options_to_json, read_options
+from kgitops.model.json.codec import decode, from_json, to_json
+from kgitops.model.json.strict import ShapeError
+from kgitops.model.registry import Json
 from kgitops.model.resources.names import collision_key
-from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.virtual_clusters import LoweringOptions, TopicLink, VirtualCluster
 from kgitops.virtual_clusters.image import build_image
+
+_TopicRow = tuple[
+    str,
+    str,
+    Assignment,
+    Mapping[str, str],
+    Mapping[int, tuple[int, ...]],
+    Mapping[int, tuple[int, int, int]],
+    bool,
+]
+_VirtualClusterRow = tuple[
+    str,
+    tuple[tuple[str, str, str | None], ...],
+    tuple[str, ...],
+    tuple[str, ...],
+    Mapping[str, str | None],
+    tuple[str, ...],
+    Json,
+]
+
+
+class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The JSON of an image: its contents, without values that can be computed from others.
+
+    Stores from before virtual clusters have none of the last three.
+    """
+
+    brokers: tuple[tuple[int, str | None, bool], ...]
+    configs: Mapping[str, Mapping[str, str]]
+    topics: tuple[_TopicRow, ...]
+    acls: tuple[tuple[str, ...], ...]
+    quotas: tuple[tuple[ClientQuotaEntity, Mapping[str, float]], ...]
+    groups: tuple[tuple[str, str | None, tuple[tuple[str, int, int], ...]], ...] = ()
+    transactions: tuple[int, tuple[tuple[str, int, int, bool], ...]] = (0, ())
+    virtual_clusters: tuple[_VirtualClusterRow, ...] = ()
 
 
 def image_to_json(image: Image) -> Json:
-    """The contents of the image, without values that can be computed from others."""
-    return {
-        "brokers": [[b.id, b.rack, b.fenced] for b in image.brokers.brokers.values()],
-        "configs": image.configs.brokers,
-        "topics": [
-            [
-                t.name,
-                t.topic_id,
-                t.assignment,
-                t.configs,
-                t.targets,
-                t.offsets,
-                t.marked_for_deletion,
-            ]
-            for t in image.topics.by_name.values()
-        ],
-        "acls": [binding_to_json(binding) for binding in image.acls.bindings],
-        "quotas": list(image.quotas.quotas.items()),
-        "groups": [
-            [name, group.virtual_cluster, committed_to_json(group.committed)]
+    """The contents of the image."""
+    document = _Document(
+        brokers=tuple((b.id, b.rack, b.fenced) for b in image.brokers.brokers.values()),
+        configs=image.configs.brokers,
+        topics=tuple(
+            (
+                topic.name,
+                topic.topic_id,
+                topic.assignment,
+                topic.configs,
+                topic.targets,
+                topic.offsets,
+                topic.marked_for_deletion,
+            )
+            for topic in image.topics.by_name.values()
+        ),
+        acls=tuple(map(binding_to_json, image.acls.bindings)),
+        quotas=tuple(image.quotas.quotas.items()),
+        groups=tuple(
+            (name, group.virtual_cluster, committed_to_json(group.committed))
             for name, group in image.groups.groups.items()
-        ],
-        "transactions": [
+        ),
+        transactions=(
             image.transactions.next_producer_id,
-            [
-                [name, held.producer_id, held.epoch, held.open]
+            tuple(
+                (name, held.producer_id, held.epoch, held.open)
                 for name, held in image.transactions.by_id.items()
-            ],
-        ],
-        "virtual_clusters": [
-            _virtual_cluster_to_json(virtual_cluster)
-            for virtual_cluster in image.virtual_clusters.by_name.values()
-        ],
-    }
+            ),
+        ),
+        virtual_clusters=tuple(map(_virtual_cluster_row, image.virtual_clusters.by_name.values())),
+    )
+    return asdict(document)
 
 
-def image_from_json(value: Json) -> Image:
-    """The image that ``image_to_json`` wrote."""
-    topics = [_topic(item) for item in value["topics"]]
+def image_from_text(text: str) -> Image:
+    """The image of the text of ``image_to_json``."""
+    try:
+        document = decode(_Document, text, "image")
+    except ShapeError:  # it may hold half a surrogate pair
+        document = from_json(_Document, json.loads(text), "image")
+    topics = [
+        TopicImage(
+            name=name,
+            topic_id=topic_id,
+            assignment=assignment,
+            configs=configs,
+            targets=targets,
+            offsets=offsets,
+            marked_for_deletion=marked,
+        )
+        for name, topic_id, assignment, configs, targets, offsets, marked in document.topics
+    ]
+    next_producer_id, transactions = document.transactions
     return Image(
         brokers=BrokersImage(
             brokers={
                 id_: Broker(id=id_, rack=rack, fenced=fenced)
-                for id_, rack, fenced in value["brokers"]
+                for id_, rack, fenced in document.brokers
             }
         ),
-        configs=ConfigsImage(brokers=value["configs"]),
+        configs=ConfigsImage(brokers=document.configs),
         topics=TopicsImage(
             by_name={topic.name: topic for topic in topics},
             names={topic.topic_id: topic.name for topic in topics},
@@ -86,47 +141,39 @@ def image_from_json(value: Json) -> Image:
                 collision_key(topic.name): topic.name for topic in topics if can_collide(topic.name)
             },
         ),
-        acls=AclsImage(bindings=frozenset(map(binding_from_json, value["acls"]))),
-        quotas=QuotasImage(
-            quotas={entity_from_json(entity): quotas for entity, quotas in value["quotas"]}
-        ),
-        # Stores from before virtual clusters have none of these.
+        acls=AclsImage(bindings=frozenset(map(binding_from_json, document.acls))),
+        quotas=QuotasImage(quotas=dict(document.quotas)),
         groups=GroupsImage(
             groups={
                 name: GroupImage(virtual_cluster=owner, committed=committed_from_json(committed))
-                for name, owner, committed in value.get("groups", ())
+                for name, owner, committed in document.groups
             }
         ),
-        transactions=_transactions(value.get("transactions", (0, ()))),
-        virtual_clusters=build_image(map(_virtual_cluster, value.get("virtual_clusters", ()))),
+        transactions=TransactionsImage(
+            next_producer_id=next_producer_id,
+            by_id={
+                name: TransactionImage(producer_id=producer_id, epoch=epoch, open=is_open)
+                for name, producer_id, epoch, is_open in transactions
+            },
+        ),
+        virtual_clusters=build_image(map(_virtual_cluster, document.virtual_clusters)),
     )
 
 
-def _transactions(value: Json) -> TransactionsImage:
-    next_producer_id, by_id = value
-    return TransactionsImage(
-        next_producer_id=next_producer_id,
-        by_id={
-            name: TransactionImage(producer_id=producer_id, epoch=epoch, open=is_open)
-            for name, producer_id, epoch, is_open in by_id
-        },
-    )
-
-
-def _virtual_cluster_to_json(virtual_cluster: VirtualCluster) -> Json:
-    return [
+def _virtual_cluster_row(virtual_cluster: VirtualCluster) -> _VirtualClusterRow:
+    return (
         virtual_cluster.name,
-        [[link.name, link.topic, link.topic_id] for link in virtual_cluster.links.values()],
-        sorted(virtual_cluster.users),
-        sorted(virtual_cluster.client_ids),
+        tuple((link.name, link.topic, link.topic_id) for link in virtual_cluster.links.values()),
+        tuple(sorted(virtual_cluster.users)),
+        tuple(sorted(virtual_cluster.client_ids)),
         virtual_cluster.groups,
-        sorted(virtual_cluster.transactional_ids),
-        options_to_json(virtual_cluster.options),
-    ]
+        tuple(sorted(virtual_cluster.transactional_ids)),
+        to_json(virtual_cluster.options),
+    )
 
 
-def _virtual_cluster(value: Json) -> VirtualCluster:
-    name, links, users, client_ids, groups, transactional_ids, options = value
+def _virtual_cluster(row: _VirtualClusterRow) -> VirtualCluster:
+    name, links, users, client_ids, groups, transactional_ids, options = row
     return VirtualCluster(
         name=name,
         links={
@@ -137,18 +184,5 @@ def _virtual_cluster(value: Json) -> VirtualCluster:
         client_ids=frozenset(client_ids),
         groups=groups,
         transactional_ids=frozenset(transactional_ids),
-        options=read_options(options, "options"),
-    )
-
-
-def _topic(value: Json) -> TopicImage:
-    name, topic_id, assignment, configs, targets, offsets, marked = value
-    return TopicImage(
-        name=name,
-        topic_id=topic_id,
-        assignment=assignment_from_json(assignment),
-        configs=configs,
-        targets={int(partition): tuple(target) for partition, target in targets.items()},
-        offsets=offsets_from_json(offsets),
-        marked_for_deletion=marked,
+        options=from_json(LoweringOptions, options, "options"),
     )

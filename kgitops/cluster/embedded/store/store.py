@@ -12,18 +12,16 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.record_json import Json, record_from_json, record_to_json
-from kgitops.cluster.embedded.image.records import (
-    Record,
-    is_of_virtual_clusters,
-)
+from kgitops.cluster.embedded.image.records import Record, is_of_virtual_clusters
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.errors import damaged, explained
-from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
-from kgitops.cluster.garbage_collection import without_garbage_collection
+from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
+from kgitops.model.garbage_collection import without_garbage_collection
 
 FORMAT_VERSION = 2
 """A store has version 1 until it holds records that only a newer kgitops understands."""
@@ -33,8 +31,7 @@ _SNAPSHOT_MIN_CHARS = 1 << 18
 _SNAPSHOT_SHARE = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class Position(Struct, frozen=True, kw_only=True):
     """An image, the offset of the last batch in it, and how much log there is after a snapshot."""
 
     image: Image
@@ -151,7 +148,7 @@ class Store:
         ).fetchone()
         position = START
         if row is not None and row[2] == checksum(row[0], row[1]):
-            image = image_from_json(json.loads(row[1]))
+            image = image_from_text(row[1])
             position = Position(image=image, offset=row[0], snapshot_chars=len(row[1]))
         return self.catch_up(position)
 

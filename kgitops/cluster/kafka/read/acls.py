@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kafka.protocol.admin import DescribeAclsRequest
+from msgspec import Struct
 
 from kgitops.cluster.kafka.answers import unreadable_error, with_retries
 from kgitops.cluster.kafka.protocol_values import (
@@ -24,8 +24,7 @@ _ANY = 1  # org.apache.kafka.common.acl.AclOperation.ANY, and so in its three si
 _WITH_USERS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclListing:
+class AclListing(Struct, frozen=True, kw_only=True):
     """All bindings; ``enforced`` is False where the cluster has no authorizer (A4-95)."""
 
     bindings: frozenset[AclBinding] = frozenset()

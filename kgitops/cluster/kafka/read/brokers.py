@@ -9,8 +9,8 @@ from kafka.protocol.admin import DescribeClusterRequest
 from kgitops.cluster.kafka.answers import readable
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import Broker
+from kgitops.model.resources.topic_configs import normal_value, topic_configs
 from kgitops.model.resources.topics import RATES
-from kgitops.model.topic_configs import normal_value, topic_configs
 
 # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource
 _DYNAMIC_BROKER, _DYNAMIC_DEFAULT, _STATIC = 2, 3, 4

@@ -7,7 +7,6 @@ described by a request of their own; only kio knows the last three.
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer.metadata import (
@@ -15,16 +14,10 @@ from kafka.protocol.consumer.metadata import (
     ConsumerProtocolSubscription,
     ConsumerProtocolType,
 )
-from kio.schema.consumer_group_describe.v0 import request as consumer_request
-from kio.schema.consumer_group_describe.v0 import response as consumer_response
-from kio.schema.share_group_describe.v1 import request as share_request
-from kio.schema.share_group_describe.v1 import response as share_response
-from kio.schema.streams_group_describe.v0 import request as streams_request
-from kio.schema.streams_group_describe.v0 import response as streams_response
-from kio.schema.types import GroupId
+from msgspec import Struct
 
 from kgitops.cluster.kafka.answers import ask_each_broker, result_of
-from kgitops.cluster.kafka.transport.decoded import Decoded, of_entity, reader
+from kgitops.cluster.kafka.transport.decoded import Decoded
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
 from kgitops.model.errors import UnreachableError
@@ -32,8 +25,7 @@ from kgitops.model.errors import UnreachableError
 CLASSIC = "classic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupKind:
+class GroupKind(Struct, frozen=True, kw_only=True):
     """The request that describes groups of this kind, and the topics that one of them reads.
 
     ``topics`` raises ValueError where the metadata of a member can't be read.
@@ -62,13 +54,12 @@ def _classic_topics(group: Message) -> Iterator[str]:
             ) from error
 
 
-def _kio_request(
-    name: str, request: Message, response: Message
-) -> Callable[[Sequence[str]], Message]:
+def _kio_request(api: str, version: int) -> Callable[[Sequence[str]], Message]:
     def make(groups: Sequence[str]) -> Message:
-        ids = tuple(map(GroupId, groups))
-        entity = request(group_ids=ids, include_authorized_operations=False)
-        return of_entity(name, entity, reader(response))
+        # kio takes long to import, and few clusters have such groups.
+        from kgitops.cluster.kafka.transport.kio_requests import describe_groups  # noqa: PLC0415
+
+        return describe_groups(api, version, groups)
 
     return make
 
@@ -97,27 +88,15 @@ def _streams_topics(group: Message) -> Iterator[str]:
 GROUP_KINDS: Mapping[str, GroupKind] = {
     CLASSIC: GroupKind(request=_classic_request, topics=_classic_topics),
     "consumer": GroupKind(
-        request=_kio_request(
-            "ConsumerGroupDescribeRequest",
-            consumer_request.ConsumerGroupDescribeRequest,
-            consumer_response.ConsumerGroupDescribeResponse,
-        ),
+        request=_kio_request("ConsumerGroupDescribe", version=0),
         topics=_consumer_topics,
     ),
     "share": GroupKind(
-        request=_kio_request(
-            "ShareGroupDescribeRequest",
-            share_request.ShareGroupDescribeRequest,
-            share_response.ShareGroupDescribeResponse,
-        ),
+        request=_kio_request("ShareGroupDescribe", version=1),
         topics=_share_topics,
     ),
     "streams": GroupKind(
-        request=_kio_request(
-            "StreamsGroupDescribeRequest",
-            streams_request.StreamsGroupDescribeRequest,
-            streams_response.StreamsGroupDescribeResponse,
-        ),
+        request=_kio_request("StreamsGroupDescribe", version=0),
         topics=_streams_topics,
     ),
 }
@@ -129,8 +108,7 @@ _GONE = 69  # GROUP_ID_NOT_FOUND: it ended meanwhile
 _BROKER_TIMEOUT_MS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveGroups:
+class ActiveGroups(Struct, frozen=True):
     """The groups that read each topic; None, with the reason, where that is not known."""
 
     by_topic: Mapping[str, tuple[str, ...]] | None = None

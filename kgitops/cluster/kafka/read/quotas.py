@@ -1,9 +1,9 @@
 """DescribeClientQuotas: the quotas of every entity, including defaults and combinations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from kafka.protocol.admin import DescribeClientQuotasRequest
+from msgspec import Struct, field
 
 from kgitops.cluster.kafka.answers import readable
 from kgitops.cluster.kafka.transport.wire import Message, Wire
@@ -17,8 +17,7 @@ from kgitops.model.resources.quotas import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaListing:
+class QuotaListing(Struct, frozen=True, kw_only=True):
     """All client quotas by entity, in the order of the entities."""
 
     by_entity: Mapping[ClientQuotaEntity, ClientQuotaState] = field(default_factory=dict)
@@ -56,14 +55,12 @@ def quotas_of(wire: Wire, request: Message, answer: Message) -> QuotaListing:
         unknown |= {f"key {row.key}" for row in entry.values if row.key not in known}
         if quotas:
             states.append(ClientQuotaState(entity=entity, quotas=quotas))
-    states.sort(key=lambda state: _order(state.entity))
+    states.sort(
+        key=lambda state: [(kind, name is not None, name or "") for kind, name in state.entity]
+    )
     return QuotaListing(
         by_entity={state.entity: state for state in states}, not_checked=_not_checked(unknown)
     )
-
-
-def _order(entity: ClientQuotaEntity) -> tuple[tuple[str, bool, str], ...]:
-    return tuple((kind, name is not None, name or "") for kind, name in entity)
 
 
 def _not_checked(unknown: set[str]) -> tuple[NotChecked, ...]:

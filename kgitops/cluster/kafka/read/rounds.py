@@ -5,7 +5,9 @@ times counts. Topics that changed meanwhile are read again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.cluster.kafka.answers import is_transient, unreadable_error
 from kgitops.cluster.kafka.read.brokers import BrokerSettings
@@ -27,8 +29,7 @@ from kgitops.model.errors import UnreachableError
 ROUNDS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsistentTopics:
+class ConsistentTopics(Struct, frozen=True, kw_only=True):
     """Topics of one moment with their own configs, their reassignments and the broker configs."""
 
     cluster_id: str

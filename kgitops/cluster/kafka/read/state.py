@@ -1,10 +1,11 @@
 """Reading the state of a Kafka cluster in few, large requests."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from kgitops.cluster.garbage_collection import without_garbage_collection
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kgitops.cluster.kafka.read.acls import AclListing, acls_of, acls_request
 from kgitops.cluster.kafka.read.brokers import (
     brokers_of,
@@ -25,6 +26,7 @@ from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model import clock
 from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.registry import RegistryState
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.topics import TopicState
@@ -55,8 +57,7 @@ def read_state(
     raise unstable_read_error()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OtherObjects:
+class _OtherObjects(Struct, frozen=True, kw_only=True):
     """The objects of a cluster other than topics."""
 
     brokers: tuple[Broker, ...]

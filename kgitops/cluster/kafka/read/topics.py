@@ -1,10 +1,10 @@
 """Metadata and ListPartitionReassignments: topics, their replicas, and running moves."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from msgspec import Struct
 
 from kgitops.cluster.kafka.answers import TIMEOUT_MS, readable, unreadable_error
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
@@ -20,8 +20,7 @@ _LEADERLESS = ErrorCode.LEADER_NOT_AVAILABLE
 _CONTROLLER_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTopic:
+class ListedTopic(Struct, frozen=True):
     """A topic; during a reassignment ``assignment`` also holds the replicas that come and go.
 
     ``leaders`` has the leader of each partition, -1 for none.
@@ -32,8 +31,7 @@ class ListedTopic:
     leaders: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicListing:
+class TopicListing(Struct, frozen=True, kw_only=True):
     """The live brokers and the topics of one moment, without internal topics."""
 
     cluster_id: str
@@ -102,8 +100,7 @@ def _partitions(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reassignment:
+class Reassignment(Struct, frozen=True, kw_only=True):
     """A partition that is being reassigned; ``replicas`` are all it has now, the target's first."""
 
     replicas: tuple[int, ...]

@@ -60,7 +60,9 @@ def read_partitions(wire: Wire, listing: TopicListing, *, offsets_only: bool) ->
     def ask(leader: int) -> list[Message]:
         try:
             requests = _requests(led[leader], offsets_only=offsets_only)
-            return wire.send_all(requests, _itself, to=leader, timeout_ms=_BROKER_TIMEOUT_MS)
+            return wire.send_all(
+                requests, lambda answer: answer, to=leader, timeout_ms=_BROKER_TIMEOUT_MS
+            )
         except UnreachableError as error:
             facts.add_missing(f"what broker {leader} holds", error)
             return []
@@ -68,10 +70,6 @@ def read_partitions(wire: Wire, listing: TopicListing, *, offsets_only: bool) ->
     for answer in ask_each_broker(sorted(led), ask):
         _take(facts, answer)
     return facts
-
-
-def _itself(answer: Message) -> Message:
-    return answer
 
 
 def _requests(partitions: Mapping[str, Sequence[int]], *, offsets_only: bool) -> Iterator[Message]:

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
+from msgspec import Struct
 
 from kgitops.cluster.kafka.registry.topic import RegistryTopic, check_authorized, error_text
 from kgitops.cluster.kafka.transport.wire import Wire
@@ -33,8 +33,7 @@ _AGAIN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendResult:
+class AppendResult(Struct, frozen=True, kw_only=True):
     """The last entry's offset, and the timestamp that the log gave it.
 
     ``sent_at`` is the reading of ``lease.ticks``, in seconds, before it was sent.

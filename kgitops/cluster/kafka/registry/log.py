@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
+from kgitops.cluster.kafka.coordinators import await_transactional, is_transactional
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.registry.append import (
     AppendResult,
@@ -12,7 +13,7 @@ from kgitops.cluster.kafka.registry.append import (
 )
 from kgitops.cluster.kafka.registry.reader import RegistryReader
 from kgitops.cluster.kafka.registry.topic import POLL_S, TIMEOUT_S, create_topic
-from kgitops.cluster.kafka.registry.transactions import Transactions
+from kgitops.cluster.kafka.registry.transactions import TRANSACTIONAL_ID, Transactions
 from kgitops.cluster.kafka.transport.lease import ticks
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.port import RegistryEntry
@@ -90,6 +91,8 @@ class KafkaRegistryLog:
     def fence(self) -> None:
         """Become the only writer: an earlier writer's next append fails."""
         self.unfence()
+        # Asked before there is a coordinator, librdkafka asks again only after half a second.
+        await_transactional(self._wire, TRANSACTIONAL_ID, self._timeout_s)
         self._writer = Transactions(self._configs, self._timeout_s)
 
     def unfence(self) -> None:
@@ -132,6 +135,8 @@ class KafkaRegistryLog:
         while True:
             topic = self._reader.topic or self._reader.find()
             if topic is None:
+                # On a new cluster nobody has used transactions: brokers prepare for them meanwhile.
+                is_transactional(self._wire, TRANSACTIONAL_ID)
                 topic = self._reader.topic = create_topic(self._wire)
             try:
                 written = append_batch(self._wire, topic, entries, ticks())

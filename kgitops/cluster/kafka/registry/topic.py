@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kafka.errors import for_code
 from kafka.protocol.admin import (
@@ -12,6 +11,7 @@ from kafka.protocol.admin import (
     DescribeConfigsResponse,
 )
 from kafka.protocol.metadata import MetadataRequest
+from msgspec import Struct
 
 from kgitops.cluster.kafka.protocol_values import TOPIC
 from kgitops.cluster.kafka.transport.wire import Message, Wire
@@ -45,8 +45,7 @@ _NOT_YET = frozenset({ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAI
 _DENIED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryTopic:
+class RegistryTopic(Struct, frozen=True, kw_only=True):
     """The leader of the registry's only partition; every new leader has a higher epoch."""
 
     topic_id: uuid.UUID

@@ -5,6 +5,7 @@ transaction is aborted.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ TRANSACTIONAL_ID = "kgitops"
 # survives one; short, because until then no reader gets past a dead writer's open transaction.
 _TRANSACTION_S = 15.0
 _ABORT_S = 5.0
+# librdkafka itself looks only every half second whether it is connected by now, but once at the
+# beginning of each call.
+_LOOK_S = 0.03
 _LOG = logging.getLogger(__name__)
 
 
@@ -64,7 +68,7 @@ class Transactions:
             logger=_OnlyToDebug(_LOG),
         )
         try:
-            self._call_with_retry(self._producer.init_transactions, opening_s)
+            self._call_with_retry(self._producer.init_transactions, opening_s, first_s=_LOOK_S)
         except KafkaException as error:
             what = f"the registry {REGISTRY_TOPIC} can't be opened for writing"
             raise _translate_error(error.args[0], what) from error
@@ -129,15 +133,21 @@ class Transactions:
             raise self._raised(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 (public: its docs)
         return last[0]
 
-    def _call_with_retry(self, call: Callable[[float], object], timeout_s: float) -> None:
-        """Repeat a call as long as librdkafka reports a retriable error, until time is up."""
+    def _call_with_retry(
+        self, call: Callable[[float], object], timeout_s: float, first_s: float = math.inf
+    ) -> None:
+        """Repeat a call as long as librdkafka reports a retriable error, until time is up.
+
+        The first one may take ``first_s``, and each other one twice as long as the one before.
+        """
         deadline = time.monotonic() + timeout_s
         while True:
             try:
-                call(max(0.1, deadline - time.monotonic()))
+                call(min(first_s, max(0.1, deadline - time.monotonic())))
             except self._raised as error:
                 if not error.args[0].retriable() or time.monotonic() >= deadline:
                     raise
+                first_s *= 2
             else:
                 return
 

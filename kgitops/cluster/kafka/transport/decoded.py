@@ -7,13 +7,10 @@ answers; so the bytes go to ``decode`` as they arrive, and only its result is ke
 import io
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from typing import Generic, TypeVar
 
 from kafka.protocol.api_header import RequestHeader, ResponseHeader
-from kio.serial import entity_reader, entity_writer
-from kio.serial.errors import SerialError
+from msgspec import Struct
 
 from kgitops.cluster.kafka.transport.wire import Message
 
@@ -21,8 +18,7 @@ T = TypeVar("T")
 _FRAME = struct.Struct(">i")
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded(Generic[T]):
+class Decoded(Struct, Generic[T], frozen=True):
     """The decoded value of an answer, and for how long the broker throttles this client."""
 
     value: T
@@ -89,12 +85,11 @@ class DecodedRequest(Generic[T]):
         data = buffer.read()
         try:
             return Decoded(self._decode(data), _FRAME.unpack_from(data)[0])
-        except SerialError as error:
+        except ValueError as error:
             raise ValueError(f"the answer to {self.name} can't be read: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
+class _Header(Struct, frozen=True):
     correlation_id: int
     encoded: bytes
     request: object
@@ -107,18 +102,3 @@ def with_body(request: Message, version: int, decode: Callable[[bytes], T]) -> D
     """Wrap a kafka-python request so that ``decode`` reads its answer."""
     body = request.encode(version=version)
     return DecodedRequest(request.name, request.API_KEY, version, body, decode)
-
-
-def of_entity(name: str, entity: Message, decode: Callable[[bytes], T]) -> DecodedRequest[T]:
-    """Build a request that only kio knows."""
-    kind = type(entity)
-    buffer = io.BytesIO()
-    entity_writer(kind)(buffer, entity)
-    return DecodedRequest(name, kind.__api_key__, kind.__version__, buffer.getvalue(), decode)
-
-
-@cache
-def reader(entity: Message) -> Callable[[bytes], Message]:
-    """Return a decoder of this kio message for the body of an answer."""
-    read = entity_reader(entity)
-    return lambda data: read(data, 0)[0]

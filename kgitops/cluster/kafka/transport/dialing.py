@@ -9,8 +9,9 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.transport.tls_errors import Server
@@ -20,8 +21,7 @@ from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, S
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 10_000}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Address:
+class _Address(Struct, frozen=True, kw_only=True):
     family: int
     socket_address: tuple[Any, ...]
     name: str

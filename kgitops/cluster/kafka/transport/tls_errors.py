@@ -1,13 +1,13 @@
 """Messages for failed TLS handshakes that name the config to set."""
 
 import ssl
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.cluster.kafka.configs.client_configs import WireOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(Struct, frozen=True, kw_only=True):
     """The host and port on which a broker listens."""
 
     host: str

@@ -14,9 +14,7 @@ from kgitops.cluster.kafka.protocol_values import (
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import split_batches
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
-from kgitops.model.resources.acls import (
-    AclBinding,
-)
+from kgitops.model.resources.acls import AclBinding
 from kgitops.model.results import RequestResult
 
 _WITH_USERS = 3

@@ -1,10 +1,10 @@
 """Batches of requests that a controller accepts, sent to the topics that were planned."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kafka.protocol.metadata import MetadataRequest
+from msgspec import Struct
 
 from kgitops.cluster.kafka.answers import LOOK_MS, UNKNOWN_ID, result_of
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
@@ -49,8 +49,7 @@ def split_batches(
 _WITH_IDS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTopic:
+class PlannedTopic(Struct, frozen=True, kw_only=True):
     """A topic that has the planned id; ``leaders`` maps partition to broker id, -1 for none.
 
     ``replicas`` are all that a partition has, during a reassignment those that come and go too.

@@ -5,18 +5,18 @@ Requests name a group in a virtual cluster; brokers know it by its physical id.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kafka.protocol.admin import DeleteGroupsRequest as GroupsDeletion
 from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.protocol.metadata import MetadataRequest
+from msgspec.structs import replace
 
 from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, SEND_MS, result_of
 from kgitops.cluster.kafka.coordinators import ask_coordinators, fetch_offsets
 from kgitops.cluster.kafka.protocol_values import OPERATIONS
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
+from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest, GroupRequest
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
@@ -76,7 +76,7 @@ def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[Re
     return [_with_message(found[group], group) for group in groups]
 
 
-def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:
+def _physical(request: GroupRequest) -> str:
     return physical_id(request.virtual_cluster, request.group)
 
 

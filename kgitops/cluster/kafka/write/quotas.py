@@ -18,7 +18,9 @@ def alter_quotas(
 ) -> list[RequestResult]:
     """Set and remove keys of entities; all of an entity's or none (F590-52)."""
     results: list[RequestResult] = []
-    for batch in split_batches(requests, weight=_keys, key=lambda request: request.entity):
+    for batch in split_batches(
+        requests, weight=lambda request: len(request.quotas), key=lambda request: request.entity
+    ):
         response = wire.send(
             AlterClientQuotasRequest(
                 entries=[_entry(request) for request in batch], validate_only=validate_only
@@ -32,10 +34,6 @@ def alter_quotas(
         }
         results += [answer(rows.get(frozenset(request.entity)), response) for request in batch]
     return results
-
-
-def _keys(request: AlterClientQuotaRequest) -> int:
-    return len(request.quotas)
 
 
 def _entry(request: AlterClientQuotaRequest) -> Message:

@@ -11,7 +11,6 @@ from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import PlannedTopic, send_for_unchanged
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
-from kgitops.model.resources.topics import Assignment
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 _LEAST_MS = 1_000
@@ -32,7 +31,9 @@ def reassign(wire: Wire, requests: Sequence[AlterTopicRequest]) -> list[RequestR
     ) -> Sequence[RequestResult]:
         return _ask(wire, [_target(*pair) for pair in zip(batch, found, strict=True)])
 
-    return send_for_unchanged(wire, requests, _partitions, send)
+    return send_for_unchanged(
+        wire, requests, lambda request: len(request.requested_state.assignment), send
+    )
 
 
 def cancel(wire: Wire, moves: Mapping[str, Sequence[int]]) -> list[RequestResult]:
@@ -125,8 +126,3 @@ def _topic_result(
         if not result.ok:
             return result
     return OK
-
-
-def _partitions(request: AlterTopicRequest) -> int:
-    assignment: Assignment = request.requested_state.assignment
-    return len(assignment)

@@ -43,7 +43,11 @@ def delete_records(wire: Wire, requests: Sequence[DeleteRecordsRequest]) -> list
     its id was checked again.
     """
     results: list[RequestResult] = []
-    for batch in split_batches(requests, weight=_partitions, key=lambda request: request.topic):
+    for batch in split_batches(
+        requests,
+        weight=lambda request: len(request.deleted_message_offsets),
+        key=lambda request: request.topic,
+    ):
         results += _delete(wire, batch)
     return results
 
@@ -120,7 +124,3 @@ def _topic_result(
             message = template.format(partition=partition, offset=offset)
             return RequestResult(code=result.code, message=message or None)
     return OK
-
-
-def _partitions(request: DeleteRecordsRequest) -> int:
-    return len(request.deleted_message_offsets)

@@ -20,31 +20,15 @@ from kgitops.cluster.kafka.write.topics import (
     create_topics,
     delete_topics,
 )
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.results import RequestResult
 
-R = TypeVar("R", bound=Request)
+R = TypeVar("R", bound=req.Request)
 
 
 def execute(
-    wire: Wire, requests: Sequence[Request], *, validate_only: bool
+    wire: Wire, requests: Sequence[req.Request], *, validate_only: bool
 ) -> Sequence[RequestResult]:
     """Carry out one wire batch: requests of one api, one result each, in order.
 
@@ -67,31 +51,31 @@ def execute(
     ]
 
 
-def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
-    return type(request), request.step if isinstance(request, AlterTopicRequest) else None
+def _kind(request: req.Request) -> tuple[type[req.Request], req.AlterStep | None]:
+    return type(request), request.step if isinstance(request, req.AlterTopicRequest) else None
 
 
-def _check_physical(requests: Sequence[Request]) -> None:
+def _check_physical(requests: Sequence[req.Request]) -> None:
     for request in requests:
         match request:
-            case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+            case req.AclRequest(binding=binding):
                 scoped = binding.scoped
-            case AlterClientQuotaRequest(entity=entity):
+            case req.AlterClientQuotaRequest(entity=entity):
                 scoped = any(kind == VIRTUAL_CLUSTER for kind, _ in entity)
-            case CreateTopicRequest() | DeleteTopicRequest():
+            case req.CreateTopicRequest() | req.DeleteTopicRequest():
                 scoped = request.local is not None
             case (
-                CreateVirtualClusterRequest()
-                | AlterVirtualClusterRequest()
-                | DeleteVirtualClusterRequest()
+                req.CreateVirtualClusterRequest()
+                | req.AlterVirtualClusterRequest()
+                | req.DeleteVirtualClusterRequest()
             ):
                 scoped = True
             case (
-                AlterTopicRequest()
-                | DeleteRecordsRequest()
-                | AlterBrokerRequest()
-                | CopyGroupOffsetsRequest()
-                | DeleteGroupRequest()
+                req.AlterTopicRequest()
+                | req.DeleteRecordsRequest()
+                | req.AlterBrokerRequest()
+                | req.CopyGroupOffsetsRequest()
+                | req.DeleteGroupRequest()
             ):
                 scoped = False
             case _:
@@ -100,12 +84,14 @@ def _check_physical(requests: Sequence[Request]) -> None:
             raise ValueError(f"brokers of today's Kafka know no virtual clusters: {request}")
 
 
-def _check_can_be_validated(batches: Sequence[Sequence[Request]]) -> None:
+def _check_can_be_validated(batches: Sequence[Sequence[req.Request]]) -> None:
     for request in (batch[0] for batch in batches):
         match request:
-            case CreateTopicRequest() | AlterClientQuotaRequest() | AlterBrokerRequest():
+            case (
+                req.CreateTopicRequest() | req.AlterClientQuotaRequest() | req.AlterBrokerRequest()
+            ):
                 pass
-            case AlterTopicRequest(step=AlterStep.CONFIGS | AlterStep.PARTITIONS):
+            case req.AlterTopicRequest(step=req.AlterStep.CONFIGS | req.AlterStep.PARTITIONS):
                 pass
             case _:
                 kind, step = _kind(request)
@@ -113,36 +99,38 @@ def _check_can_be_validated(batches: Sequence[Sequence[Request]]) -> None:
 
 
 def _execute_alike(
-    wire: Wire, batch: Sequence[Request], *, validate_only: bool
+    wire: Wire, batch: Sequence[req.Request], *, validate_only: bool
 ) -> Sequence[RequestResult]:
     match batch[0]:
-        case CreateTopicRequest():
-            return create_topics(wire, _as(CreateTopicRequest, batch), validate_only=validate_only)
-        case AlterTopicRequest(step=step):
-            alterations = _as(AlterTopicRequest, batch)
+        case req.CreateTopicRequest():
+            return create_topics(
+                wire, _as(req.CreateTopicRequest, batch), validate_only=validate_only
+            )
+        case req.AlterTopicRequest(step=step):
+            alterations = _as(req.AlterTopicRequest, batch)
             return _alter_topics(wire, step, alterations, validate_only=validate_only)
-        case DeleteTopicRequest():
-            return delete_topics(wire, _as(DeleteTopicRequest, batch))
-        case DeleteRecordsRequest():
-            return delete_records(wire, _as(DeleteRecordsRequest, batch))
-        case CreateAclRequest():
-            return create_acls(wire, _as(CreateAclRequest, batch))
-        case DeleteAclRequest():
-            return delete_acls(wire, _as(DeleteAclRequest, batch))
-        case AlterClientQuotaRequest():
-            quotas = _as(AlterClientQuotaRequest, batch)
+        case req.DeleteTopicRequest():
+            return delete_topics(wire, _as(req.DeleteTopicRequest, batch))
+        case req.DeleteRecordsRequest():
+            return delete_records(wire, _as(req.DeleteRecordsRequest, batch))
+        case req.CreateAclRequest():
+            return create_acls(wire, _as(req.CreateAclRequest, batch))
+        case req.DeleteAclRequest():
+            return delete_acls(wire, _as(req.DeleteAclRequest, batch))
+        case req.AlterClientQuotaRequest():
+            quotas = _as(req.AlterClientQuotaRequest, batch)
             return alter_quotas(wire, quotas, validate_only=validate_only)
-        case AlterBrokerRequest():
-            brokers = _as(AlterBrokerRequest, batch)
+        case req.AlterBrokerRequest():
+            brokers = _as(req.AlterBrokerRequest, batch)
             return alter_brokers(wire, brokers, validate_only=validate_only)
-        case CopyGroupOffsetsRequest():
-            return copy_group_offsets(wire, _as(CopyGroupOffsetsRequest, batch))
-        case DeleteGroupRequest():
-            return delete_groups(wire, _as(DeleteGroupRequest, batch))
+        case req.CopyGroupOffsetsRequest():
+            return copy_group_offsets(wire, _as(req.CopyGroupOffsetsRequest, batch))
+        case req.DeleteGroupRequest():
+            return delete_groups(wire, _as(req.DeleteGroupRequest, batch))
         case (
-            CreateVirtualClusterRequest()
-            | AlterVirtualClusterRequest()
-            | DeleteVirtualClusterRequest()
+            req.CreateVirtualClusterRequest()
+            | req.AlterVirtualClusterRequest()
+            | req.DeleteVirtualClusterRequest()
         ):
             raise AssertionError("refused before anything is sent")
         case unknown:
@@ -150,18 +138,18 @@ def _execute_alike(
 
 
 def _alter_topics(
-    wire: Wire, step: AlterStep, batch: Sequence[AlterTopicRequest], *, validate_only: bool
+    wire: Wire, step: req.AlterStep, batch: Sequence[req.AlterTopicRequest], *, validate_only: bool
 ) -> Sequence[RequestResult]:
     match step:
-        case AlterStep.CONFIGS:
+        case req.AlterStep.CONFIGS:
             return alter_configs(wire, batch, validate_only=validate_only)
-        case AlterStep.PARTITIONS:
+        case req.AlterStep.PARTITIONS:
             return create_partitions(wire, batch, validate_only=validate_only)
-        case AlterStep.REPLICAS:
+        case req.AlterStep.REPLICAS:
             return reassign(wire, batch)
         case _:
             assert_never(step)
 
 
-def _as(kind: type[R], batch: Sequence[Request]) -> list[R]:
+def _as(kind: type[R], batch: Sequence[req.Request]) -> list[R]:
     return [request for request in batch if isinstance(request, kind)]

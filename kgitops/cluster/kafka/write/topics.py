@@ -1,7 +1,6 @@
 """CreateTopics, DeleteTopics, IncrementalAlterConfigs and CreatePartitions."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kafka.protocol.admin import (
     CreatePartitionsRequest,
@@ -9,6 +8,7 @@ from kafka.protocol.admin import (
     DeleteTopicsRequest,
     IncrementalAlterConfigsRequest,
 )
+from msgspec.structs import replace
 
 from kgitops.cluster.kafka.answers import SEND_MS, TIMEOUT_MS, answer
 from kgitops.cluster.kafka.protocol_values import TOPIC, alteration, uuid_from_text, uuid_to_text
@@ -125,7 +125,9 @@ def alter_configs(
         rows = {row.resource_name: row for row in response.responses}
         return [answer(rows.get(request.topic), response) for request in batch]
 
-    return send_for_unchanged(wire, requests, _config_records, send)
+    return send_for_unchanged(
+        wire, requests, lambda request: len(request.requested_state.requested_configs), send
+    )
 
 
 def create_partitions(
@@ -158,15 +160,9 @@ def create_partitions(
             for request in batch
         ]
 
-    return send_for_unchanged(wire, requests, _partition_records, send)
-
-
-def _config_records(request: AlterTopicRequest) -> int:
-    return len(request.requested_state.requested_configs)
-
-
-def _partition_records(request: AlterTopicRequest) -> int:
-    return request.requested_state.num_partitions
+    return send_for_unchanged(
+        wire, requests, lambda request: request.requested_state.num_partitions, send
+    )
 
 
 def _partitions(request: AlterTopicRequest, existing: int) -> Message:

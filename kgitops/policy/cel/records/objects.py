@@ -1,7 +1,8 @@
 """Topics, deletions of their records, brokers, ACLs and client quotas as expressions see them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.policy.api.cluster_state import ClusterState
@@ -113,8 +114,7 @@ TOPIC_CHANGE = Record(
 )
 
 
-@dataclass(frozen=True)
-class BrokerValue:
+class BrokerValue(Struct, frozen=True):
     """A broker and its configs; ``requested`` are those that the request names."""
 
     id: int
@@ -189,8 +189,7 @@ ACL = Record(
 DEFAULT_ENTITY = "<default>"
 
 
-@dataclass(frozen=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """The quotas of one entity; ``requested`` are those that the request names."""
 
     entity: ClientQuotaEntity

@@ -1,16 +1,16 @@
 """The description of an object by its fields, and the differences between two objects."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from kgitops.model.topic_configs import normal_value
+from msgspec import Struct
+
+from kgitops.model.resources.topic_configs import normal_value
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.types import Type, map_of, record
 
 
-@dataclass(frozen=True, eq=False)
-class RecordField:
+class RecordField(Struct, frozen=True, eq=False):
     """A field: its type, its documentation, and the function that reads it from the object."""
 
     type: Type
@@ -18,8 +18,7 @@ class RecordField:
     read: Callable[[Any, ClusterState], object]
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """The description of a kind of object; ``name`` is the one that sentences use."""
 
     name: str
@@ -34,8 +33,7 @@ class Record:
 CHANGED = "What differs, by key, as `{before, after}`; null where the key is not set."
 
 
-@dataclass(frozen=True)
-class BeforeAndAfter:
+class BeforeAndAfter(Struct, frozen=True):
     """The object before and after a request, None where there is none; ``change`` is made of it."""
 
     before: Any

@@ -1,29 +1,16 @@
 """The variables of expressions: their types for each kind of request, and their values."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, assert_never
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kgitops.model.resources.topics import TopicState
+from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.api.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateTopicLinkRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteRecordsRequest,
-    DeleteTopicLinkRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    TopicRequest,
-)
 from kgitops.policy.cel.records.objects import (
     ACL,
     BROKER_CHANGE,
@@ -65,8 +52,7 @@ VARIABLES = "variables"
 """The prefix of a policy's own variables."""
 
 
-@dataclass(frozen=True)
-class RequestVariables:
+class RequestVariables(Struct, frozen=True):
     """The records of the variables for one kind of request; None is always null."""
 
     requested: Record | None
@@ -135,7 +121,7 @@ def read_variables(
     """Read the values of the variables, with the selected fields and no others."""
     shape = REQUEST_VARIABLES[policy_input.api]
     before, after = _sides(policy_input, cluster)
-    alters = isinstance(policy_input.request, AlterVirtualClusterRequest)
+    alters = isinstance(policy_input.request, policy_requests.AlterVirtualClusterRequest)
     change = policy_input.request if alters else BeforeAndAfter(before, after)
     sources: dict[str, tuple[Record | None, Any]] = {
         "request": (REQUEST, policy_input),
@@ -174,43 +160,43 @@ def _readers(
 def _sides(policy_input: PolicyInput, cluster: ClusterState) -> tuple[object, object]:
     """The object before and after the request, None where there is none."""
     match policy_input.request:
-        case CreateTopicRequest() as request:
+        case policy_requests.CreateTopicRequest() as request:
             return None, _called(request, request.requested_state)
-        case AlterTopicRequest() as request:
+        case policy_requests.AlterTopicRequest() as request:
             before = cluster.topic_state(request.topic)
             return _called(request, before), _called(request, request.requested_state)
-        case DeleteTopicRequest() as request:
+        case policy_requests.DeleteTopicRequest() as request:
             return _called(request, cluster.topic_state(request.topic)), None
-        case DeleteRecordsRequest() as request:
+        case policy_requests.DeleteRecordsRequest() as request:
             return _called(request, cluster.topic_state(request.topic)), request
-        case CreateAclRequest() as request:
+        case policy_requests.CreateAclRequest() as request:
             return None, request.binding
-        case DeleteAclRequest() as request:
+        case policy_requests.DeleteAclRequest() as request:
             return request.binding, None
-        case AlterClientQuotaRequest() as request:
+        case policy_requests.AlterClientQuotaRequest() as request:
             return _quota_sides(request, cluster)
-        case AlterBrokerRequest() as request:
+        case policy_requests.AlterBrokerRequest() as request:
             state = request.requested_state
             known = cluster.broker_state().configs
             return (
                 BrokerValue(request.broker_id, known, {}),
                 BrokerValue(request.broker_id, state.configs, state.requested_configs),
             )
-        case CreateVirtualClusterRequest() as request:
+        case policy_requests.CreateVirtualClusterRequest() as request:
             return None, request.requested_state
-        case AlterVirtualClusterRequest() as request:
+        case policy_requests.AlterVirtualClusterRequest() as request:
             return request.current_state, request.requested_state
-        case DeleteVirtualClusterRequest() as request:
+        case policy_requests.DeleteVirtualClusterRequest() as request:
             return cluster.virtual_cluster(request.virtual_cluster), None
-        case CreateTopicLinkRequest() as request:
+        case policy_requests.CreateTopicLinkRequest() as request:
             return None, request
-        case DeleteTopicLinkRequest() as request:
+        case policy_requests.DeleteTopicLinkRequest() as request:
             return request, None
         case request:
             assert_never(request)
 
 
-def _called(request: TopicRequest, topic: TopicState | None) -> TopicState | None:
+def _called(request: policy_requests.TopicRequest, topic: TopicState | None) -> TopicState | None:
     """The topic by its name in its virtual cluster, where it is in one (VC-065)."""
     if topic is None or request.local is None:
         return topic
@@ -218,7 +204,7 @@ def _called(request: TopicRequest, topic: TopicState | None) -> TopicState | Non
 
 
 def _quota_sides(
-    request: AlterClientQuotaRequest, cluster: ClusterState
+    request: policy_requests.AlterClientQuotaRequest, cluster: ClusterState
 ) -> tuple[Quota | None, Quota]:
     held = cluster.quotas(request.entity)
     state = request.requested_state

@@ -5,8 +5,9 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kgitops.policy.api import interfaces
 from kgitops.policy.evaluate.bundle import PythonPolicy
@@ -18,8 +19,7 @@ OURS = ("kgitops.policy", "abc", "builtins", "typing")
 """Modules that are not the project's: the interfaces and their bases."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingOf:
+class SettingOf(Struct, frozen=True, kw_only=True):
     """A config of a policy in Python: what it means, its default, and what the project gives."""
 
     key: str
@@ -28,8 +28,7 @@ class SettingOf:
     given: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
+class Method(Struct, frozen=True, kw_only=True):
     """A method that judges: the api of its requests, and its place."""
 
     api: str
@@ -37,8 +36,7 @@ class Method:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassPart:
+class ClassPart(Struct, frozen=True, kw_only=True):
     """A class that the policy is made of: its own or a base; ``code`` is that of its module."""
 
     module: str
@@ -47,8 +45,7 @@ class ClassPart:
     code: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anatomy:
+class Anatomy(Struct, frozen=True, kw_only=True):
     """A class with all its bases, the deepest base first, and the methods that judge.
 
     ``docstring`` is all that the class says of itself; ``settings`` are its configs, where it

@@ -1,9 +1,11 @@
 """The mutants of the policies under test, and the results of trying them, as values."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
@@ -17,8 +19,7 @@ from kgitops.workflow.policy_tests.report import MutationOutcome, Survivor
 _NOWHERE = Source("?", 1, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant:
+class Mutant(Struct, frozen=True, kw_only=True):
     """A mistake: another ``policy``, or other ``code`` of a ``module`` that policies are made of.
 
     ``seen_in`` are the policies under test that are made of it.

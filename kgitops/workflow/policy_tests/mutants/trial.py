@@ -4,8 +4,9 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from types import CodeType, ModuleType
+
+from msgspec.structs import replace
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.evaluate.bundle import CelPolicy, Policy, PythonPolicy
@@ -70,10 +71,10 @@ class Trial:
             return MutantResult.INVALID if is_cel else MutantResult.CAUGHT
         judge = InProcessEvaluator(rules)
         try:
-            passed = all(run_case(case, suite, judge).passed for case in suite.cases)
+            failed = any(run_case(case, suite, judge).failures for case in suite.cases)
         finally:
             judge.close()
-        return MutantResult.SURVIVED if passed else MutantResult.CAUGHT
+        return MutantResult.CAUGHT if failed else MutantResult.SURVIVED
 
     def _where_made(self, policy: Policy) -> Policy:
         """The policy with the module that defines its class: others still have the class before."""

@@ -4,15 +4,10 @@ They name things as they are called in ``hr``, by physical names, and by names m
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from cluster.clusters import a_new_topic, topic_grant
-from cluster.embedded.bound.tenancies import (
-    HR,
-    SALES,
-    on_cluster,
-    scoped,
-)
+from cluster.embedded.bound.tenancies import HR, SALES, on_cluster, scoped
+from msgspec import Struct
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.client.groups import CoordinatorType
@@ -47,8 +42,7 @@ ENTITIES = [
 ]
 
 
-@dataclass(frozen=True)
-class Theirs:
+class Theirs(Struct, frozen=True):
     """What belongs to ``hr``."""
 
     topic_id: str

@@ -4,18 +4,13 @@
 they call ``orders``, and share ``prices``; members may do everything with what is theirs.
 """
 
-from dataclasses import replace
-
 from cluster.clusters import ROOT, a_cluster, a_grant, a_new_topic, admin
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -44,7 +39,7 @@ def two_tenants(
     for name in (*PHYSICAL.values(), SHARED):
         assert root.create_topics([a_new_topic(name)])[name].ok
     for name, user in ((SALES, "User:a"), (HR, "User:b")):
-        execute(cluster, CreateVirtualClusterRequest(virtual_cluster=name))
+        execute(cluster, req.CreateVirtualClusterRequest(virtual_cluster=name))
         link(cluster, name, "orders", PHYSICAL[name])
         link(cluster, name, "prices", SHARED)
         change(cluster, name, EntityType.USER, user)
@@ -71,7 +66,7 @@ def root(cluster: EmbeddedCluster) -> EmbeddedAdmin:
     return admin(cluster, ROOT)
 
 
-def execute(cluster: EmbeddedCluster, request: Request) -> None:
+def execute(cluster: EmbeddedCluster, request: req.Request) -> None:
     """Carry it out as the administrator."""
     [result] = cluster.execute([request], validate_only=False, principal=ROOT)
     assert result.ok, result
@@ -93,7 +88,7 @@ def change(
     """Add an entity to a virtual cluster, or remove it."""
     execute(
         cluster,
-        AlterVirtualClusterRequest(
+        req.AlterVirtualClusterRequest(
             virtual_cluster=virtual_cluster,
             change=kind,
             entity_type=entity_type,

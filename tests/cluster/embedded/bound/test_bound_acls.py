@@ -1,7 +1,5 @@
 """ACLs as members and administrators of virtual clusters make, list and delete them."""
 
-from dataclasses import replace
-
 import pytest
 from cluster.clusters import BOTH, a_grant, cluster_grant, topic_grant
 from cluster.embedded.bound.tenancies import (
@@ -13,6 +11,7 @@ from cluster.embedded.bound.tenancies import (
     scoped,
     two_tenants,
 )
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.controls.acls import AclAction

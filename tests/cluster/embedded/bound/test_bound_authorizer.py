@@ -1,9 +1,8 @@
 """Who may do what in and to virtual clusters (spec §8.1)."""
 
-from dataclasses import replace
-
 import pytest
 from cluster.clusters import a_grant
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.options import AuthorizerKind, Options

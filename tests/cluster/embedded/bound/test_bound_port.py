@@ -2,23 +2,11 @@
 
 import pytest
 from cluster.clusters import BOTH, topic_grant
-from cluster.embedded.bound.tenancies import (
-    HR,
-    PHYSICAL,
-    SALES,
-    on_cluster,
-    scoped,
-    two_tenants,
-)
+from cluster.embedded.bound.tenancies import HR, PHYSICAL, SALES, on_cluster, scoped, two_tenants
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.requests import (
-    AlterStep,
-    AlterTopicRequest,
-    DeleteRecordsRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -28,24 +16,24 @@ DENIED = {ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_
 ORDERS = LocalName(SALES, "orders")
 
 
-def answer(cluster: EmbeddedCluster, principal: str, request: Request) -> ErrorCode:
+def answer(cluster: EmbeddedCluster, principal: str, request: req.Request) -> ErrorCode:
     """The code of its answer."""
     return cluster.execute([request], validate_only=False, principal=principal)[0].code
 
 
 def request(
-    cluster: EmbeddedCluster, step: AlterStep | None, local: LocalName | None, topic: str
-) -> Request:
+    cluster: EmbeddedCluster, step: req.AlterStep | None, local: LocalName | None, topic: str
+) -> req.Request:
     """One step of an alteration of the topic; None: its records are deleted."""
     state = cluster.read_state().topics[topic]
     if step is None:
-        return DeleteRecordsRequest(
+        return req.DeleteRecordsRequest(
             topic=topic, topic_id=state.topic_id, deleted_message_offsets={0: 0}, local=local
         )
     assignment = {
-        AlterStep.CONFIGS: state.assignment,
-        AlterStep.PARTITIONS: (*state.assignment, (1, 2)),
-        AlterStep.REPLICAS: ((3, 2), *state.assignment[1:]),
+        req.AlterStep.CONFIGS: state.assignment,
+        req.AlterStep.PARTITIONS: (*state.assignment, (1, 2)),
+        req.AlterStep.REPLICAS: ((3, 2), *state.assignment[1:]),
     }[step]
     wanted = RequestedTopicState(
         name=topic,
@@ -54,7 +42,7 @@ def request(
         configs={"retention.ms": "1"},
         requested_configs={"retention.ms": "1"},
     )
-    return AlterTopicRequest(
+    return req.AlterTopicRequest(
         topic=topic, topic_id=state.topic_id, step=step, requested_state=wanted, local=local
     )
 
@@ -64,7 +52,7 @@ def test_an_administrator_applies_configs_in_its_virtual_cluster(compat: Compat)
     """VC-011, VC-146, VC-154, VC-155: configs, by a name that the topic has there; nothing else."""
     cluster = two_tenants(on_cluster(Operation.ALL, SALES, "User:admin"), compat=compat)
     topic, foreign = PHYSICAL[SALES], PHYSICAL[HR]
-    configs = AlterStep.CONFIGS
+    configs = req.AlterStep.CONFIGS
     assert answer(cluster, "User:admin", request(cluster, configs, ORDERS, topic)) is (
         ErrorCode.NONE
     )
@@ -73,8 +61,8 @@ def test_an_administrator_applies_configs_in_its_virtual_cluster(compat: Compat)
         (configs, LocalName(HR, "orders"), foreign),
         (configs, ORDERS, foreign),
         (configs, LocalName(SALES, "never"), topic),
-        (AlterStep.PARTITIONS, ORDERS, topic),
-        (AlterStep.REPLICAS, ORDERS, topic),
+        (req.AlterStep.PARTITIONS, ORDERS, topic),
+        (req.AlterStep.REPLICAS, ORDERS, topic),
         (None, ORDERS, topic),
     ]:
         assert answer(cluster, "User:admin", request(cluster, step, local, name)) in DENIED
@@ -85,29 +73,33 @@ def test_a_member_applies_what_it_may_do_by_the_local_name(compat: Compat):
     """VC-145, VC-036, VC-152."""
     cluster = two_tenants(compat=compat)
     topic = PHYSICAL[SALES]
-    for step in (AlterStep.CONFIGS, AlterStep.PARTITIONS, None):
+    for step in (req.AlterStep.CONFIGS, req.AlterStep.PARTITIONS, None):
         asked = request(cluster, step, ORDERS, topic)
         assert answer(cluster, "User:b", asked) in DENIED
         assert answer(cluster, "User:a", asked) is ErrorCode.NONE
-    assert answer(cluster, "User:a", request(cluster, AlterStep.REPLICAS, ORDERS, topic)) in DENIED
+    assert (
+        answer(cluster, "User:a", request(cluster, req.AlterStep.REPLICAS, ORDERS, topic)) in DENIED
+    )
 
 
 def test_a_members_right_is_one_on_the_name():
     """VC-145: as on the call itself."""
     cluster = two_tenants(scoped(topic_grant(Operation.ALTER)), members_may=False)
     topic = PHYSICAL[SALES]
-    assert answer(cluster, "User:a", request(cluster, AlterStep.PARTITIONS, ORDERS, topic)) is (
+    assert answer(cluster, "User:a", request(cluster, req.AlterStep.PARTITIONS, ORDERS, topic)) is (
         ErrorCode.NONE
     )
-    assert answer(cluster, "User:a", request(cluster, AlterStep.CONFIGS, ORDERS, topic)) in DENIED
+    assert (
+        answer(cluster, "User:a", request(cluster, req.AlterStep.CONFIGS, ORDERS, topic)) in DENIED
+    )
     assert answer(cluster, "User:a", request(cluster, None, ORDERS, topic)) in DENIED
 
 
 def test_a_right_is_one_for_its_request_alone():
     """VC-145: not for those that come after it in a batch."""
     cluster = two_tenants()
-    allowed = request(cluster, AlterStep.CONFIGS, ORDERS, PHYSICAL[SALES])
-    foreign = request(cluster, AlterStep.CONFIGS, None, PHYSICAL[HR])
+    allowed = request(cluster, req.AlterStep.CONFIGS, ORDERS, PHYSICAL[SALES])
+    foreign = request(cluster, req.AlterStep.CONFIGS, None, PHYSICAL[HR])
     results = cluster.execute([allowed, foreign], validate_only=False, principal="User:a")
     assert [result.code for result in results] == [
         ErrorCode.NONE,

@@ -1,9 +1,8 @@
 """Quotas as members and administrators of virtual clusters set and see them."""
 
-from dataclasses import replace
-
 import pytest
 from cluster.embedded.bound.tenancies import HR, SALES, connect, on_cluster, root, two_tenants
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.refusal import Refusal

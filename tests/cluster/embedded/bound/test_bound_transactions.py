@@ -1,7 +1,5 @@
 """Producers and their transactions in virtual clusters and outside."""
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,9 @@ from cluster.embedded.bound.tenancies import (
     scoped,
     two_tenants,
 )
+from msgspec.structs import replace
 
-from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
+from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
 from kgitops.cluster.embedded.store.store import dump_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PermissionType, ResourceType
@@ -167,5 +166,5 @@ def test_a_snapshot_has_transactions():
     connect(cluster).add_offsets_to_txn("t", producer, "g")
     image = cluster.controller.image()
     assert image.transactions.by_id["sales:t"].open
-    read_back = image_from_json(json.loads(dump_json(image_to_json(image))))
+    read_back = image_from_text(dump_json(image_to_json(image)))
     assert read_back.transactions == image.transactions

@@ -14,8 +14,8 @@ from kgitops.cluster.embedded.client.configs import ConfigSource
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.results import ErrorCode
-from kgitops.model.topic_configs import topic_configs
 
 ORDERS = ConfigResource(type="topic", name="orders")
 BROKER_1 = ConfigResource(type="broker", name="1")

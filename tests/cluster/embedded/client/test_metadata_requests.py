@@ -1,13 +1,7 @@
 """Metadata and DescribeCluster (spec §3.3)."""
 
 import pytest
-from cluster.clusters import (
-    a_cluster,
-    a_cluster_with,
-    a_guarded_cluster,
-    admin,
-    topic_grant,
-)
+from cluster.clusters import a_cluster, a_cluster_with, a_guarded_cluster, admin, topic_grant
 
 from kgitops.cluster.embedded.client.metadata import BrokerNode
 from kgitops.cluster.embedded.controls.topics import NewTopic

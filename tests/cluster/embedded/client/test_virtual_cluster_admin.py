@@ -1,7 +1,6 @@
 """KIP-1134's five requests, as an admin client makes them: batches, per-item answers, rights."""
 
 import inspect
-from dataclasses import fields, replace
 
 import pytest
 from cluster.clusters import (
@@ -15,6 +14,7 @@ from cluster.clusters import (
     codes,
     topic_grant,
 )
+from msgspec.structs import replace
 from virtual_clusters.vc_requests import A, B, add
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -440,7 +440,7 @@ def test_the_calls_are_named_as_in_the_kip():
         *("USER", "TOPIC", "GROUP", "TRANSACTIONAL_ID"),
         "CLIENT_ID",
     }
-    assert [field.name for field in fields(VirtualClusterAlteration)] == [
+    assert list(VirtualClusterAlteration.__struct_fields__) == [
         "virtual_cluster_name",
         "changes",
     ]

@@ -1,7 +1,6 @@
 """CreateAcls, DeleteAcls, DescribeAcls, and KIP-4's AlterAcls (spec §3.8)."""
 
 import inspect
-from dataclasses import replace
 
 import pytest
 from cluster.clusters import (
@@ -14,6 +13,7 @@ from cluster.clusters import (
     cluster_grant,
     topic_grant,
 )
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter

@@ -1,14 +1,7 @@
 """DeleteRecords (A4-81), and the offsets that simulated producers leave."""
 
 import pytest
-from cluster.clusters import (
-    BOTH,
-    a_cluster,
-    a_guarded_cluster,
-    a_new_topic,
-    admin,
-    topic_grant,
-)
+from cluster.clusters import BOTH, a_cluster, a_guarded_cluster, a_new_topic, admin, topic_grant
 from used import used
 
 from kgitops.cluster.embedded.controls.topics import NewTopic

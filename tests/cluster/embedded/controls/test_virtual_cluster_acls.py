@@ -1,9 +1,8 @@
 """ACLs of virtual clusters: which can be made, which a filter means, and who may make them."""
 
-from dataclasses import replace
-
 import pytest
 from cluster.clusters import a_cluster, a_grant, a_guarded_cluster, admin, cluster_grant
+from msgspec.structs import replace
 from virtual_clusters.vc_requests import A, B
 
 from kgitops.cluster.embedded.boot import boot

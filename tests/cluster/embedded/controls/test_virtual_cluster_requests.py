@@ -4,7 +4,6 @@ import re
 import uuid
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from cluster.clusters import (
     codes,
     topic_grant,
 )
+from msgspec.structs import replace
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -29,16 +29,8 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.options import ClockAndIds, Options, random_id, uuid_text
 from kgitops.cluster.port import Author
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator, VirtualClusterSupport
-from kgitops.model.requests import (
-    NEW_UUID,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateTopicRequest,
-    DeleteGroupRequest,
-    DeleteTopicRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding, Operation, ResourceType
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.resources.topics import RequestedTopicState
@@ -58,12 +50,12 @@ ORDERS = LocalName(A, "Orders")
 
 
 def ask(
-    cluster: EmbeddedCluster, *requests: Request, validate_only: bool = False
+    cluster: EmbeddedCluster, *requests: req.Request, validate_only: bool = False
 ) -> list[RequestResult]:
     return list(cluster.execute(requests, validate_only=validate_only, principal="User:me"))
 
 
-def done(cluster: EmbeddedCluster, *requests: Request) -> EmbeddedCluster:
+def done(cluster: EmbeddedCluster, *requests: req.Request) -> EmbeddedCluster:
     for request in requests:
         (result,) = ask(cluster, request)
         assert result.ok, result
@@ -78,13 +70,13 @@ def with_virtual_clusters(*topics: str, path: Path | None = None) -> EmbeddedClu
     return done(cluster, create(A), create(B))
 
 
-def a_local_topic(local: LocalName = ORDERS, **configs: str) -> CreateTopicRequest:
+def a_local_topic(local: LocalName = ORDERS, **configs: str) -> req.CreateTopicRequest:
     """A topic to be made in a virtual cluster, as a plan asks for it."""
-    name = f"{NEW_UUID}.{local.name}"
+    name = f"{req.NEW_UUID}.{local.name}"
     state = RequestedTopicState(
         name=name, topic_id=None, assignment=((1, 2), (2, 3)), configs=configs
     )
-    return CreateTopicRequest(topic=name, requested_state=state, local=local)
+    return req.CreateTopicRequest(topic=name, requested_state=state, local=local)
 
 
 def log_length(cluster: EmbeddedCluster) -> int:
@@ -115,7 +107,7 @@ def test_a_virtual_cluster_is_made_altered_and_deleted():
         (A, VirtualCluster(name=A)),
     ]
     options = LoweringOptions(cap_lowering=CapLowering.NONE, deny_wins=True)
-    done(cluster, AlterVirtualClusterRequest(virtual_cluster=A, options=options))
+    done(cluster, req.AlterVirtualClusterRequest(virtual_cluster=A, options=options))
     done(cluster, delete(B))
     assert dict(cluster.read_state().virtual_clusters) == {
         A: VirtualCluster(name=A, options=options)
@@ -163,7 +155,7 @@ def test_one_bad_request_does_not_hide_the_others():
     ],
 )
 def test_validating_says_what_happens_and_changes_nothing(
-    requests: Sequence[Request], tmp_path: Path
+    requests: Sequence[req.Request], tmp_path: Path
 ):
     """VC-215, VC-241, VC-064: later requests of a batch see what earlier ones would do."""
     with closing(with_virtual_clusters("orders", path=tmp_path / "local.db")) as cluster:
@@ -173,7 +165,8 @@ def test_validating_says_what_happens_and_changes_nothing(
         minted = re.compile(r"[0-9a-f-]{36}\.|<uuid:new of [^>]*>\.")
         for result, again in zip(judged, ask(cluster, *requests), strict=True):
             told, told_again = (
-                one.message and minted.sub(f"{NEW_UUID}.", one.message) for one in (result, again)
+                one.message and minted.sub(f"{req.NEW_UUID}.", one.message)
+                for one in (result, again)
             )
             assert (result.code, told) == (again.code, told_again)
             assert result.topic_id is None
@@ -321,7 +314,7 @@ def test_a_linked_topic_is_not_deleted():
     cluster = done(with_virtual_clusters("orders"), link("a", "orders"), link("b", "orders", B))
     topic_id = cluster.read_state().topics["orders"].topic_id
     assert topic_id is not None
-    deletion = DeleteTopicRequest(topic="orders", topic_id=topic_id)
+    deletion = req.DeleteTopicRequest(topic="orders", topic_id=topic_id)
     (result,) = ask(cluster, deletion)
     assert result.code is ErrorCode.INVALID_REQUEST
     assert f"TOPIC_HAS_LINKS: the topic orders is linked to as {B}/b, {A}/a" in str(result)
@@ -395,10 +388,10 @@ def test_the_store_remembers_everything(tmp_path: Path):
             add(CLIENT, "c", B),
             add(GROUP, "g", adopts="old"),
             add(TXN, "t"),
-            AlterVirtualClusterRequest(virtual_cluster=B, options=options),
+            req.AlterVirtualClusterRequest(virtual_cluster=B, options=options),
         )
         cluster.commit("old", {("orders", 1): 9})
-        done(cluster, CopyGroupOffsetsRequest(virtual_cluster=A, group="g", source="old"))
+        done(cluster, req.CopyGroupOffsetsRequest(virtual_cluster=A, group="g", source="old"))
         state, image = cluster.read_state(), cluster.controller.image()
         cluster.controller._store._append_snapshot(image, cluster.controller._position.offset)
         cluster.controller._store.connection.execute("DELETE FROM log")
@@ -425,7 +418,7 @@ def test_who_changed_what_is_known():
     assert not any("%3Cuuid" in address or "-4" in address for address, _ in authors)
 
 
-COPY = CopyGroupOffsetsRequest(virtual_cluster=A, group="etl", source="old")
+COPY = req.CopyGroupOffsetsRequest(virtual_cluster=A, group="etl", source="old")
 WHERE = {("orders", 0): 4, ("orders", 1): 6}
 
 
@@ -500,7 +493,7 @@ def test_a_group_leaves_its_offsets_where_they_are():
     """VC-119: only deleting the group deletes them, and only without members."""
     cluster = done(with_a_group(), COPY, remove(GROUP, "etl"))
     assert offsets(cluster)[f"{A}:etl"] == WHERE
-    deletion = DeleteGroupRequest(virtual_cluster=A, group="etl")
+    deletion = req.DeleteGroupRequest(virtual_cluster=A, group="etl")
     cluster.faults.busy_groups = frozenset({f"{A}:etl"})
     assert ask(cluster, deletion)[0].code is ErrorCode.NON_EMPTY_GROUP
     cluster.faults.busy_groups = frozenset()
@@ -526,7 +519,7 @@ OFF = Options(virtual_clusters=False)
     [create(), delete(), add(USER, "User:x"), link("l", "orders"), a_local_topic()],
     ids=["create", "delete", "add", "link", "topic"],
 )
-def test_a_cluster_without_the_feature(request_: Request):
+def test_a_cluster_without_the_feature(request_: req.Request):
     """VC-351, VC-352: no half of it works."""
     with closing(boot(None, options=OFF)) as cluster:
         assert cluster.capabilities.virtual_clusters is VirtualClusterSupport.NONE
@@ -544,5 +537,5 @@ def test_groups_can_be_copied_and_deleted_without_the_feature():
         cluster.commit("old", WHERE)
         done(cluster, COPY)
         assert offsets(cluster) == {"old": WHERE, f"{A}:etl": WHERE}
-        done(cluster, DeleteGroupRequest(virtual_cluster=A, group="etl"))
+        done(cluster, req.DeleteGroupRequest(virtual_cluster=A, group="etl"))
         assert offsets(cluster) == {"old": WHERE}

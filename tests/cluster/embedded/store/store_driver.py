@@ -14,7 +14,6 @@ from pathlib import Path
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.store import store
-from kgitops.model import topic_configs
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     NEW_UUID,
@@ -23,6 +22,7 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     CreateVirtualClusterRequest,
 )
+from kgitops.model.resources import topic_configs
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,

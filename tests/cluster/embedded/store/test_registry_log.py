@@ -118,6 +118,15 @@ def test_all_entries_are_appended_or_none():
     assert cluster.registry.append([("lock/d", entry(3))]) == 2
 
 
+def test_half_a_surrogate_pair_comes_back():
+    cluster = a_cluster()
+    value = {"schema_version": 1, "holder": "\udcff"}
+    cluster.registry.append([("run/a", value)])
+    entries = cluster.registry.read()
+    assert entries is not None
+    assert entries[-1].value == value
+
+
 def test_a_record_of_a_newer_kgitops_stops_planning():
     cluster = a_cluster()
     cluster.registry.append([("own/topic/a", {"schema_version": 2})])

@@ -3,11 +3,11 @@
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cluster.clusters import a_cluster, a_grant, a_new_topic, admin
+from msgspec.structs import replace
 from virtual_clusters.vc_requests import A, create, delete
 
 from kgitops.cluster.connect import connect

@@ -13,18 +13,8 @@ from cluster_contract.contract import binding, created, creation, done, send, wa
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
+from kgitops.model import requests as req
 from kgitops.model.errors import UnreachableError
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
-    CreateAclRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteVirtualClusterRequest,
-    Request,
-)
 from kgitops.model.resources.acls import AclBinding, Operation, ResourceType
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.results import ErrorCode
@@ -33,15 +23,15 @@ from kgitops.sandbox.sandbox import Sandbox
 on_kafka = pytest.mark.kafka
 
 
-def copy(source: str, group: str) -> CopyGroupOffsetsRequest:
+def copy(source: str, group: str) -> req.CopyGroupOffsetsRequest:
     """``group`` is the physical id: that is what brokers must be asked for (VC-111)."""
     virtual_cluster, _, name = group.partition(":")
-    return CopyGroupOffsetsRequest(virtual_cluster=virtual_cluster, group=name, source=source)
+    return req.CopyGroupOffsetsRequest(virtual_cluster=virtual_cluster, group=name, source=source)
 
 
-def delete(group: str) -> DeleteGroupRequest:
+def delete(group: str) -> req.DeleteGroupRequest:
     virtual_cluster, _, name = group.partition(":")
-    return DeleteGroupRequest(virtual_cluster=virtual_cluster, group=name)
+    return req.DeleteGroupRequest(virtual_cluster=virtual_cluster, group=name)
 
 
 @on_kafka
@@ -108,13 +98,13 @@ def test_nothing_about_a_virtual_cluster_is_ever_sent(kafka_cluster: KafkaCluste
         },
         virtual_cluster="emea",
     )
-    requests: tuple[Request, ...] = (
-        CreateVirtualClusterRequest(virtual_cluster="emea"),
-        AlterVirtualClusterRequest(virtual_cluster="emea"),
-        DeleteVirtualClusterRequest(virtual_cluster="emea"),
-        CreateAclRequest(binding=scoped),
-        DeleteAclRequest(binding=scoped),
-        AlterClientQuotaRequest(
+    requests: tuple[req.Request, ...] = (
+        req.CreateVirtualClusterRequest(virtual_cluster="emea"),
+        req.AlterVirtualClusterRequest(virtual_cluster="emea"),
+        req.DeleteVirtualClusterRequest(virtual_cluster="emea"),
+        req.CreateAclRequest(binding=scoped),
+        req.DeleteAclRequest(binding=scoped),
+        req.AlterClientQuotaRequest(
             entity=make_entity({"virtual-cluster": "emea"}), quotas={"producer_byte_rate": 1}
         ),
     )
@@ -176,14 +166,14 @@ def admin(secured: Sandbox) -> Iterator[KafkaCluster]:
 @contextmanager
 def alice(secured: Sandbox, admin: KafkaCluster, *rights: AclBinding) -> Iterator[KafkaCluster]:
     for acl in rights:
-        assert send(admin, CreateAclRequest(binding=acl)).ok
+        assert send(admin, req.CreateAclRequest(binding=acl)).ok
     wait(admin, lambda state: state.acls == {*rights})
     login = {"sasl.username": "alice", "sasl.password": "alice-secret"}
     cluster = boot(secured.servers, {**secured.configs, **login}, Path())
     yield cluster
     cluster.close()
     for acl in rights:
-        assert send(admin, DeleteAclRequest(binding=acl)).ok
+        assert send(admin, req.DeleteAclRequest(binding=acl)).ok
     wait(admin, lambda state: not state.acls)
 
 

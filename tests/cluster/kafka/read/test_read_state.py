@@ -14,13 +14,8 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model import requests as req
 from kgitops.model.errors import UnreachableError
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterStep,
-    CreateAclRequest,
-)
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -89,9 +84,9 @@ def test_what_is_read_is_what_kafkas_tools_show(kafka: Sandbox, kafka_cluster: K
     """Topics with ids, replica lists and own configs; every kind of ACL and of quota entity."""
     created(kafka_cluster, "orders", retention_ms="86400000", cleanup_policy="compact,delete")
     created(kafka_cluster, "plain")
-    assert all(send(kafka_cluster, CreateAclRequest(binding=item)).ok for item in BINDINGS)
+    assert all(send(kafka_cluster, req.CreateAclRequest(binding=item)).ok for item in BINDINGS)
     for entity, quotas in QUOTAS.items():
-        assert send(kafka_cluster, AlterClientQuotaRequest(entity=entity, quotas=quotas)).ok
+        assert send(kafka_cluster, req.AlterClientQuotaRequest(entity=entity, quotas=quotas)).ok
     state = wait(
         kafka_cluster,
         lambda state: len(state.acls) == len(BINDINGS) and len(state.quotas) == len(QUOTAS),
@@ -155,7 +150,7 @@ def test_a_brokers_own_throttle_is_read(kafka: Sandbox, kafka_cluster: KafkaClus
         *("--add-config", f"{LEADER_RATE}=3000000"),
     )
     wanted = {LEADER_RATE: "1000000", FOLLOWER_RATE: "2000000"}
-    assert send(kafka_cluster, AlterBrokerRequest(broker=2, configs=wanted)).ok
+    assert send(kafka_cluster, req.AlterBrokerRequest(broker=2, configs=wanted)).ok
     state = wait(kafka_cluster, lambda state: state.brokers[1].throttles == wanted)
     assert [broker.throttles for broker in state.brokers] == [{}, wanted, {}]
 
@@ -166,13 +161,13 @@ def test_a_reassignment_that_runs_shows_its_target(kafka: Sandbox, kafka_cluster
     topic = done(kafka_cluster, request, lambda state: "orders" in state.topics).topics["orders"]
     fill(kafka, "orders", 0, megabytes=2)
     everything = {LEADER_REPLICAS: "*", FOLLOWER_REPLICAS: "*"}
-    assert send(kafka_cluster, alteration(topic, AlterStep.CONFIGS, configs=everything)).ok
+    assert send(kafka_cluster, alteration(topic, req.AlterStep.CONFIGS, configs=everything)).ok
     for broker in kafka.broker_ids:
-        slow = AlterBrokerRequest(broker=broker, configs={LEADER_RATE: "1", FOLLOWER_RATE: "1"})
+        slow = req.AlterBrokerRequest(broker=broker, configs={LEADER_RATE: "1", FOLLOWER_RATE: "1"})
         assert send(kafka_cluster, slow).ok
     wait(kafka_cluster, lambda state: all(broker.throttles for broker in state.brokers))
     moved = ((3, 1), (2, 3))
-    assert send(kafka_cluster, alteration(topic, AlterStep.REPLICAS, assignment=moved)).ok
+    assert send(kafka_cluster, alteration(topic, req.AlterStep.REPLICAS, assignment=moved)).ok
     state = wait(kafka_cluster, lambda state: state.topics["orders"].reassigning)
     assert state.topics["orders"].assignment == moved
     assert state.moving == {"orders": (0,)}

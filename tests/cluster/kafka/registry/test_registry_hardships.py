@@ -18,14 +18,14 @@ from kafka_wiping import wipe
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.reading import latest_values
-from kgitops.apply.lock.lock import Lock, acquire
+from kgitops.apply.lock import Lock, acquire
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.registry import meta_record, owner_record
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 from kgitops.model.registry import Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
-from kgitops.sandbox.broker.layout import USERS, login_configs
+from kgitops.sandbox.layout import USERS, login_configs
 from kgitops.sandbox.sandbox import Sandbox
 
 TOPIC, TRANSACTIONAL_ID = 2, 5

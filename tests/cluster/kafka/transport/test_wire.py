@@ -11,13 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
-from cluster.kafka.fakes import (
-    API_VERSIONS,
-    CREATE_TOPICS,
-    DESCRIBE_QUORUM,
-    METADATA,
-    proxy,
-)
+from cluster.kafka.fakes import API_VERSIONS, CREATE_TOPICS, DESCRIBE_QUORUM, METADATA, proxy
 from cluster.kafka.many_listeners import ManyListeners
 from kafka.protocol.admin import (
     AlterClientQuotasRequest,

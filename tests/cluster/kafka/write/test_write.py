@@ -1,7 +1,6 @@
 """Requests that are sent to a real cluster, and those that never are."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -9,19 +8,13 @@ from cluster.kafka.read.test_read_usage import produce
 from cluster_contract.contract import alteration, binding, created, creation, done, send, wait
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.answers import result_of
 from kgitops.cluster.kafka.write import records as write_records
 from kgitops.cluster.kafka.write.batches import MOST_RECORDS, PlannedTopic, split_batches
-from kgitops.model.requests import (
-    AlterStep,
-    CreateAclRequest,
-    DeleteAclRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-)
+from kgitops.model import requests as req
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.sandbox.sandbox import Sandbox
@@ -29,8 +22,8 @@ from kgitops.sandbox.sandbox import Sandbox
 on_kafka = pytest.mark.kafka
 
 
-def records_deletion(topic: TopicState, offsets: dict[int, int]) -> DeleteRecordsRequest:
-    return DeleteRecordsRequest(
+def records_deletion(topic: TopicState, offsets: dict[int, int]) -> req.DeleteRecordsRequest:
+    return req.DeleteRecordsRequest(
         topic=topic.name, topic_id=topic.topic_id or "", deleted_message_offsets=offsets
     )
 
@@ -40,12 +33,12 @@ def test_a_dry_run_that_kafka_does_not_have_is_never_sent(kafka_cluster: KafkaCl
     """C-22, A4-80, A4-96: sent all the same, each of these would be the real thing."""
     topic = created(kafka_cluster)
     assert topic.topic_id
-    requests: Sequence[Request] = (
-        DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id),
+    requests: Sequence[req.Request] = (
+        req.DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id),
         records_deletion(topic, {0: 0}),
-        CreateAclRequest(binding=binding()),
-        DeleteAclRequest(binding=binding()),
-        alteration(topic, AlterStep.REPLICAS, assignment=((3, 1), (1, 2))),
+        req.CreateAclRequest(binding=binding()),
+        req.DeleteAclRequest(binding=binding()),
+        alteration(topic, req.AlterStep.REPLICAS, assignment=((3, 1), (1, 2))),
     )
     before = dict(kafka_cluster.wire.sent)
     for request in requests:
@@ -65,7 +58,7 @@ def test_more_partitions_than_a_controller_takes_never_reach_it(
     """Kafka 4 answers that with UNKNOWN_SERVER_ERROR, and makes the first 10,000 all the same."""
     topic = created(kafka_cluster)
     wanted = (*topic.assignment, *(((1, 2),) * (MOST_RECORDS + 1)))
-    request = alteration(topic, AlterStep.PARTITIONS, assignment=wanted)
+    request = alteration(topic, req.AlterStep.PARTITIONS, assignment=wanted)
     for validate_only in (True, False):
         result = send(kafka_cluster, request, validate_only=validate_only)
         assert result.code is ErrorCode.POLICY_VIOLATION

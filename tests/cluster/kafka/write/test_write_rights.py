@@ -11,18 +11,8 @@ from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    CreateAclRequest,
-    CreateTopicRequest,
-    DeleteAclRequest,
-    DeleteRecordsRequest,
-    DeleteTopicRequest,
-    Request,
-    api_name,
-)
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import TopicState
@@ -70,21 +60,21 @@ def admin(sandbox: Sandbox) -> Iterator[Cluster]:
     cluster.close()
 
 
-def everything(topic: TopicState) -> Sequence[Request]:
+def everything(topic: TopicState) -> Sequence[req.Request]:
     """One request of each kind."""
     assert topic.topic_id
     return (
         creation("new", ONE),
-        alteration(topic, AlterStep.CONFIGS, configs={"retention.ms": "1"}),
-        alteration(topic, AlterStep.PARTITIONS, assignment=(*ONE, (1,))),
-        alteration(topic, AlterStep.REPLICAS, assignment=((2,), (1,))),
-        DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id),
-        DeleteRecordsRequest(
+        alteration(topic, req.AlterStep.CONFIGS, configs={"retention.ms": "1"}),
+        alteration(topic, req.AlterStep.PARTITIONS, assignment=(*ONE, (1,))),
+        alteration(topic, req.AlterStep.REPLICAS, assignment=((2,), (1,))),
+        req.DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id),
+        req.DeleteRecordsRequest(
             topic=topic.name, topic_id=topic.topic_id, deleted_message_offsets={0: 0}
         ),
-        CreateAclRequest(binding=binding()),
-        DeleteAclRequest(binding=binding()),
-        AlterClientQuotaRequest(
+        req.CreateAclRequest(binding=binding()),
+        req.DeleteAclRequest(binding=binding()),
+        req.AlterClientQuotaRequest(
             entity=make_entity({"user": "a"}), quotas={"producer_byte_rate": 1.0}
         ),
     )
@@ -94,7 +84,7 @@ def refusals(cluster: Cluster, topic: TopicState) -> list[tuple[str, ErrorCode]]
     answers = []
     for request in everything(topic):
         (result,) = cluster.execute([request], validate_only=False, principal=ALICE)
-        answers.append((api_name(request), result.code))
+        answers.append((req.api_name(request), result.code))
     return answers
 
 
@@ -106,7 +96,7 @@ def test_without_the_right_nothing_is_changed_and_the_embedded_cluster_says_the_
         "embedded:?brokers=1&compat=kraft&authorizer=acls&superUsers=User:admin", base=Path()
     )
     made = embedded.execute(
-        [creation("orders", ONE), *(CreateAclRequest(binding=item) for item in READ_ONLY)],
+        [creation("orders", ONE), *(req.CreateAclRequest(binding=item) for item in READ_ONLY)],
         validate_only=False,
         principal="User:admin",
     )
@@ -131,7 +121,7 @@ def planned(cluster: Cluster) -> Plan:
 
 
 def labels(plan: Plan) -> dict[str, Validator]:
-    return {api_name(item.request): item.validated for item in plan.requests}
+    return {req.api_name(item.request): item.validated for item in plan.requests}
 
 
 def test_a_read_only_principal_plans_and_is_told_what_nobody_checked(
@@ -180,6 +170,8 @@ def test_a_refusal_of_the_brokers_stands_at_its_document_in_their_words(admin: C
     assert policy.message == "disorderly is disorderly, on {0=[1], 1=[1]}"
     assert storage.startswith("tiered.yaml:1:1: ")
     assert "INVALID_CONFIG (40): Tiered Storage functionality is disabled in the broker" in storage
-    creations = [item for item in checked.requests if isinstance(item.request, CreateTopicRequest)]
+    creations = [
+        item for item in checked.requests if isinstance(item.request, req.CreateTopicRequest)
+    ]
     assert {item.validated for item in creations} == {Validator.BROKER}
     assert admin.read_state().topics.keys() == {"orders"}

@@ -1,0 +1,264 @@
+"""The cluster's one lock: won by the order of claims in the registry's log, kept by a lease.
+
+Every reader of the log decides alike, because only the log counts: a claim's place in it and the
+log's own timestamps. A renewal that came after its lease had ended is void.
+"""
+
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from kgitops.apply.context import ApplyContext, ApplySettings
+from kgitops.apply.events import Waiting, WaitReason
+from kgitops.apply.lock_claims import LOCK_PREFIX, Claim, claim_record, is_claim, read_claim
+from kgitops.cluster.port import RegistryEntry, RegistryLog
+from kgitops.cluster.registry import meta_record, superseded
+from kgitops.model import clock as moments
+from kgitops.model.errors import KgitopsError, LockedError, SafetyError
+from kgitops.model.json.records import Record
+
+
+def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
+    """Acquire the lock once no other holder can act under it; None when interrupted while waiting.
+
+    A claim whose lease has ended does not block, but its holder may have sent one request before
+    it died: one timeout must pass before the outcome of that request is looked up.
+
+    Raises:
+        LockedError: another process holds it; the sentence names the holder and the time.
+    """
+    registry, clock = context.cluster.registry, context.clock
+    lock = Lock(registry, holder=holder, settings=context.settings)
+    lock.claim(moments.to_text(clock.now()))
+    try:
+        safe_ms = lock.safe_from_ms()
+        if registry.now_ms() < safe_ms:
+            sentence = (
+                "the lock's last holder died; waiting until none of its requests is in flight"
+            )
+            context.on_event(Waiting(reason=WaitReason.LOCK, sentence=sentence))
+        while registry.now_ms() < safe_ms:
+            if context.interrupted() is not None:
+                lock.release()
+                return None
+            clock.sleep(context.settings.poll_ms / 1000)
+            lock.heartbeat()
+        lock.take_over()
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+class Lock:
+    """A claim on the lock, and the only way to write the registry while holding it."""
+
+    def __init__(self, registry: RegistryLog, *, holder: str, settings: ApplySettings) -> None:
+        self._registry = registry
+        self._holder = holder
+        self._key = f"{LOCK_PREFIX}{uuid.uuid4()}"
+        self._lease_ms = settings.lease_ms
+        self._timeout_ms = settings.timeout_ms
+        self._claims: dict[str, Claim] = {}
+        self._position = 0
+        self._since = ""
+        self._earlier: tuple[str, ...] = ()
+        self._dead: tuple[str, ...] = ()
+        self._fenced = False
+        self._released = True
+
+    def claim(self, since: str) -> None:
+        """Append a claim; the claims before it in the log decide whether it wins."""
+        self._since = since
+        entries = self._registry.read()
+        first = [meta_record()] if entries is None else []
+        self._take_in(entries or ())
+        self._released = False
+        self._registry.append([*first, self._record(renews=None)])
+        self._catch_up()
+
+    def safe_from_ms(self) -> int:
+        """Return the time from which no request of an earlier, dead holder can be in flight.
+
+        Raises:
+            LockedError: the lease of an earlier claim has not ended.
+        """
+        mine = self._mine()
+        earlier = sorted(
+            (claim for claim in self._claims.values() if claim.order < mine.order),
+            key=lambda claim: claim.order,
+        )
+        for claim in earlier:
+            if claim.lease_until_ms > mine.written_ms:
+                raise LockedError(
+                    f"the cluster is locked by {claim.holder} since {claim.since}; wait until "
+                    "they are done, then try again (if that run died, its lock ends at "
+                    f"{_moment(claim.lease_until_ms)})"
+                )
+        self._earlier = tuple(claim.key for claim in earlier)
+        ends = [claim.lease_until_ms + self._timeout_ms for claim in earlier]
+        return max(ends, default=0)
+
+    def take_over(self) -> None:
+        """Fence out the dead holders after waiting for them, and drop their claims.
+
+        A process that was suspended while waiting must not fence out a later holder, so the claim
+        is checked first.
+
+        Raises:
+            LockedError: the claim no longer holds.
+        """
+        self._catch_up()
+        self._alive()
+        self._fenced = True
+        self._registry.fence()
+        # What an earlier writer had begun is now either written or void.
+        self._catch_up()
+        self._alive()
+        if self._registry.now_ms() < self.safe_from_ms():
+            raise self._lost()
+        self._dead = self._earlier
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write ``records`` and renew the lease, all or nothing; then check that it still holds.
+
+        Raises:
+            LockedError: the lease had ended, so another process may hold the lock. Readers ignore
+                records that were written after a takeover; nothing may be sent.
+        """
+        renewal = self._record(renews=self._alive())
+        self._write([renewal, *self._dead_claim_removals(), *records])
+        self._dead = ()
+        self._catch_up()
+        self._alive()
+
+    def heartbeat(self) -> None:
+        """Renew the lease when it is half over or shorter than a request may take.
+
+        Raises:
+            LockedError: it has ended, or can't be renewed to outlast a request.
+        """
+        self._catch_up()
+        if self._left_ms() <= max(self._timeout_ms, self._lease_ms // 2):
+            self.append([])
+            if self._left_ms() <= self._timeout_ms:
+                raise self._lost()
+
+    @property
+    def until_ms(self) -> int:
+        """The end of the lease, by the registry's clock: nothing may be sent later.
+
+        Raises:
+            LockedError: it has ended.
+        """
+        return self._alive().lease_until_ms
+
+    def close(self, records: Sequence[Record]) -> None:
+        """Write the last records and release the lock in the same append.
+
+        Raises:
+            LockedError: the lease had ended.
+        """
+        self._catch_up()
+        self._alive()
+        self._write([*records, *self._dead_claim_removals(), (self._key, None)])
+        self._released = True
+        self._unfence()
+
+    def release(self) -> None:
+        """Release the lock. An error is ignored, because the lease then ends by itself."""
+        if not self._released:
+            self._released = True
+            with suppress(KgitopsError):
+                self._registry.append([(self._key, None)])
+        self._unfence()
+
+    def _write(self, records: Sequence[Record]) -> None:
+        """Append; if another process has become the only writer, raise an error that names it."""
+        try:
+            self._registry.append(records)
+        except LockedError:
+            with suppress(KgitopsError):
+                self._catch_up()
+            raise self._lost() from None
+
+    def _unfence(self) -> None:
+        if self._fenced:
+            self._fenced = False
+            self._registry.unfence()
+
+    def _dead_claim_removals(self) -> list[Record]:
+        return [(key, None) for key in self._dead]
+
+    def _record(self, *, renews: Claim | None) -> Record:
+        return claim_record(
+            self._key,
+            holder=self._holder,
+            since=self._since,
+            lease_ms=self._lease_ms,
+            renews=renews,
+        )
+
+    def _catch_up(self) -> None:
+        entries = self._registry.read(self._position)
+        if entries is None:
+            raise SafetyError(
+                "the registry vanished while the lock was held; find out who removed it, then "
+                "make a new plan"
+            )
+        self._take_in(entries)
+
+    def _take_in(self, entries: Sequence[RegistryEntry]) -> None:
+        past = superseded(entries)
+        for entry in entries:
+            self._position = entry.offset + 1
+            if not entry.key.startswith(LOCK_PREFIX):
+                continue
+            if entry.offset in past and not is_claim(entry):
+                continue  # it was repaired since
+            if entry.value is None:
+                self._claims.pop(entry.key, None)
+            else:
+                self._claims[entry.key] = read_claim(entry, entry.value)
+
+    def _mine(self) -> Claim:
+        claim = self._claims.get(self._key)
+        if claim is None:
+            raise self._lost()
+        return claim
+
+    def _alive(self) -> Claim:
+        mine = self._mine()
+        if self._registry.now_ms() >= mine.lease_until_ms:
+            with suppress(KgitopsError):  # only to name the current holder
+                self._catch_up()
+            raise self._lost()
+        return mine
+
+    def _left_ms(self) -> int:
+        return self._alive().lease_until_ms - self._registry.now_ms()
+
+    def _lost(self) -> LockedError:
+        now = self._registry.now_ms()
+        # Claims of dead holders from before this run are still in the log, and so may others be.
+        others = [
+            claim
+            for claim in self._claims.values()
+            if claim.key != self._key and claim.lease_until_ms > now
+        ]
+        if others:
+            winner = min(others, key=lambda claim: claim.order)
+            return LockedError(
+                f"{winner.holder} took the lock over at {winner.since}, because this run had not "
+                "renewed it in time; wait until they are done, then run `kgitops apply --resume` "
+                "or make a new plan"
+            )
+        return LockedError(
+            f"the lock that {self._holder} held since {self._since} was not renewed in time; "
+            "run `kgitops apply --resume` or make a new plan"
+        )
+
+
+def _moment(ms: int) -> str:
+    return moments.to_text(datetime.fromtimestamp(ms / 1000, UTC))

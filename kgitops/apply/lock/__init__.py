@@ -1,1 +1,0 @@
-"""The cluster's lock: claims, the lease, and waits while it is held."""

@@ -1,0 +1,93 @@
+"""Claims on the cluster's lock, as records in the registry's log.
+
+A record holds the length of its lease, not its end: the end follows from the timestamp that the
+log gave the record, so that no contender's own clock matters.
+
+Compaction keeps only a claim's newest record. So a renewal repeats what earlier records decided:
+the first one's place in the log, and the end of the lease that it prolongs.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from kgitops.cluster.port import RegistryEntry
+from kgitops.model.errors import SafetyError
+from kgitops.model.json.records import Record, check_version, read_record, record
+from kgitops.model.json.strict import ShapeError
+from kgitops.model.registry import Json
+
+LOCK_PREFIX = "lock/"
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """The claim of one contender; ``order`` is the offset of its first record, kept by renewals."""
+
+    key: str
+    holder: str
+    since: str
+    lease_until_ms: int
+    order: int
+    written_ms: int
+
+
+class ClaimDocument(Struct, frozen=True, kw_only=True):
+    """A record ``lock/<nonce>``; the last two are of a renewal."""
+
+    holder: str
+    since: str
+    lease_ms: int
+    claim_offset: int | None
+    renews_until_ms: int | None
+
+
+def claim_record(
+    key: str, *, holder: str, since: str, lease_ms: int, renews: Claim | None
+) -> Record:
+    """Build the record of a first claim, or of a renewal."""
+    document = ClaimDocument(
+        holder=holder,
+        since=since,
+        lease_ms=lease_ms,
+        claim_offset=renews.order if renews else None,
+        renews_until_ms=renews.lease_until_ms if renews else None,
+    )
+    return record(key, document)
+
+
+def is_claim(entry: RegistryEntry) -> bool:
+    """Return whether the record can be read as a claim, or as the end of one."""
+    if entry.value is None:
+        return entry.problem is None
+    try:
+        read_claim(entry, entry.value)
+    except SafetyError:
+        return False
+    return True
+
+
+def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
+    """Read the claim as it is once this record was appended.
+
+    Raises:
+        SafetyError: the record can't be read.
+    """
+    check_version(entry.key, value)
+    try:
+        document = read_record(ClaimDocument, entry.key, value)
+    except ShapeError:
+        raise SafetyError(
+            f"the registry record {entry.key} is damaged, so it is unknown who holds the "
+            "lock; make sure that no kgitops runs, then repair it with kgitops registry repair"
+        ) from None
+    lease_until_ms = entry.timestamp_ms + document.lease_ms
+    if document.renews_until_ms is not None and entry.timestamp_ms >= document.renews_until_ms:
+        lease_until_ms = document.renews_until_ms  # too late to renew it
+    return Claim(
+        key=entry.key,
+        holder=document.holder,
+        since=document.since,
+        lease_until_ms=lease_until_ms,
+        order=entry.offset if document.claim_offset is None else document.claim_offset,
+        written_ms=entry.timestamp_ms,
+    )

@@ -1,1 +1,0 @@
-"""The terminal and the process: output, progress, signals, errors and hints."""

@@ -1,1 +1,0 @@
-"""The brokers of a sandbox: their layout, files, certificates and processes."""

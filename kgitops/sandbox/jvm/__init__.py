@@ -1,1 +1,0 @@
-"""Java, Kafka's jars, and the JVMs that run them."""

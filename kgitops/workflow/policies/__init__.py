@@ -1,1 +1,0 @@
-"""Reads the policies of a run and opens an evaluator of them."""
