@@ -1,0 +1,78 @@
+"""Reads and writes messages, strictly, in any version whose fields are known."""
+
+import struct
+from functools import cache
+from typing import TypeVar
+
+import msgspec
+
+from kgitops.wire.definitions import MessageDefinition, definition
+from kgitops.wire.errors import MalformedError, UnwritableError
+from kgitops.wire.reading import Reader, make_reader
+from kgitops.wire.writing import Writer, make_writer
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def read(kind: type[T], version: int, data: bytes, at: int = 0) -> T:
+    """Read the message that begins at a position and takes all the rest.
+
+    Raises:
+        MalformedError: the bytes are something else, or more.
+    """
+    value, after = read_part(kind, version, data, at)
+    if after != len(data):
+        raise MalformedError(
+            f"{kind.__name__} version {version}: {len(data) - after} bytes follow it"
+        )
+    return value
+
+
+def read_part(kind: type[T], version: int, data: bytes, at: int = 0) -> tuple[T, int]:
+    """Read the message that begins at a position; also tell the position after it.
+
+    Raises:
+        MalformedError: the bytes are something else.
+    """
+    try:
+        value, after = _reader(kind.__name__, version)(data, at)
+    except (IndexError, struct.error):
+        problem = "it ends early"
+    except UnicodeDecodeError:
+        problem = "a text is not UTF-8"
+    except MalformedError as error:
+        problem = str(error)
+    else:
+        return value, after  # type: ignore[return-value]
+    raise MalformedError(f"{kind.__name__} version {version}: {problem}")
+
+
+def write(value: msgspec.Struct, version: int) -> bytearray:
+    """The bytes of a message in a version.
+
+    Raises:
+        UnwritableError: the version has no place for a field that is set, a field is null that may
+            not be, or a number or a text is too large.
+    """
+    name = type(value).__name__
+    try:
+        return _writer(name, version)(value)
+    except (struct.error, UnicodeEncodeError) as error:
+        raise UnwritableError(f"{name} version {version}: {error}") from error
+
+
+@cache
+def _reader(name: str, version: int) -> Reader:
+    return make_reader(_known(name, version), version)
+
+
+@cache
+def _writer(name: str, version: int) -> Writer:
+    return make_writer(_known(name, version), version)
+
+
+def _known(name: str, version: int) -> MessageDefinition:
+    message = definition(name)
+    if version not in message.readable:
+        raise MalformedError(f"{name} has no version {version}")
+    return message
