@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from kgitops.wire.definitions import MessageDefinition, definition
-from kgitops.wire.errors import MalformedError, UnwritableError
+from kgitops.wire.errors import MalformedError, UnwritableMessageError
 from kgitops.wire.reading import Reader, make_reader
 from kgitops.wire.writing import Writer, make_writer
 
@@ -51,14 +51,14 @@ def write(value: msgspec.Struct, version: int) -> bytearray:
     """The bytes of a message in a version.
 
     Raises:
-        UnwritableError: the version has no place for a field that is set, a field is null that may
-            not be, or a number or a text is too large.
+        UnwritableMessageError: the version has no place for a field that is set, a field is null
+            that may not be, or a number or a text is too large.
     """
     name = type(value).__name__
     try:
         return _writer(name, version)(value)
     except (struct.error, UnicodeEncodeError) as error:
-        raise UnwritableError(f"{name} version {version}: {error}") from error
+        raise UnwritableMessageError(f"{name} version {version}: {error}") from error
 
 
 @cache

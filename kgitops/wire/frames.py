@@ -1,4 +1,4 @@
-"""What surrounds a message on a connection: its length and its header (KIP-482)."""
+"""Frames: a message with its header and its length, as connections carry it (KIP-482)."""
 
 from msgspec import Struct
 

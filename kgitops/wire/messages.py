@@ -6,7 +6,7 @@ are lists, topic ids are 16 bytes.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,8 @@ from kgitops.wire.definitions import FieldDefinition, MessageDefinition, definit
 
 NIL_UUID = bytes(16)
 INTEGERS = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64"})
+Message: TypeAlias = Any
+"""A value whose class was made here: its fields are known at run time alone."""
 Default = bool | int | float | str | bytes | tuple[()] | None
 _EMPTY: dict[str, Default] = {"string": "", "bytes": b"", "records": None, "uuid": NIL_UUID}
 
@@ -32,13 +34,13 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - its fields are known at run
     return made
 
 
-def message_class(name: str) -> type[msgspec.Struct]:
+def message_class(name: str) -> type[Message]:
     """The class of the message with this name.
 
     Raises:
         AttributeError: Kafka has no such message.
     """
-    found: type[msgspec.Struct] = globals().get(name) or __getattr__(name)
+    found: type[Message] = globals().get(name) or __getattr__(name)
     return found
 
 

@@ -8,7 +8,7 @@ import msgspec
 from kgitops.wire.definitions import FieldDefinition, MessageDefinition
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.messages import StructDefault, default_of, message_class
-from kgitops.wire.source import FIXED, Source
+from kgitops.wire.source import FIXED, FunctionSource
 from kgitops.wire.varints import read_uvarint
 
 Reader = Callable[[bytes, int], tuple[msgspec.Struct, int]]
@@ -21,7 +21,7 @@ def make_reader(message: MessageDefinition, version: int) -> Reader:
     It raises ``IndexError``, ``struct.error`` or ``UnicodeDecodeError`` for what is too short or
     not text, and ``MalformedError`` for all else that is wrong.
     """
-    source = Source(message, version)
+    source = FunctionSource(message, version)
     source.names |= {
         "read_uvarint": read_uvarint,
         "unpack_from": unpack_from,
@@ -37,7 +37,7 @@ def make_reader(message: MessageDefinition, version: int) -> Reader:
 class _StructReader:
     """Writes the lines that read structs; ``p`` is the position, ``end`` the length of the data."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FunctionSource) -> None:
         self._source = source
         source.line("end = len(data)")
 

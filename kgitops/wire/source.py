@@ -21,7 +21,7 @@ FIXED = {
 """Types of a fixed size: the letter that ``struct`` has for each, and the bytes it takes."""
 
 
-class Source:
+class FunctionSource:
     """Lines of a function, and the names that they use."""
 
     def __init__(self, message: MessageDefinition, version: int) -> None:

@@ -6,9 +6,9 @@ from struct import pack
 import msgspec
 
 from kgitops.wire.definitions import FieldDefinition, MessageDefinition
-from kgitops.wire.errors import UnwritableError
+from kgitops.wire.errors import UnwritableMessageError
 from kgitops.wire.messages import StructDefault, default_of, message_class
-from kgitops.wire.source import FIXED, Source
+from kgitops.wire.source import FIXED, FunctionSource
 from kgitops.wire.varints import uvarint
 
 Writer = Callable[[msgspec.Struct], bytearray]
@@ -18,10 +18,14 @@ def make_writer(message: MessageDefinition, version: int) -> Writer:
     """Make the function that writes this version.
 
     It raises ``struct.error`` for a number or a length that is out of range, and
-    ``UnwritableError`` for a null or a value that the version has no place for.
+    ``UnwritableMessageError`` for a null or a value that the version has no place for.
     """
-    source = Source(message, version)
-    source.names |= {"uvarint": uvarint, "pack": pack, "UnwritableError": UnwritableError}
+    source = FunctionSource(message, version)
+    source.names |= {
+        "uvarint": uvarint,
+        "pack": pack,
+        "UnwritableMessageError": UnwritableMessageError,
+    }
     source.line("o = bytearray()")
     _StructWriter(source).write(message.fields, "value")
     return source.function("def write(value):", ["return o"])
@@ -30,7 +34,7 @@ def make_writer(message: MessageDefinition, version: int) -> Writer:
 class _StructWriter:
     """Writes the lines that append structs to ``o``."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FunctionSource) -> None:
         self._source = source
 
     def write(self, fields: Sequence[FieldDefinition], owner: str) -> None:
@@ -54,7 +58,7 @@ class _StructWriter:
         sentence = f"{message} has no {field.name} in version {self._source.version}"
         self._source.line(
             f"if {self._is_set(field, f'{owner}.{field.attribute}')}: "
-            f"raise UnwritableError({sentence!r})"
+            f"raise UnwritableMessageError({sentence!r})"
         )
 
     def _is_set(self, field: FieldDefinition, value: str) -> str:
@@ -100,7 +104,7 @@ class _StructWriter:
         source = self._source
         item = source.variable()
         source.line(f"{item} = {value}")
-        source.line(f"if len({item}) != 16: raise UnwritableError('a UUID has 16 bytes')")
+        source.line(f"if len({item}) != 16: raise UnwritableMessageError('a UUID has 16 bytes')")
         source.line(f"o += {item}")
 
     def _sized(self, field: FieldDefinition, value: str) -> None:
@@ -113,7 +117,7 @@ class _StructWriter:
             if source.nullable(field):
                 source.line("o.append(0)" if compact else f"o += {layout}.pack(-1)")
             else:
-                source.line(f"raise UnwritableError('{field.name} is null')")
+                source.line(f"raise UnwritableMessageError('{field.name} is null')")
         with source.block("else:"):
             if field.type == "string":
                 source.line(f"{item} = {item}.encode()")

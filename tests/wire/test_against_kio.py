@@ -3,6 +3,7 @@
 import io
 import re
 from importlib import import_module
+
 import hypothesis.strategies as st
 from hypothesis import given
 from kio.schema.errors import ErrorCode

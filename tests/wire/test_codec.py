@@ -9,7 +9,7 @@ from wire.message_values import ALL, message_values
 from kgitops.wire import messages
 from kgitops.wire.codec import read, read_part, write
 from kgitops.wire.definitions import definition, names
-from kgitops.wire.errors import MalformedError, UnwritableError
+from kgitops.wire.errors import MalformedError, UnwritableMessageError
 from kgitops.wire.messages import message_class
 
 
@@ -97,7 +97,7 @@ def test_versions_that_nobody_knows_are_not_read_or_written() -> None:
 def test_nothing_that_is_set_gets_lost_in_an_older_version() -> None:
     """``validateOnly`` began with version 1 of CreateTopics, and is not ignorable."""
     assert write(CREATE(validate_only=False), 0)
-    with pytest.raises(UnwritableError, match="has no validateOnly in version 0"):
+    with pytest.raises(UnwritableMessageError, match="has no validateOnly in version 0"):
         write(CREATE(validate_only=True), 0)
 
 
@@ -113,7 +113,7 @@ def test_nothing_that_is_set_gets_lost_in_an_older_version() -> None:
 )
 def test_what_has_no_bytes_is_not_written(value: Struct) -> None:
     """Numbers out of range, nulls, texts that are too long or none."""
-    with pytest.raises(UnwritableError):
+    with pytest.raises(UnwritableMessageError):
         write(value, 4)
 
 

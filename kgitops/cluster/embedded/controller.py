@@ -55,6 +55,15 @@ class Controller:
         with self.consistent_image() as image:
             return image
 
+    def recent_image(self) -> Image:
+        """The cluster now; while another thread decides, as it was before that decision."""
+        if not self._turn.acquire(blocking=False):
+            return self._with_unstarted(self._position.image)
+        try:
+            return self.image()
+        finally:
+            self._turn.release()
+
     @contextmanager
     def consistent_image(self) -> Iterator[Image]:
         """The cluster at one moment, at which the registry can be read too."""
@@ -83,6 +92,18 @@ class Controller:
                 ),
                 BROKER_PRINCIPAL,
             )
+
+    def read(
+        self,
+        answer: Callable[[Draft], T],
+        image: Image,
+        *,
+        principal: str,
+        host: str = LOCALHOST,
+        client_id: str | None = None,
+    ) -> T:
+        """Let ``answer`` answer a request from this image; nothing is waited for or written."""
+        return answer(self._draft(image, principal, host, client_id, validate_only=True))
 
     def decide(
         self,

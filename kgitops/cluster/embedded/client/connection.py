@@ -40,8 +40,11 @@ class Connection:
         principal: str = "User:ANONYMOUS",
         host: str = LOCALHOST,
         client_id: str | None = None,
+        view: Callable[[], Image] | None = None,
     ) -> None:
+        """Connect to the controller, or to a broker: reads are from its ``view`` of the cluster."""
         self._controller = controller
+        self._view = view
         self._principal = principal
         self._host = host
         self._client_id = client_id
@@ -58,7 +61,15 @@ class Connection:
 
     def _read(self, answer: Callable[[Draft], T]) -> T:
         """Answer a request that writes nothing."""
-        return self._ask(answer, validate_only=True)
+        if self._view is None:
+            return self._ask(answer, validate_only=True)
+        return self._controller.read(
+            answer,
+            self._view(),
+            principal=self._principal,
+            host=self._host,
+            client_id=self._client_id,
+        )
 
     def _decide(
         self,

@@ -82,6 +82,17 @@ def describe_topics(
     return tuple(_by_name(here, name, version) for name in dict.fromkeys(names))
 
 
+def name_of_id(draft: Draft, topic_id: str) -> str | None:
+    """The caller's name of the topic with an id; None if it has none, or may not know it."""
+    topic = draft.delta.topics.by_id(topic_id)
+    if topic is None:
+        return None
+    here = namespace(draft)
+    names = here.local_topics(topic.name)
+    visible = (n for n in names if here.may(Operation.DESCRIBE, ResourceType.TOPIC, n))
+    return next(visible, None)
+
+
 def _by_name(here: GlobalNamespace, name: str, version: int) -> TopicDescription:
     if not here.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
         return TopicDescription(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)

@@ -1,6 +1,6 @@
 """CreateTopics, DeleteTopics, CreatePartitions, Metadata and DescribeCluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kgitops.cluster.embedded.client import metadata, topic_requests
 from kgitops.cluster.embedded.client.connection import (
@@ -110,6 +110,19 @@ class TopicCalls(Connection):
         if topics is not None and allow_auto_create and enabled == "true":
             self._create_missing(self.metadata(topics, version=version))
         return self._read(lambda draft: metadata.describe_topics(draft, topics, version=version))
+
+    def topic_names(self, topic_ids: Iterable[str]) -> dict[str, str]:
+        """The names of the topics with these ids; ids that the caller knows none of are left out.
+
+        A bound caller's are the names of its links; the first one where several lead to a topic.
+        """
+        return self._read(
+            lambda draft: {
+                topic_id: name
+                for topic_id in topic_ids
+                if (name := metadata.name_of_id(draft, topic_id)) is not None
+            }
+        )
 
     def describe_cluster(self) -> ClusterDescription:
         """The brokers and the controller, for anyone (VC-160b)."""

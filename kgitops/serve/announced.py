@@ -1,0 +1,63 @@
+"""The APIs and versions that a listener announces, and the answer to ApiVersions (KIP-511)."""
+
+from collections.abc import Collection, Mapping
+
+from kgitops.serve.nodes import NodeKind
+from kgitops.wire import messages
+from kgitops.wire.apis import apis, keys
+from kgitops.wire.messages import Message
+
+_LAST = {
+    # Later versions need what is not here: batches of several producers (4 and 5 of
+    # AddPartitionsToTxn, from brokers alone), and transactions of version 2 (KIP-890).
+    "InitProducerId": 5,
+    "AddPartitionsToTxn": 3,
+    "EndTxn": 4,
+    "TxnOffsetCommit": 4,
+    "AddOffsetsToTxn": 4,
+}
+_METADATA_VERSION = 29
+"""4.3-IV0 in org.apache.kafka.server.common.MetadataVersion."""
+_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
+_FINALIZED = {"metadata.version": _METADATA_VERSION, "kraft.version": 1}
+
+Announced = Mapping[int, range]
+"""Versions by the key of their API."""
+
+
+def announced_versions(answered: Collection[str], kind: NodeKind, *, seed: bool) -> Announced:
+    """The versions of the APIs that a node answers: Kafka 4.3's own.
+
+    In seed mode they begin with those of KIP-4, which Kafka 4 no longer has (KIP-896).
+    """
+    found = {}
+    for name in answered:
+        api = apis()[keys()[name]]
+        first = api.readable.start if seed else api.versions.start
+        last = min(_LAST.get(name, api.versions[-1]), api.versions[-1])
+        if kind in api.listeners:
+            found[api.key] = range(first, last + 1)
+    return found
+
+
+def api_versions(announced: Announced, error_code: int = 0) -> Message:
+    """The answer to ApiVersions."""
+    response = messages.ApiVersionsResponse
+    return response(
+        error_code=error_code,
+        api_keys=[
+            response.ApiVersion(api_key=key, min_version=versions[0], max_version=versions[-1])
+            for key, versions in sorted(announced.items())
+        ],
+        supported_features=[
+            response.SupportedFeatureKey(name=name, min_version=first, max_version=last)
+            for name, (first, last) in _FEATURES.items()
+        ],
+        finalized_features_epoch=1,
+        finalized_features=[
+            response.FinalizedFeatureKey(
+                name=name, max_version_level=level, min_version_level=level
+            )
+            for name, level in _FINALIZED.items()
+        ],
+    )

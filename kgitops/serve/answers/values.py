@@ -1,0 +1,49 @@
+"""Kafka's numbers and bytes for what the embedded cluster has words for."""
+
+import base64
+from collections.abc import Iterable
+
+from kgitops.model.resources.acls import Operation
+from kgitops.model.results import OK, RequestResult
+from kgitops.wire.messages import NIL_UUID
+
+NOT_ASKED_FOR = -(2**31)
+"""The authorized operations of an answer that was not asked for them (KIP-430)."""
+
+OPERATION_CODES = {
+    # org.apache.kafka.common.acl.AclOperation
+    Operation.ALL: 2,
+    Operation.READ: 3,
+    Operation.WRITE: 4,
+    Operation.CREATE: 5,
+    Operation.DELETE: 6,
+    Operation.ALTER: 7,
+    Operation.DESCRIBE: 8,
+    Operation.CLUSTER_ACTION: 9,
+    Operation.DESCRIBE_CONFIGS: 10,
+    Operation.ALTER_CONFIGS: 11,
+    Operation.IDEMPOTENT_WRITE: 12,
+    Operation.CREATE_TOKENS: 13,
+    Operation.DESCRIBE_TOKENS: 14,
+    Operation.TWO_PHASE_COMMIT: 15,
+}
+
+
+def operation_bits(operations: Iterable[Operation]) -> int:
+    """Operations as the bits of their codes (KIP-430); Kafka has none for virtual clusters."""
+    return sum(1 << OPERATION_CODES[item] for item in operations if item in OPERATION_CODES)
+
+
+def topic_id_bytes(text: str | None) -> bytes:
+    """A topic id's 16 bytes; zeros for none."""
+    return base64.urlsafe_b64decode(f"{text}==") if text else NIL_UUID
+
+
+def topic_id_text(data: bytes) -> str:
+    """A topic id as Kafka prints it."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def message_of(result: RequestResult) -> str | None:
+    """The message of a result; null where there is none, or no error."""
+    return None if result is OK or result.ok else result.message

@@ -1,0 +1,32 @@
+"""A served cluster in a thread of this process, for tests."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.serve.server import KafkaServer, ServeOptions
+
+
+@contextmanager
+def serving(cluster: EmbeddedCluster, options: ServeOptions | None = None) -> Iterator[KafkaServer]:
+    """Serve the cluster on free ports of loopback while the ``with`` statement lasts.
+
+    Raises:
+        UnreachableError: it can't listen.
+    """
+    server = KafkaServer(cluster, options or ServeOptions(port=0))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="kgitops serve", daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+        try:
+            yield server
+        finally:
+            asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

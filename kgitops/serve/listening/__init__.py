@@ -1,0 +1,1 @@
+"""Connections of clients: frames, their order, and limits."""

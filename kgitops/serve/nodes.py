@@ -1,0 +1,74 @@
+"""The nodes of a served cluster: brokers and controllers, each with a listener of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from kgitops.cluster.embedded.controller import Controller
+from kgitops.cluster.embedded.image.image import Image
+from kgitops.model.cluster_state import Broker
+
+FIRST_CONTROLLER = 3000
+
+
+class NodeKind(StrEnum):
+    """The role of a node, by the word that Kafka's definitions have for its listeners."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+
+
+class Endpoint(Struct, frozen=True):
+    """An address that clients connect to."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """As in ``--bootstrap-server``."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """A broker or a controller, and the name and address of its listener."""
+
+    id: int
+    kind: NodeKind
+    listener: str
+    endpoint: Endpoint
+
+
+class ServedCluster(Struct, frozen=True, kw_only=True):
+    """The cluster behind the listeners, and its nodes: shared by all answers."""
+
+    controller: Controller
+    nodes: Mapping[int, Node]
+    view: Callable[[], Image]
+    """The cluster as brokers see it now."""
+
+    def living_brokers(self, image: Image) -> Sequence[tuple[Broker, Endpoint]]:
+        """The brokers that are not fenced, with their addresses."""
+        return [
+            (broker, self.nodes[broker.id].endpoint)
+            for broker in image.brokers.brokers.values()
+            if not broker.fenced and broker.id in self.nodes
+        ]
+
+    def announced_controller(self, image: Image) -> int:
+        """The broker that clients take for the controller: in KRaft any broker stands for it.
+
+        -1 when none is alive.
+        """
+        return min((broker.id for broker, _ in self.living_brokers(image)), default=-1)
+
+    @property
+    def active_controller(self) -> Node:
+        """The controller that decides."""
+        return self.quorum[0]
+
+    @property
+    def quorum(self) -> Sequence[Node]:
+        """The controllers."""
+        return [node for node in self.nodes.values() if node.kind is NodeKind.CONTROLLER]

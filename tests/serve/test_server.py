@@ -1,0 +1,49 @@
+"""A cluster behind its listeners: it answers, and it ends."""
+
+import socket
+
+import pytest
+from serve.raw_client import RawClient, raw_client
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.model.errors import UnreachableError
+from kgitops.serve.background import serving
+from kgitops.serve.server import KafkaServer, ServeOptions
+from kgitops.wire import messages
+
+
+def test_a_topic_is_created_and_found(server: KafkaServer, client: RawClient) -> None:
+    """At another broker than the one that it was created at."""
+    topic = messages.CreateTopicsRequest.CreatableTopic(
+        name="orders", num_partitions=3, replication_factor=2
+    )
+    created = client.ask("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic]))
+    assert [(row.name, row.error_code) for row in created.topics] == [("orders", 0)]
+    with raw_client(server.endpoints[1]) as another:
+        found = another.ask("Metadata", 13, messages.MetadataRequest(topics=None))
+    assert [row.name for row in found.topics] == ["orders"]
+    assert found.topics[0].topic_id == created.topics[0].topic_id
+    assert [(row.host, row.port) for row in found.brokers] == [
+        (endpoint.host, endpoint.port) for endpoint in server.endpoints
+    ]
+
+
+def test_a_client_that_is_newer_is_told_the_versions(client: RawClient) -> None:
+    """KIP-511: ApiVersions of an unknown version is answered in version 0, with error 35."""
+    frame = bytes.fromhex("0012 0063 00000009 ffff")
+    client.socket.sendall(len(frame).to_bytes(4, "big") + frame)
+    data = client.receive_frame()
+    assert data[:6] == bytes.fromhex("00000009 0023")
+
+
+def test_a_taken_port_is_one_sentence(embedded: EmbeddedCluster) -> None:
+    """Nothing stays open."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(UnreachableError, match=rf"can't listen on 127\.0\.0\.1:{port}: "),
+            serving(embedded, ServeOptions(port=port)),
+        ):
+            pass
