@@ -1,11 +1,13 @@
 """One request with all that an answer to it needs."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.serve.nodes import Node, ServedCluster
+from kgitops.wire.frames import RequestFrame
 
 
 class ApiCall(Struct, frozen=True, kw_only=True):
@@ -27,7 +29,7 @@ class ApiCall(Struct, frozen=True, kw_only=True):
 
     def image(self) -> Image:
         """The cluster as this node sees it now."""
-        return self.cluster.view()
+        return self.cluster.view_of(self.node)
 
     def allows(self, operation: Operation, kind: ResourceType, name: str = CLUSTER_NAME) -> bool:
         """Tell if the client has a right, in the names of the physical cluster."""
@@ -38,3 +40,29 @@ class ApiCall(Struct, frozen=True, kw_only=True):
             host=self.host,
             client_id=self.client_id,
         )
+
+    def with_admin(self, admin: EmbeddedAdmin) -> "ApiCall":
+        """The request over another connection to the embedded cluster."""
+        return replace(self, admin=admin)
+
+
+def make_call(
+    cluster: ServedCluster, frame: RequestFrame, node: Node, *, principal: str, host: str
+) -> ApiCall:
+    """A client's request at a node, with a connection of its own to the embedded cluster."""
+    admin = EmbeddedAdmin(
+        cluster.controller,
+        principal=principal,
+        host=host,
+        client_id=frame.client_id,
+        view=lambda: cluster.view_of(node),
+    )
+    return ApiCall(
+        cluster=cluster,
+        node=node,
+        admin=admin,
+        version=frame.version,
+        principal=principal,
+        host=host,
+        client_id=frame.client_id,
+    )

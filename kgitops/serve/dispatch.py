@@ -1,17 +1,24 @@
 """From a frame to its answer: the header, the version, the message, and who answers it."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.model.results import ErrorCode
-from kgitops.serve.announced import announced_versions, api_versions
+from kgitops.serve.announced import Announced, announced_versions, api_versions
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
-from kgitops.serve.call import ApiCall
+from kgitops.serve.call import ApiCall, make_call
+from kgitops.serve.forwarding.apis import FORWARDED, common_versions
+from kgitops.serve.forwarding.brokers.login import LOGIN_APIS, log_in, make_secret, shake_hands
+from kgitops.serve.forwarding.brokers.requests import BrokerRequests
+from kgitops.serve.forwarding.controllers.decider import Decider
+from kgitops.serve.forwarding.controllers.requests import ControllerRequests
+from kgitops.serve.forwarding.envelope import ENVELOPE
+from kgitops.serve.forwarding.metrics import ForwardingMetrics
+from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.listening.protocol import Answer, CloseConnectionError
-from kgitops.serve.nodes import NodeKind, ServedCluster
+from kgitops.serve.nodes import Node, NodeKind, ServedCluster
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import read, write
 from kgitops.wire.frames import RequestFrame, UnsupportedVersionError, read_request, response_frame
@@ -27,8 +34,10 @@ _MANY = 200
 class Dispatcher:
     """Answers the requests of all listeners of a cluster."""
 
-    def __init__(self, cluster: ServedCluster) -> None:
+    def __init__(self, cluster: ServedCluster, forwarding: ForwardingOptions | None = None) -> None:
         self._cluster = cluster
+        forwarding = forwarding or ForwardingOptions()
+        self._secret = make_secret()
         # Decisions are taken one at a time; large reads do not wait for them.
         self._threads = {
             Thread.DECISION: ThreadPoolExecutor(1, "decision"),
@@ -36,9 +45,17 @@ class Dispatcher:
         }
         seed = cluster.controller.options.seed
         self._announced = {
-            kind: announced_versions([*ANSWERS, *WAITING, _API_VERSIONS], kind, seed=seed)
-            for kind in NodeKind
+            kind: announced_versions(answered, kind, seed=seed)
+            for kind, answered in (
+                (NodeKind.BROKER, [*ANSWERS, *WAITING, _API_VERSIONS]),
+                (NodeKind.CONTROLLER, [*ANSWERS, *WAITING, _API_VERSIONS, ENVELOPE, *LOGIN_APIS]),
+            )
         }
+        decider = Decider(cluster, self._threads, self._announced[NodeKind.CONTROLLER])
+        self._brokers = BrokerRequests(
+            cluster, forwarding, self._secret, decider.decide, decider.read_message
+        )
+        self._controllers = ControllerRequests(cluster, forwarding, decider.decide)
 
     def answer(self, data: bytes, connection: ClientConnection) -> Answer | Awaitable[Answer]:
         """Answer a request, at once or in a thread.
@@ -47,7 +64,7 @@ class Dispatcher:
             CloseConnectionError: the listener does not answer such requests.
             MalformedError: it is not a request.
         """
-        announced = self._announced[connection.node.kind]
+        announced = self._announced_at(connection.node)
         try:
             frame = read_request(data)
         except UnsupportedVersionError as error:
@@ -62,13 +79,32 @@ class Dispatcher:
             )
         if frame.api.name == _API_VERSIONS:
             return self._api_versions(frame, connection)
-        if frame.api.name in WAITING:
+        name = frame.api.name
+        if connection.node.kind is NodeKind.CONTROLLER:
+            if name == ENVELOPE:
+                return self._controllers.answer_envelope(frame, connection)
+            if name in LOGIN_APIS:
+                return self._log_in(frame, connection)
+            if name in FORWARDED:
+                return self._controllers.answer_client(frame, connection)
+        elif name in FORWARDED:
+            return self._brokers.answer(frame, connection)
+        if name in WAITING:
             return self._wait_for(frame, connection)
-        answer = ANSWERS[frame.api.name]
+        answer = ANSWERS[name]
         if answer.thread is Thread.READ_IF_LARGE and not self._is_large(data):
             return self._answer(frame, connection)
         loop = asyncio.get_running_loop()
         return loop.run_in_executor(self._threads[answer.thread], self._answer, frame, connection)
+
+    @property
+    def forwarding_metrics(self) -> Mapping[int, ForwardingMetrics]:
+        """The metrics of the brokers that have forwarded something."""
+        return self._brokers.metrics
+
+    def close_channels(self) -> None:
+        """Close the brokers' connections to controllers."""
+        self._brokers.close()
 
     def close(self) -> None:
         """Wait for the decisions that are being taken; take no other."""
@@ -85,23 +121,26 @@ class Dispatcher:
         return _frame(frame, await answer(self._call(frame, connection), request))
 
     def _call(self, frame: RequestFrame, connection: ClientConnection) -> ApiCall:
-        principal = connection.principal or ""
-        admin = EmbeddedAdmin(
-            self._cluster.controller,
-            principal=principal,
+        return make_call(
+            self._cluster,
+            frame,
+            connection.node,
+            principal=connection.principal or "",
             host=connection.host,
-            client_id=frame.client_id,
-            view=self._cluster.view,
         )
-        return ApiCall(
-            cluster=self._cluster,
-            node=connection.node,
-            admin=admin,
-            version=frame.version,
-            principal=principal,
-            host=connection.host,
-            client_id=frame.client_id,
-        )
+
+    def _log_in(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
+        """Let a broker log in at a controller."""
+        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        if frame.api.name == "SaslHandshake":
+            return _frame(frame, shake_hands(connection, request))
+        return _frame(frame, log_in(connection, request, self._secret))
+
+    def _announced_at(self, node: Node) -> Announced:
+        """The versions that a node announces: of what it forwards, those of the controller too."""
+        announced = self._announced[node.kind]
+        controller = self._brokers.versions_of_controller(node)
+        return announced if controller is None else common_versions(announced, controller)
 
     def _is_large(self, data: bytes) -> bool:
         return len(data) >= _LARGE or len(self._cluster.view().topics.by_name) >= _MANY
@@ -110,10 +149,10 @@ class Dispatcher:
         request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
         if frame.version in frame.api.flexible:
             connection.software = (request.client_software_name, request.client_software_version)
-        return _frame(frame, api_versions(self._announced[connection.node.kind]))
+        return _frame(frame, api_versions(self._announced_at(connection.node)))
 
     def _oldest_api_versions(self, correlation_id: int, connection: ClientConnection) -> bytes:
-        announced = self._announced[connection.node.kind]
+        announced = self._announced_at(connection.node)
         response = api_versions(announced, ErrorCode.UNSUPPORTED_VERSION)
         api = apis()[keys()[_API_VERSIONS]]
         return response_frame(api, 0, correlation_id, write(response, 0))

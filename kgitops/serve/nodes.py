@@ -8,6 +8,8 @@ from msgspec import Struct
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.cluster_state import Broker
+from kgitops.serve.quorum import Quorum
+from kgitops.serve.views import BrokerViews
 
 FIRST_CONTROLLER = 3000
 
@@ -46,7 +48,13 @@ class ServedCluster(Struct, frozen=True, kw_only=True):
     controller: Controller
     nodes: Mapping[int, Node]
     view: Callable[[], Image]
-    """The cluster as brokers see it now."""
+    """The cluster as the controller sees it now."""
+    views: BrokerViews
+    controllers: Quorum
+
+    def view_of(self, node: Node) -> Image:
+        """The cluster as a node sees it now: brokers may lag behind."""
+        return self.views.of(node.id) if node.kind is NodeKind.BROKER else self.view()
 
     def living_brokers(self, image: Image) -> Sequence[tuple[Broker, Endpoint]]:
         """The brokers that are not fenced, with their addresses."""
@@ -65,8 +73,9 @@ class ServedCluster(Struct, frozen=True, kw_only=True):
 
     @property
     def active_controller(self) -> Node:
-        """The controller that decides."""
-        return self.quorum[0]
+        """The controller that decides; one of those that could while none does."""
+        active = self.controllers.active
+        return self.quorum[0] if active is None else self.nodes[active]
 
     @property
     def quorum(self) -> Sequence[Node]:

@@ -2,16 +2,21 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.model.errors import UnreachableError
+from kgitops.model.errors import UnreachableError, UsageError
 from kgitops.serve.dispatch import Dispatcher
+from kgitops.serve.forwarding.metrics import ForwardingMetrics, metrics_text
+from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.listening.limits import ConnectionLimits
 from kgitops.serve.listening.protocol import KafkaProtocol
 from kgitops.serve.nodes import FIRST_CONTROLLER, Endpoint, Node, NodeKind, ServedCluster
+from kgitops.serve.quorum import Quorum
+from kgitops.serve.views import BrokerViews, Lag
 
 _LOOPBACK = "127.0.0.1"
 _ENDING_SECONDS = 5
@@ -24,6 +29,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     host: str = _LOOPBACK
     port: int = 9092
     limits: ConnectionLimits = ConnectionLimits()
+    forwarding: ForwardingOptions = field(default_factory=ForwardingOptions)
 
 
 class KafkaServer:
@@ -32,13 +38,19 @@ class KafkaServer:
     def __init__(self, cluster: EmbeddedCluster, options: ServeOptions) -> None:
         self._controller = cluster.controller
         self._options = options
-        self._servers: list[asyncio.Server] = []
+        self._servers: dict[int, asyncio.Server] = {}
         self._connections: set[KafkaProtocol] = set()
         self._nodes: dict[int, Node] = {}
-        served = ServedCluster(
-            controller=self._controller, nodes=self._nodes, view=self._controller.recent_image
+        forwarding = options.forwarding
+        newest = self._controller.recent_image
+        self.cluster = ServedCluster(
+            controller=self._controller,
+            nodes=self._nodes,
+            view=newest,
+            views=BrokerViews(newest, Lag(seconds=forwarding.lag_ms / 1000)),
+            controllers=Quorum(range(FIRST_CONTROLLER, FIRST_CONTROLLER + forwarding.controllers)),
         )
-        self._dispatcher = Dispatcher(served)
+        self._dispatcher = Dispatcher(self.cluster, forwarding)
         self.endpoints: tuple[Endpoint, ...] = ()
         """Those of the brokers, once the server has started."""
 
@@ -58,23 +70,77 @@ class KafkaServer:
             for index, broker in enumerate(sorted(image.brokers.brokers)):
                 port = self._options.port + index if self._options.port else 0
                 await self._listen(broker, NodeKind.BROKER, self._options.host, port)
-            await self._listen(FIRST_CONTROLLER, NodeKind.CONTROLLER, _LOOPBACK, 0)
+            for controller in self.cluster.controllers.controllers:
+                await self._listen(controller, NodeKind.CONTROLLER, _LOOPBACK, 0)
         except BaseException:
             await self.stop()
             raise
         self.endpoints = tuple(
             node.endpoint for node in self._nodes.values() if node.kind is NodeKind.BROKER
         )
-        for server in self._servers:
+        for server in self._servers.values():
             await server.start_serving()
 
     async def stop(self) -> None:
         """Close the listeners and connections, and wait for the decisions being taken."""
-        for server in self._servers:
+        self._dispatcher.close_channels()
+        for server in self._servers.values():
             server.close()
         for connection in list(self._connections):
             connection.end()
         await asyncio.get_running_loop().run_in_executor(None, self._dispatcher.close)
+
+    @property
+    def forwarding_metrics(self) -> Mapping[int, ForwardingMetrics]:
+        """Metrics of forwarding, by broker."""
+        return self._dispatcher.forwarding_metrics
+
+    def metrics_text(self) -> str:
+        """All metrics in Prometheus's text format; to be called in the event loop."""
+        return metrics_text(self.forwarding_metrics)
+
+    async def stop_node(self, node_id: int) -> None:
+        """Simulate that a node dies: its listener and its connections are closed.
+
+        A broker sees nothing new until it is started again; another controller becomes active.
+
+        Raises:
+            UsageError: there is no such node.
+        """
+        node = self._known(node_id)
+        if node.kind is NodeKind.CONTROLLER:
+            self.cluster.controllers.stop(node_id)
+        else:
+            self.cluster.views.hold(node_id)
+        server = self._servers.pop(node_id, None)
+        if server is not None:
+            server.close()
+        for connection in list(self._connections):
+            if connection.connection.node.id == node_id:
+                connection.end()
+
+    async def start_node(self, node_id: int) -> None:
+        """Start a node again, at the same address.
+
+        Raises:
+            UnreachableError: its port is taken meanwhile.
+            UsageError: there is no such node.
+        """
+        node = self._known(node_id)
+        if node_id not in self._servers:
+            await self._listen(node_id, node.kind, node.endpoint.host, node.endpoint.port)
+            await self._servers[node_id].start_serving()
+        if node.kind is NodeKind.CONTROLLER:
+            self.cluster.controllers.start(node_id)
+        else:
+            self.cluster.views.release(node_id)
+
+    def _known(self, node_id: int) -> Node:
+        node = self._nodes.get(node_id)
+        if node is None:
+            known = ", ".join(map(str, self._nodes))
+            raise UsageError(f"there is no node {node_id}; the nodes are {known}")
+        return node
 
     async def _listen(self, node_id: int, kind: NodeKind, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
@@ -96,7 +162,7 @@ class KafkaServer:
                 f"can't listen on {address}: {error.strerror or error}; end what listens there, or "
                 "choose another address with --listen (port 0 takes a free one)"
             ) from error
-        self._servers.append(server)
+        self._servers[node_id] = server
         port = server.sockets[0].getsockname()[1]
         listener = "CONTROLLER" if kind is NodeKind.CONTROLLER else "PLAINTEXT"
         self._nodes[node_id] = Node(

@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Struct
 
 _TABLES = Path(__file__).with_name("messages.jsonl")
+_OWN = Path(__file__).with_name("own_messages.jsonl")
+"""Messages of kgitops's own nodes to each other: Kafka's, with tagged fields that Kafka skips."""
 _NEWEST = 0x7FFF
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -89,13 +91,14 @@ def definition(name: str) -> MessageDefinition:
     Raises:
         KeyError: Kafka has no such message.
     """
-    return msgspec.json.decode(_lines()[name], type=MessageDefinition)
+    line = _lines(_TABLES).get(name) or _lines(_OWN)[name]
+    return msgspec.json.decode(line, type=MessageDefinition)
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all messages."""
-    return tuple(_lines())
+    """The names of all of Kafka's messages."""
+    return tuple(_lines(_TABLES))
 
 
 @cache
@@ -116,6 +119,6 @@ def snake_case(name: str) -> str:
 
 
 @cache
-def _lines() -> dict[str, bytes]:
-    lines = _TABLES.read_bytes().splitlines()
+def _lines(tables: Path) -> dict[str, bytes]:
+    lines = tables.read_bytes().splitlines()
     return {line.split(b'"', 4)[3].decode(): line for line in lines}

@@ -16,3 +16,5 @@ class ClientConnection(Struct, kw_only=True, eq=False):
     """None until the client has logged in, at a listener that asks for that."""
     software: tuple[str, str] | None = None
     """Name and version of the client's library, if it told them (KIP-511)."""
+    shook_hands: bool = False
+    """A broker has chosen how to log in at a controller."""

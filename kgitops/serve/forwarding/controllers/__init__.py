@@ -1,0 +1,1 @@
+"""The controllers' side: they unpack Envelopes, and have requests decided."""

@@ -1,0 +1,167 @@
+"""Answers with one error for every item, as Kafka's requests make them (``getErrorResponse``)."""
+
+from collections.abc import Callable, Mapping
+
+from kgitops.model.results import ErrorCode
+from kgitops.wire import messages
+from kgitops.wire.messages import Message, message_class
+
+Fail = Callable[[Message, ErrorCode], Message]
+_TEXTS = {
+    # org.apache.kafka.common.protocol.Errors, for requests that answer with its texts.
+    ErrorCode.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing "
+    "the request.",
+    ErrorCode.REQUEST_TIMED_OUT: "The request timed out.",
+    ErrorCode.NOT_CONTROLLER: "This is not the correct controller for this cluster.",
+}
+
+
+def failed(api: str, version: int, request: Message, code: ErrorCode) -> Message:
+    """The answer to a request with the same error for each of its items."""
+    make = _BY_API.get(api)
+    response = make(request, code) if make is not None else message_class(f"{api}Response")()
+    if hasattr(response, "error_code") and (api, version) != ("ElectLeaders", 0):
+        response.error_code = code
+    if api in _WITH_TEXTS:
+        response.error_message = _TEXTS.get(code)
+    elif hasattr(response, "error_message"):
+        response.error_message = None
+    return response
+
+
+_WITH_TEXTS = frozenset({"DescribeQuorum", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"})
+
+
+def _create_topics(request: Message, code: ErrorCode) -> Message:
+    row = messages.CreateTopicsResponse.CreatableTopicResult
+    rows = [row(name=t.name, error_code=code, error_message=None) for t in request.topics]
+    return messages.CreateTopicsResponse(topics=rows)
+
+
+def _delete_topics(request: Message, code: ErrorCode) -> Message:
+    row = messages.DeleteTopicsResponse.DeletableTopicResult
+    topics = [row(name=t.name, topic_id=t.topic_id, error_code=code) for t in request.topics]
+    named = [row(name=name, error_code=code) for name in request.topic_names]
+    return messages.DeleteTopicsResponse(responses=[*topics, *named])
+
+
+def _create_partitions(request: Message, code: ErrorCode) -> Message:
+    row = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
+    rows = [row(name=topic.name, error_code=code) for topic in request.topics]
+    return messages.CreatePartitionsResponse(results=rows)
+
+
+def _create_acls(request: Message, code: ErrorCode) -> Message:
+    row = messages.CreateAclsResponse.AclCreationResult
+    rows = [row(error_code=code, error_message=None) for _ in request.creations]
+    return messages.CreateAclsResponse(results=rows)
+
+
+def _delete_acls(request: Message, code: ErrorCode) -> Message:
+    row = messages.DeleteAclsResponse.DeleteAclsFilterResult
+    rows = [row(error_code=code, error_message=None) for _ in request.filters]
+    return messages.DeleteAclsResponse(filter_results=rows)
+
+
+def _alter_configs(kind: str) -> Fail:
+    def fail(request: Message, code: ErrorCode) -> Message:
+        response = message_class(f"{kind}Response")
+        return response(
+            responses=[
+                response.AlterConfigsResourceResponse(
+                    error_code=code,
+                    error_message=None,
+                    resource_type=resource.resource_type,
+                    resource_name=resource.resource_name,
+                )
+                for resource in request.resources
+            ]
+        )
+
+    return fail
+
+
+def _elect_leaders(request: Message, code: ErrorCode) -> Message:
+    response = messages.ElectLeadersResponse
+    results = [
+        response.ReplicaElectionResult(
+            topic=topic.topic,
+            partition_result=[
+                response.PartitionResult(partition_id=number, error_code=code, error_message=None)
+                for number in topic.partitions
+            ],
+        )
+        for topic in request.topic_partitions or ()
+    ]
+    return response(replica_election_results=results)
+
+
+def _alter_partition_reassignments(request: Message, code: ErrorCode) -> Message:
+    response = messages.AlterPartitionReassignmentsResponse
+    rows = [
+        response.ReassignableTopicResponse(
+            name=topic.name,
+            partitions=[
+                response.ReassignablePartitionResponse(
+                    partition_index=row.partition_index, error_code=code, error_message=None
+                )
+                for row in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return response(responses=rows)
+
+
+def _list_partition_reassignments(request: Message, _: ErrorCode) -> Message:
+    response = messages.ListPartitionReassignmentsResponse
+    topics = [
+        response.OngoingTopicReassignment(
+            name=topic.name,
+            partitions=[
+                response.OngoingPartitionReassignment(partition_index=number)
+                for number in topic.partition_indexes
+            ],
+        )
+        for topic in request.topics or ()
+    ]
+    return response(topics=topics)
+
+
+def _alter_client_quotas(request: Message, code: ErrorCode) -> Message:
+    response = messages.AlterClientQuotasResponse
+    entries = [
+        response.EntryData(
+            error_code=code,
+            error_message=_TEXTS.get(code),
+            entity=[
+                response.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
+                for part in entry.entity
+            ],
+        )
+        for entry in request.entries
+    ]
+    return response(entries=entries)
+
+
+def _alter_user_scram_credentials(request: Message, code: ErrorCode) -> Message:
+    users = sorted({row.name for row in (*request.deletions, *request.upsertions)})
+    row = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
+    rows = [row(user=user, error_code=code, error_message=None) for user in users]
+    return messages.AlterUserScramCredentialsResponse(results=rows)
+
+
+_BY_API: Mapping[str, Fail] = {
+    "CreateTopics": _create_topics,
+    "DeleteTopics": _delete_topics,
+    "CreatePartitions": _create_partitions,
+    "CreateAcls": _create_acls,
+    "DeleteAcls": _delete_acls,
+    "AlterConfigs": _alter_configs("AlterConfigs"),
+    "IncrementalAlterConfigs": _alter_configs("IncrementalAlterConfigs"),
+    "ElectLeaders": _elect_leaders,
+    "AlterPartitionReassignments": _alter_partition_reassignments,
+    "ListPartitionReassignments": _list_partition_reassignments,
+    "AlterClientQuotas": _alter_client_quotas,
+    "AlterUserScramCredentials": _alter_user_scram_credentials,
+}
