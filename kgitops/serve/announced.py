@@ -18,8 +18,8 @@ _LAST = {
 }
 _METADATA_VERSION = 29
 """4.3-IV0 in org.apache.kafka.server.common.MetadataVersion."""
-_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
-_FINALIZED = {"metadata.version": _METADATA_VERSION, "kraft.version": 1}
+SUPPORTED_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
+FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1}
 
 Announced = Mapping[int, range]
 """Versions by the key of their API."""
@@ -51,13 +51,13 @@ def api_versions(announced: Announced, error_code: int = 0) -> Message:
         ],
         supported_features=[
             response.SupportedFeatureKey(name=name, min_version=first, max_version=last)
-            for name, (first, last) in _FEATURES.items()
+            for name, (first, last) in SUPPORTED_FEATURES.items()
         ],
         finalized_features_epoch=1,
         finalized_features=[
             response.FinalizedFeatureKey(
                 name=name, max_version_level=level, min_version_level=level
             )
-            for name, level in _FINALIZED.items()
+            for name, level in FINALIZED_FEATURES.items()
         ],
     )

@@ -1,5 +1,9 @@
 """One request with all that an answer to it needs."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -8,6 +12,12 @@ from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.serve.nodes import Node, ServedCluster
 from kgitops.wire.frames import RequestFrame
+from kgitops.wire.messages import Message
+
+Later = Callable[[], Awaitable[Message]]
+"""An answer that something is waited for, in the event loop."""
+Decide = Callable[[Callable[[], Message]], Awaitable[Message]]
+"""Calls a function in the thread in which the cluster changes."""
 
 
 class ApiCall(Struct, frozen=True, kw_only=True):
@@ -21,6 +31,8 @@ class ApiCall(Struct, frozen=True, kw_only=True):
     principal: str
     host: str
     client_id: str | None = None
+    decide: Decide
+    """For an answer that has to change the cluster, although most like it only read."""
 
     @property
     def seed(self) -> bool:
@@ -46,8 +58,23 @@ class ApiCall(Struct, frozen=True, kw_only=True):
         return replace(self, admin=admin)
 
 
+def decide_in(thread: Executor) -> Decide:
+    """Have functions called in the thread of decisions, from the event loop."""
+
+    def decide(function: Callable[[], Message]) -> Awaitable[Message]:
+        return asyncio.get_running_loop().run_in_executor(thread, function)
+
+    return decide
+
+
 def make_call(
-    cluster: ServedCluster, frame: RequestFrame, node: Node, *, principal: str, host: str
+    cluster: ServedCluster,
+    frame: RequestFrame,
+    node: Node,
+    decide: Decide,
+    *,
+    principal: str,
+    host: str,
 ) -> ApiCall:
     """A client's request at a node, with a connection of its own to the embedded cluster."""
     admin = EmbeddedAdmin(
@@ -65,4 +92,5 @@ def make_call(
         principal=principal,
         host=host,
         client_id=frame.client_id,
+        decide=decide,
     )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from kgitops.model.results import ErrorCode
 from kgitops.serve.announced import Announced, announced_versions, api_versions
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
-from kgitops.serve.call import ApiCall, make_call
+from kgitops.serve.call import ApiCall, Later, decide_in, make_call
 from kgitops.serve.forwarding.apis import FORWARDED, common_versions
 from kgitops.serve.forwarding.brokers.login import LOGIN_APIS, log_in, make_secret, shake_hands
 from kgitops.serve.forwarding.brokers.requests import BrokerRequests
@@ -94,8 +94,7 @@ class Dispatcher:
         answer = ANSWERS[name]
         if answer.thread is Thread.READ_IF_LARGE and not self._is_large(data):
             return self._answer(frame, connection)
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._threads[answer.thread], self._answer, frame, connection)
+        return self._answer_in(answer.thread, frame, connection)
 
     @property
     def forwarding_metrics(self) -> Mapping[int, ForwardingMetrics]:
@@ -111,9 +110,27 @@ class Dispatcher:
         for thread in self._threads.values():
             thread.shutdown(cancel_futures=True)
 
-    def _answer(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
+    async def _answer_in(
+        self, thread: Thread, frame: RequestFrame, connection: ClientConnection
+    ) -> Answer:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._threads[thread], self._find, frame, connection)
+        return found if found is None or isinstance(found, bytes) else await _later(frame, found)
+
+    def _answer(
+        self, frame: RequestFrame, connection: ClientConnection
+    ) -> Answer | Awaitable[Answer]:
+        found = self._find(frame, connection)
+        return found if found is None or isinstance(found, bytes) else _later(frame, found)
+
+    def _find(self, frame: RequestFrame, connection: ClientConnection) -> Answer | Later:
+        """The answer, or what waits for it in the event loop."""
         request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
-        return _frame(frame, ANSWERS[frame.api.name].answer(self._call(frame, connection), request))
+        answer = ANSWERS[frame.api.name].answer(self._call(frame, connection), request)
+        if callable(answer):
+            later: Later = answer
+            return later
+        return _frame(frame, answer)
 
     async def _wait_for(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
@@ -125,6 +142,7 @@ class Dispatcher:
             self._cluster,
             frame,
             connection.node,
+            decide_in(self._threads[Thread.DECISION]),
             principal=connection.principal or "",
             host=connection.host,
         )
@@ -156,6 +174,10 @@ class Dispatcher:
         response = api_versions(announced, ErrorCode.UNSUPPORTED_VERSION)
         api = apis()[keys()[_API_VERSIONS]]
         return response_frame(api, 0, correlation_id, write(response, 0))
+
+
+async def _later(frame: RequestFrame, answer: Later) -> Answer:
+    return _frame(frame, await answer())
 
 
 def _frame(frame: RequestFrame, response: Message | None) -> Answer:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.cluster_state import Broker
 from kgitops.serve.quorum import Quorum
 from kgitops.serve.views import BrokerViews
+from kgitops.serve.written_rows import WrittenRows
 
 FIRST_CONTROLLER = 3000
 
@@ -51,6 +52,7 @@ class ServedCluster(Struct, frozen=True, kw_only=True):
     """The cluster as the controller sees it now."""
     views: BrokerViews
     controllers: Quorum
+    written_rows: WrittenRows = field(default_factory=WrittenRows)
 
     def view_of(self, node: Node) -> Image:
         """The cluster as a node sees it now: brokers may lag behind."""

@@ -9,7 +9,7 @@ import msgspec
 from kgitops.wire.definitions import MessageDefinition, definition
 from kgitops.wire.errors import MalformedError, UnwritableMessageError
 from kgitops.wire.reading import Reader, make_reader
-from kgitops.wire.writing import Writer, make_writer
+from kgitops.wire.writing import Writer, Written, make_writer
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -61,6 +61,19 @@ def write(value: msgspec.Struct, version: int) -> bytearray:
         raise UnwritableMessageError(f"{name} version {version}: {error}") from error
 
 
+def write_part(value: msgspec.Struct, message: str, version: int) -> Written:
+    """The bytes of a struct of an array, to stand for it in a message that is written later.
+
+    Raises:
+        UnwritableMessageError: as for ``write``.
+    """
+    name = type(value).__name__
+    try:
+        return Written(_part_writer(message, version, name)(value))
+    except (struct.error, UnicodeEncodeError) as error:
+        raise UnwritableMessageError(f"{message} version {version}: {name}: {error}") from error
+
+
 @cache
 def _reader(name: str, version: int) -> Reader:
     return make_reader(_known(name, version), version)
@@ -69,6 +82,11 @@ def _reader(name: str, version: int) -> Reader:
 @cache
 def _writer(name: str, version: int) -> Writer:
     return make_writer(_known(name, version), version)
+
+
+@cache
+def _part_writer(message: str, version: int, part: str) -> Writer:
+    return make_writer(_known(message, version), version, part)
 
 
 def _known(name: str, version: int) -> MessageDefinition:

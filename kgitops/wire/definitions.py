@@ -72,6 +72,21 @@ class MessageDefinition(Struct, frozen=True):
         """The fields of a field that is a struct, or an array of such; None for any other."""
         return field.fields or self.structs.get(field.element or field.type)
 
+    def part(self, name: str) -> tuple[FieldDefinition, ...]:
+        """The fields of the struct with this name.
+
+        Raises:
+            KeyError: the message has no such struct.
+        """
+        inner = [self.fields]
+        for fields in inner:
+            for field in fields:
+                found = self.struct_fields(field)
+                if found is not None and (field.element or field.type) == name:
+                    return found
+                inner += [found] if found is not None else []
+        raise KeyError(name)
+
     @property
     def api(self) -> str:
         """The name of the API that a request or a response belongs to."""

@@ -14,8 +14,12 @@ from kgitops.wire.varints import uvarint
 Writer = Callable[[msgspec.Struct], bytearray]
 
 
-def make_writer(message: MessageDefinition, version: int) -> Writer:
-    """Make the function that writes this version.
+class Written(bytes):
+    """A struct of an array that was written before, for the same version of the same message."""
+
+
+def make_writer(message: MessageDefinition, version: int, part: str | None = None) -> Writer:
+    """Make the function that writes this version of the message, or a ``part`` of it.
 
     It raises ``struct.error`` for a number or a length that is out of range, and
     ``UnwritableMessageError`` for a null or a value that the version has no place for.
@@ -25,9 +29,10 @@ def make_writer(message: MessageDefinition, version: int) -> Writer:
         "uvarint": uvarint,
         "pack": pack,
         "UnwritableMessageError": UnwritableMessageError,
+        "Written": Written,
     }
     source.line("o = bytearray()")
-    _StructWriter(source).write(message.fields, "value")
+    _StructWriter(source).write(message.fields if part is None else message.part(part), "value")
     return source.function("def write(value):", ["return o"])
 
 
@@ -144,6 +149,7 @@ class _StructWriter:
             if inner is None:
                 self._value(source.element_of(field), item)
             else:
+                source.line(f"if {item}.__class__ is Written: o += {item}; continue")
                 self.write(inner, item)
 
     def _struct(self, field: FieldDefinition, value: str) -> None:

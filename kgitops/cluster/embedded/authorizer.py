@@ -66,7 +66,7 @@ class Authorizer:
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Tell if there is an Allow for it, also an implied one, and no Deny."""
-        if self._allows_everything:
+        if self.allows_everything:
             return True
         physical, _ = self._indexed()
         return _decide(operation, _matching(physical, resource_type, name))
@@ -79,7 +79,7 @@ class Authorizer:
         ``physical`` is the name's physical one. None if there is no such link: then only those
         bindings of the physical cluster count that are on every name.
         """
-        if self._allows_everything:
+        if self.allows_everything:
             return True
         physical_index, local_index = self._indexed()
         physical_name = WILDCARD if physical is None else physical
@@ -94,7 +94,7 @@ class Authorizer:
 
         As Kafka's authorizeByResourceType, except that a Deny on a prefix does not count.
         """
-        if self._allows_everything:
+        if self.allows_everything:
             return True
         candidates = [
             (key, binding)
@@ -129,7 +129,7 @@ class Authorizer:
         On the physical cluster only its own bindings count (VC-108). On virtual clusters theirs
         count, and those of the physical cluster too: it contains all of them (VC-101).
         """
-        if self._allows_everything:
+        if self.allows_everything:
             return True
         if scope == PHYSICAL:
             return self.allows_cluster(operation)
@@ -148,7 +148,8 @@ class Authorizer:
         return Authorizer(Options(), (), self.principal, self._hosts[0], self.binding)
 
     @property
-    def _allows_everything(self) -> bool:
+    def allows_everything(self) -> bool:
+        """True if no binding is looked at."""
         return not self._enforces or self._is_super_user
 
     def _on_clusters(self) -> list[tuple[AclBinding, VirtualClusterScope]]:

@@ -50,6 +50,11 @@ class Controller:
             self.cluster_id = cluster_id
             self._position = store.load()
 
+    @property
+    def end_offset(self) -> int:
+        """The offset after the last batch of the log that this process has read."""
+        return self._position.offset + 1
+
     def image(self) -> Image:
         """The cluster now, including records that other processes appended."""
         with self.consistent_image() as image:

@@ -1,40 +1,37 @@
 """DescribeCluster."""
 
-from kgitops.model.resources.acls import OPERATIONS, ResourceType
+from kgitops.model.resources.acls import Operation
+from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.values import NOT_ASKED_FOR, operation_bits
 from kgitops.serve.call import ApiCall
 from kgitops.serve.nodes import NodeKind
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
-_BROKERS, _CONTROLLERS = 1, 2
-"""Types of endpoints (KIP-919)."""
+_ENDPOINT_TYPES = {1: NodeKind.BROKER, 2: NodeKind.CONTROLLER}
+"""The kinds of nodes that can be asked for (KIP-919)."""
 
 
 def describe_cluster(call: ApiCall, request: Message) -> Message:
-    """The brokers, or from version 1 on the controllers, with their addresses."""
-    response = messages.DescribeClusterResponse
-    if request.endpoint_type == _CONTROLLERS or call.node.kind is NodeKind.CONTROLLER:
-        nodes = [
-            response.DescribeClusterBroker(
-                broker_id=node.id, host=node.endpoint.host, port=node.endpoint.port
-            )
-            for node in call.cluster.quorum
-        ]
-        controller = call.cluster.active_controller.id
-        kind = _CONTROLLERS
+    """The nodes of the listener's own kind, with their addresses."""
+    wanted = _ENDPOINT_TYPES.get(request.endpoint_type)
+    if wanted is None:
+        message = f"Unsupported endpoint type {request.endpoint_type}"
+        return _no_such_endpoints(call, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)
+    if wanted is not call.node.kind:
+        return _no_such_endpoints(
+            call,
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            f"The request was sent to an endpoint of type {call.node.kind.upper()}, but we wanted "
+            f"an endpoint of type {wanted.upper()}",
+        )
+    if wanted is NodeKind.CONTROLLER:
+        nodes, controller = _controllers(call), call.cluster.active_controller.id
     else:
-        image = call.image()
-        nodes = [
-            response.DescribeClusterBroker(
-                broker_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack
-            )
-            for broker, endpoint in call.cluster.living_brokers(image)
-        ]
-        controller = call.cluster.announced_controller(image)
-        kind = _BROKERS
-    return response(
-        endpoint_type=kind if call.version >= 1 else _BROKERS,
+        nodes = _brokers(call, include_fenced=request.include_fenced_brokers)
+        controller = call.cluster.announced_controller(call.image())
+    return messages.DescribeClusterResponse(
+        endpoint_type=request.endpoint_type,
         cluster_id=call.cluster.controller.cluster_id,
         controller_id=controller,
         brokers=nodes,
@@ -46,5 +43,36 @@ def describe_cluster(call: ApiCall, request: Message) -> Message:
 
 def cluster_operations(call: ApiCall) -> int:
     """The operations on the cluster that the client may do, as bits (KIP-430)."""
-    operations = OPERATIONS[ResourceType.CLUSTER]
-    return operation_bits(item for item in operations if call.allows(item, ResourceType.CLUSTER))
+    operations = call.admin.allowed_cluster_operations()
+    return operation_bits(operations) if Operation.DESCRIBE in operations else 0
+
+
+def _controllers(call: ApiCall) -> list[Message]:
+    row = messages.DescribeClusterResponse.DescribeClusterBroker
+    return [
+        row(broker_id=node.id, host=node.endpoint.host, port=node.endpoint.port)
+        for node in call.cluster.quorum
+    ]
+
+
+def _brokers(call: ApiCall, *, include_fenced: bool) -> list[Message]:
+    row = messages.DescribeClusterResponse.DescribeClusterBroker
+    nodes = call.cluster.nodes
+    return [
+        row(
+            broker_id=broker.id,
+            host=nodes[broker.id].endpoint.host,
+            port=nodes[broker.id].endpoint.port,
+            rack=broker.rack,
+            is_fenced=broker.fenced,
+        )
+        for broker in call.image().brokers.brokers.values()
+        if broker.id in nodes and (include_fenced or not broker.fenced)
+    ]
+
+
+def _no_such_endpoints(call: ApiCall, code: ErrorCode, message: str) -> Message:
+    """The refusal; in version 0 nobody could ask for other endpoints."""
+    return messages.DescribeClusterResponse(
+        error_code=code if call.version > 0 else ErrorCode.INVALID_REQUEST, error_message=message
+    )

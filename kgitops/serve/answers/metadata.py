@@ -1,28 +1,96 @@
 """Metadata: the brokers and where the partitions of topics are."""
 
-from kgitops.cluster.embedded.client.metadata import PartitionMetadata, TopicDescription
-from kgitops.model.resources.acls import OPERATIONS, ResourceType
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kgitops.cluster.embedded.client.metadata import FoundTopic, FoundTopics, LivingBrokers
+from kgitops.model.resources.acls import ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.cluster import cluster_operations
-from kgitops.serve.answers.values import (
-    NOT_ASKED_FOR,
-    operation_bits,
-    topic_id_bytes,
-    topic_id_text,
-)
-from kgitops.serve.call import ApiCall
+from kgitops.serve.answers.topic_rows import topic_row, topic_rows
+from kgitops.serve.answers.values import operation_bits, topic_id_text
+from kgitops.serve.call import ApiCall, Later
 from kgitops.wire import messages
 from kgitops.wire.messages import NIL_UUID, Message
 
 _CLUSTER_OPERATIONS = range(8, 11)
 """The versions that tell the operations on the cluster; DescribeCluster does since."""
+_WITH_IDS = 12
+"""The version from which on topics can be asked for by id."""
+_DENIED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-def metadata(call: ApiCall, request: Message) -> Message:
-    """The topics that were asked for, by name or id, or all that the client may see."""
+def metadata(call: ApiCall, request: Message) -> Message | Later:
+    """The topics that were asked for, by name or id, or all that the client may see.
+
+    Names of no topics are created, if the client and the brokers' configs allow that.
+    """
+    if _is_invalid(call, request):
+        return _refused(request)
+    found = _find(call, request)
+    by_name = request.topics is not None and not any(item.topic_id for item in found.topics)
+    if not by_name or not request.allow_auto_topic_creation or not call.admin.missing(found):
+        return _answer(call, request, found)
+
+    def create() -> Message:
+        results = call.admin.create_missing(found)
+        denied = {name for name, result in results.items() if result.code in _DENIED}
+        again = _find(call, request)
+        topics = [
+            replace(item, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            if item.name in denied and item.topic is None
+            else item
+            for item in again.topics
+        ]
+        return _answer(call, request, replace(again, topics=topics))
+
+    return lambda: call.decide(create)
+
+
+def _is_invalid(call: ApiCall, request: Message) -> bool:
+    """Tell if a topic has neither name nor id, or an id in a version without such requests."""
+    for topic in request.topics or ():
+        if topic.name is None and (call.version < _WITH_IDS or topic.topic_id == NIL_UUID):
+            return True
+        if topic.topic_id != NIL_UUID and call.version < _WITH_IDS:
+            return True
+    return False
+
+
+def _refused(request: Message) -> Message:
+    row = messages.MetadataResponse.MetadataResponseTopic
+    return messages.MetadataResponse(
+        topics=[
+            row(
+                name=topic.name or "",
+                topic_id=topic.topic_id,
+                error_code=ErrorCode.INVALID_REQUEST,
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _find(call: ApiCall, request: Message) -> FoundTopics:
+    """The topics of a request; if one is asked for by id, then all are, as in Kafka."""
+    if request.topics is None or (call.version == 0 and not request.topics):
+        return call.admin.find_topics(None)
+    ids = [topic_id_text(item.topic_id) for item in request.topics if item.topic_id != NIL_UUID]
+    if ids:
+        return call.admin.find_topic_ids(ids)
+    return call.admin.find_topics([topic.name for topic in request.topics])
+
+
+def _answer(call: ApiCall, request: Message, found: FoundTopics) -> Message:
     response = messages.MetadataResponse
-    image = call.image()
-    described = _described(call, request)
+    image = found.image
+    controller = call.cluster.controller
+    living = LivingBrokers(image.brokers.brokers.values(), controller.faults, call.version)
+    if request.include_topic_authorized_operations:
+        topics = _with_operations(call, found.topics, living)
+    else:
+        topics = topic_rows(found, living, call.version, call.cluster.written_rows)
     answer = response(
         brokers=[
             response.MetadataResponseBroker(
@@ -30,64 +98,25 @@ def metadata(call: ApiCall, request: Message) -> Message:
             )
             for broker, endpoint in call.cluster.living_brokers(image)
         ],
-        cluster_id=call.cluster.controller.cluster_id,
+        cluster_id=controller.cluster_id,
         controller_id=call.cluster.announced_controller(image),
-        topics=[_topic(call, request, topic) for topic in described],
+        topics=topics,
     )
     if call.version in _CLUSTER_OPERATIONS and request.include_cluster_authorized_operations:
         answer.cluster_authorized_operations = cluster_operations(call)
     return answer
 
 
-def _described(call: ApiCall, request: Message) -> list[Message]:
-    """The topics of a request, as rows without authorized operations."""
-    if request.topics is None or (call.version == 0 and not request.topics):
-        return list(map(_row, call.admin.metadata(None, version=call.version)))
-    names = [topic.name for topic in request.topics if topic.name is not None]
-    ids = [topic.topic_id for topic in request.topics if topic.name is None]
-    known = call.admin.topic_names(map(topic_id_text, ids)) if ids else {}
-    names += [name for name in known.values() if name not in names]
-    described = call.admin.metadata(
-        names, version=call.version, allow_auto_create=request.allow_auto_topic_creation
-    )
-    row = messages.MetadataResponse.MetadataResponseTopic
-    unknown = [
-        row(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-        for topic_id in ids
-        if topic_id_text(topic_id) not in known
-    ]
-    return [*map(_row, described), *unknown]
-
-
-def _row(topic: TopicDescription) -> Message:
-    return messages.MetadataResponse.MetadataResponseTopic(
-        error_code=topic.error,
-        name=topic.name,
-        topic_id=topic_id_bytes(topic.topic_id) if topic.topic_id else NIL_UUID,
-        is_internal=topic.is_internal,
-        partitions=[_partition(partition) for partition in topic.partitions],
-    )
-
-
-def _partition(partition: PartitionMetadata) -> Message:
-    return messages.MetadataResponse.MetadataResponsePartition(
-        error_code=partition.error,
-        partition_index=partition.id,
-        leader_id=partition.leader,
-        leader_epoch=0,
-        replica_nodes=list(partition.replicas),
-        isr_nodes=list(partition.isr),
-        offline_replicas=[node for node in partition.replicas if node not in partition.isr],
-    )
-
-
-def _topic(call: ApiCall, request: Message, row: Message) -> Message:
-    row.topic_authorized_operations = NOT_ASKED_FOR
-    if request.include_topic_authorized_operations and not row.error_code:
-        operations = OPERATIONS[ResourceType.TOPIC]
-        row.topic_authorized_operations = operation_bits(
-            item for item in operations if call.allows(item, ResourceType.TOPIC, row.name)
-        )
-    if row.name is None and call.version < 12:
-        row.name = ""
-    return row
+def _with_operations(
+    call: ApiCall, topics: Sequence[FoundTopic], living: LivingBrokers
+) -> list[Message]:
+    """Rows with the operations that the client may do; those of errors that say more have none."""
+    names = [item.name for item in topics if item.name is not None and item.error not in _DENIED]
+    operations = call.admin.allowed_operations(ResourceType.TOPIC, names)
+    rows = []
+    for item in topics:
+        row = topic_row(item, living, call.version)
+        if item.name in operations:
+            row.topic_authorized_operations = operation_bits(operations[item.name])
+        rows.append(row)
+    return rows

@@ -5,8 +5,17 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from kgitops.serve.answers import cluster, metadata, topics
-from kgitops.serve.call import ApiCall
+from kgitops.serve.answers import (
+    cluster,
+    features,
+    log_dirs,
+    metadata,
+    partitions,
+    quorum,
+    reassignments,
+    topics,
+)
+from kgitops.serve.call import ApiCall, Later
 from kgitops.wire.messages import Message
 
 
@@ -19,8 +28,11 @@ class Thread(Enum):
     """The event loop's; a request that may take long has one of its own."""
 
 
-Answer = Callable[[ApiCall, Message], Message | None]
-"""Answers a request; None where the client expects nothing."""
+Answer = Callable[[ApiCall, Message], Message | Later | None]
+"""Answers a request, or gives a function that waits for its answer.
+
+None where the client expects nothing.
+"""
 WaitingAnswer = Callable[[ApiCall, Message], Awaitable[Message | None]]
 """Answers a request that may have to wait for others, in the event loop."""
 
@@ -45,6 +57,14 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "DescribeCluster": _reads(cluster.describe_cluster),
     "CreateTopics": _writes(topics.create_topics),
     "DeleteTopics": _writes(topics.delete_topics),
+    "CreatePartitions": _writes(topics.create_partitions),
+    "DescribeTopicPartitions": _reads(partitions.describe_topic_partitions),
+    "AlterPartitionReassignments": _writes(reassignments.alter_partition_reassignments),
+    "ListPartitionReassignments": _reads(reassignments.list_partition_reassignments),
+    "ElectLeaders": _reads(reassignments.elect_leaders),
+    "DescribeLogDirs": _reads(log_dirs.describe_log_dirs),
+    "DescribeQuorum": _reads(quorum.describe_quorum),
+    "UpdateFeatures": _reads(features.update_features),
 }
 
 WAITING: Mapping[str, WaitingAnswer] = {}

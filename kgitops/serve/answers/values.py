@@ -1,8 +1,10 @@
 """Kafka's numbers and bytes for what the embedded cluster has words for."""
 
 import base64
+from binascii import a2b_base64
 from collections.abc import Iterable
 
+from kgitops.cluster.embedded.client.configs import ConfigSource
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, RequestResult
 from kgitops.wire.messages import NIL_UUID
@@ -28,6 +30,17 @@ OPERATION_CODES = {
     Operation.TWO_PHASE_COMMIT: 15,
 }
 
+CONFIG_SOURCES = {
+    # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource, by DescribeConfigsResponse's ids
+    ConfigSource.DYNAMIC_TOPIC_CONFIG: 1,
+    ConfigSource.DYNAMIC_BROKER_CONFIG: 2,
+    ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: 3,
+    ConfigSource.STATIC_BROKER_CONFIG: 4,
+    ConfigSource.DEFAULT_CONFIG: 5,
+}
+
+_FROM_URL = bytes.maketrans(b"-_", b"+/")
+
 
 def operation_bits(operations: Iterable[Operation]) -> int:
     """Operations as the bits of their codes (KIP-430); Kafka has none for virtual clusters."""
@@ -36,7 +49,7 @@ def operation_bits(operations: Iterable[Operation]) -> int:
 
 def topic_id_bytes(text: str | None) -> bytes:
     """A topic id's 16 bytes; zeros for none."""
-    return base64.urlsafe_b64decode(f"{text}==") if text else NIL_UUID
+    return a2b_base64(text.encode().translate(_FROM_URL) + b"==") if text else NIL_UUID
 
 
 def topic_id_text(data: bytes) -> str:

@@ -152,7 +152,7 @@ def _entries(draft: Draft, resource: ConfigResource) -> list[ConfigEntry]:
             topic = draft.delta.topics.get(resource.name)
             if topic is None:
                 raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            return _topic_entries(draft, topic.configs)
+            return topic_entries(draft, topic.configs)
         case "broker":
             if not draft.authorizer.allows_cluster(Operation.DESCRIBE_CONFIGS):
                 raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
@@ -168,7 +168,8 @@ def _entries(draft: Draft, resource: ConfigResource) -> list[ConfigEntry]:
             )
 
 
-def _topic_entries(draft: Draft, own: Mapping[str, str]) -> list[ConfigEntry]:
+def topic_entries(draft: Draft, own: Mapping[str, str]) -> list[ConfigEntry]:
+    """The configs in effect of a topic that sets these itself."""
     layers = _broker_layers(draft, str(controller_id(draft.image)))
     entries = [
         ConfigEntry(key=key, value=value, source=ConfigSource.DYNAMIC_TOPIC_CONFIG)

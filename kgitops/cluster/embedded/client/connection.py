@@ -1,17 +1,16 @@
-"""The connection behind every call: its principal, host and client id, and how it waits.
-
-A call about topics answers when each topic is done, failed, or the time is up (A4-06).
-"""
+"""The connection behind every call: its principal, host and client id, and how it decides."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from kgitops.cluster.embedded.client.pending import IsDone, PendingResults, Results
 from kgitops.cluster.embedded.controller import LOCALHOST, Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image.image import NO_LEADER, Image, leader
+from kgitops.cluster.embedded.namespaces import namespace
 from kgitops.cluster.embedded.refusal import TIMED_OUT
+from kgitops.model.resources.acls import OPERATIONS, Operation, ResourceType
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.resolution import bind
 
@@ -23,11 +22,7 @@ UNSUPPORTED = RequestResult(
     code=ErrorCode.UNSUPPORTED_VERSION, message="This version has no validate_only."
 )
 _FIRST_WITH_POLICIES = {"DeleteTopics": 2, "DeleteRecords": 1}
-_POLL_SECONDS = 0.005
 _log = logging.getLogger(__name__)
-
-IsDone = Callable[[Image, str], bool]
-"""Tells if the topic of a name or id has become what a call asked for."""
 
 
 class Connection:
@@ -48,6 +43,34 @@ class Connection:
         self._principal = principal
         self._host = host
         self._client_id = client_id
+
+    def allowed_operations(
+        self, resource_type: ResourceType, names: Iterable[str]
+    ) -> dict[str, frozenset[Operation]]:
+        """The operations that the caller may do on topics or groups, by its names (KIP-430)."""
+
+        def allowed(draft: Draft) -> dict[str, frozenset[Operation]]:
+            here = namespace(draft)
+            return {
+                name: frozenset(
+                    operation
+                    for operation in OPERATIONS[resource_type]
+                    if here.may(operation, resource_type, name)
+                )
+                for name in names
+            }
+
+        return self._read(allowed)
+
+    def allowed_cluster_operations(self) -> frozenset[Operation]:
+        """The operations that the caller may do on the physical cluster (KIP-430)."""
+        return self._read(
+            lambda draft: frozenset(
+                operation
+                for operation in OPERATIONS[ResourceType.CLUSTER]
+                if draft.authorizer.allows_cluster(operation)
+            )
+        )
 
     def _ask(self, decide: Callable[[Draft], T], *, validate_only: bool = False) -> T:
         """Let ``decide`` answer one request of this caller, and make true what it wrote."""
@@ -96,20 +119,35 @@ class Connection:
     def _decide_topics(
         self,
         names: Sequence[str],
-        decide: Callable[[Draft], dict[str, RequestResult]],
+        decide: Callable[[Draft], Results],
         is_done: IsDone,
         *,
         timeout_ms: int,
         validate_only: bool,
-    ) -> dict[str, RequestResult]:
-        """Answer a batch about topics once they are done, or the time is up."""
+        shape: Callable[[Results], Results] = lambda results: results,
+    ) -> PendingResults:
+        """Decide a batch about topics; ``shape`` gives the answers the form of a version."""
         if timeout_ms <= 0 and not self._controller.options.seed:
             # KRaft drops a request that is late before it begins (C-08).
-            return dict.fromkeys(names, TIMED_OUT)
+            return self._decided(dict.fromkeys(names, TIMED_OUT), shape)
         results = self._decide(decide, names, validate_only=validate_only)
         if validate_only:
-            return results
-        return _wait(self._controller, results, self._by_local_name(is_done), timeout_ms)
+            return self._decided(results, shape)
+        return PendingResults(
+            results,
+            controller=self._controller,
+            is_done=self._by_local_name(is_done),
+            timeout_ms=timeout_ms,
+            shape=shape,
+        )
+
+    def _decided(
+        self, results: Results, shape: Callable[[Results], Results] = lambda results: results
+    ) -> PendingResults:
+        """Results that nothing is waited for."""
+        return PendingResults(
+            results, controller=self._controller, is_done=None, timeout_ms=0, shape=shape
+        )
 
     def _by_local_name(self, is_done: IsDone) -> IsDone:
         """Let a bound caller wait for the topic that its link leads to."""
@@ -122,25 +160,6 @@ class Connection:
             return link is None or is_done(image, link.topic)
 
         return is_topic_done
-
-
-def _wait(
-    controller: Controller, results: dict[str, RequestResult], is_done: IsDone, timeout_ms: int
-) -> dict[str, RequestResult]:
-    """``results`` once their topics are done; those that are not by the deadline have timed out.
-
-    With a timeout of 0 or less there is no waiting: accepted counts as not done (A4-42, A4-43).
-    """
-    deadline = time.monotonic() + timeout_ms / 1000
-    pending = {name for name, result in results.items() if result.ok}
-    while pending and timeout_ms > 0:
-        image = controller.image()
-        pending = {name for name in pending if not is_done(image, name)}
-        if time.monotonic() >= deadline:
-            break
-        if pending:
-            time.sleep(_POLL_SECONDS)
-    return {name: TIMED_OUT if name in pending else result for name, result in results.items()}
 
 
 def has_leaders(controller: Controller) -> IsDone:

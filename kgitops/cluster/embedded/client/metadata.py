@@ -1,14 +1,15 @@
 """Metadata and DescribeCluster (spec §3.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from kgitops.cluster.embedded.controls.reassignments import replicas_with_adding
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image.image import NO_LEADER, TopicImage, in_sync, leader
+from kgitops.cluster.embedded.image.image import NO_LEADER, Image, TopicImage
 from kgitops.cluster.embedded.image.state import controller_id
 from kgitops.cluster.embedded.namespaces import GlobalNamespace, namespace
+from kgitops.cluster.embedded.options import Faults
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.names import is_internal, topic_name_problem
@@ -28,12 +29,16 @@ class BrokerNode(Struct, frozen=True, kw_only=True):
 
 
 class PartitionMetadata(Struct, frozen=True, kw_only=True):
-    """One partition; while it moves, ``replicas`` are the old and the new ones (P201-16)."""
+    """One partition; while it moves, ``replicas`` are the old and the new ones (P201-16).
+
+    ``offline`` are those on brokers that are not alive.
+    """
 
     id: int
     leader: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    offline: tuple[int, ...] = ()
     error: ErrorCode = ErrorCode.NONE
 
 
@@ -69,17 +74,59 @@ def describe_cluster(draft: Draft, cluster_id: str) -> ClusterDescription:
     )
 
 
-def describe_topics(
-    draft: Draft, names: Sequence[str] | None, *, version: int
-) -> tuple[TopicDescription, ...]:
-    """The topics of these names; None: all, and in version 0 an empty list too (A4-18, A4-19).
+class FoundTopic(Struct, frozen=True, gc=False):
+    """A topic that was asked for, by the caller's name of it, or the error in its place."""
+
+    name: str | None
+    topic: TopicImage | None
+    error: ErrorCode = ErrorCode.NONE
+    topic_id: str | None = None
+    """None if it was asked for by name."""
+
+
+class FoundTopics(Struct, frozen=True):
+    """Topics in the cluster that they were found in."""
+
+    image: Image
+    topics: Sequence[FoundTopic]
+
+
+def find_topics(draft: Draft, names: Sequence[str] | None) -> FoundTopics:
+    """The topics of these names; None: all that the caller may describe.
 
     A bound caller's names are those of its links (VC-038).
     """
     here = namespace(draft)
-    if names is None or (version == 0 and not names):
-        names = [n for n in here.topics() if here.may(Operation.DESCRIBE, ResourceType.TOPIC, n)]
-    return tuple(_by_name(here, name, version) for name in dict.fromkeys(names))
+    if names is None:
+        names = here.topics()
+        if not draft.authorizer.allows_everything:
+            names = [n for n in names if here.may(Operation.DESCRIBE, ResourceType.TOPIC, n)]
+        return FoundTopics(draft.image, [FoundTopic(name, here.find_topic(name)) for name in names])
+    return FoundTopics(draft.image, [_find(here, name) for name in dict.fromkeys(names)])
+
+
+def find_topic_ids(draft: Draft, topic_ids: Sequence[str]) -> FoundTopics:
+    """The topics with these ids, by the caller's names."""
+    found = []
+    for topic_id in dict.fromkeys(topic_ids):
+        name = name_of_id(draft, topic_id)
+        topic = draft.delta.topics.by_id(topic_id)
+        if name is not None:
+            found.append(FoundTopic(name, topic, topic_id=topic_id))
+        else:
+            found.append(FoundTopic(None, None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id))
+    return FoundTopics(draft.image, found)
+
+
+def describe_topics(
+    draft: Draft, names: Sequence[str] | None, *, version: int
+) -> tuple[TopicDescription, ...]:
+    """The topics of these names; None: all, and in version 0 an empty list too (A4-18, A4-19)."""
+    if version == 0 and not names:
+        names = None
+    found = find_topics(draft, names)
+    living = LivingBrokers(draft.delta.brokers.all(), draft.faults, version)
+    return tuple(_describe(item, living) for item in found.topics)
 
 
 def name_of_id(draft: Draft, topic_id: str) -> str | None:
@@ -93,50 +140,81 @@ def name_of_id(draft: Draft, topic_id: str) -> str | None:
     return next(visible, None)
 
 
-def _by_name(here: GlobalNamespace, name: str, version: int) -> TopicDescription:
+def _find(here: GlobalNamespace, name: str) -> FoundTopic:
     if not here.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
-        return TopicDescription(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    if topic_name_problem(name):
-        return TopicDescription(name=name, error=ErrorCode.INVALID_TOPIC_EXCEPTION)
+        return FoundTopic(name, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = here.find_topic(name)
-    if topic is None:
-        return TopicDescription(name=name, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return replace(_describe(here.draft, topic, version), name=name)
+    if topic is not None:
+        return FoundTopic(name, topic)
+    if topic_name_problem(name):
+        return FoundTopic(name, None, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return FoundTopic(name, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def _describe(draft: Draft, topic: TopicImage, version: int) -> TopicDescription:
-    brokers = draft.delta.brokers.all()
+def _describe(found: FoundTopic, living: "LivingBrokers") -> TopicDescription:
+    if found.topic is None:
+        return TopicDescription(name=found.name or "", error=found.error)
     return TopicDescription(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=is_internal(topic.name),
-        marked_for_deletion=topic.marked_for_deletion,
-        partitions=tuple(
-            _partition(draft, brokers, topic, partition, version)
-            for partition in range(len(topic.assignment))
-        ),
+        name=found.name or "",
+        topic_id=found.topic.topic_id,
+        is_internal=is_internal(found.topic.name),
+        marked_for_deletion=found.topic.marked_for_deletion,
+        partitions=living.partitions(found.topic),
     )
 
 
-def _partition(
-    draft: Draft, brokers: Sequence[Broker], topic: TopicImage, partition: int, version: int
-) -> PartitionMetadata:
-    held = topic.assignment[partition]
-    adding = [b for b in topic.targets.get(partition, ()) if b not in held]
-    replicas = (*held, *adding)
-    alive = in_sync(brokers, replicas)
-    first = leader(brokers, topic, partition)
-    if topic.name in draft.faults.leaderless_topics:
-        first = NO_LEADER
-    error = ErrorCode.LEADER_NOT_AVAILABLE if first == NO_LEADER else ErrorCode.NONE
-    if version == 0 and len(alive) < len(replicas):
+class LivingBrokers:
+    """The brokers that are not fenced, and what they mean for partitions.
+
+    Two are equal if they describe partitions alike.
+    """
+
+    def __init__(self, brokers: Iterable[Broker], faults: Faults, version: int) -> None:
+        """Describe partitions as a version of Metadata does."""
+        self._alive = frozenset(broker.id for broker in brokers if not broker.fenced)
+        self._leaderless = faults.leaderless_topics
         # Version 0 hides dead brokers and says so; later ones list them (A4-23, A4-24).
-        replicas = alive
-        error = ErrorCode.REPLICA_NOT_AVAILABLE if error is ErrorCode.NONE else error
-    return PartitionMetadata(
-        id=partition,
-        leader=first,
-        replicas=replicas,
-        isr=in_sync(brokers, held),
-        error=error,
-    )
+        self._hides_dead = version == 0
+        self._key = self._alive, self._leaderless, self._hides_dead
+        # Many partitions are alike: with few brokers there are few lists of replicas.
+        self._alike: dict[tuple[int, tuple[int, ...]], PartitionMetadata] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LivingBrokers) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def partitions(self, topic: TopicImage) -> tuple[PartitionMetadata, ...]:
+        """The partitions of a topic."""
+        if topic.targets or topic.name in self._leaderless:
+            ids = range(len(topic.assignment))
+            return tuple(self._partition(topic, partition) for partition in ids)
+        alike = self._alike
+        return tuple(
+            alike.get(key) or alike.setdefault(key, self._partition(topic, key[0]))
+            for key in enumerate(topic.assignment)
+        )
+
+    def _partition(self, topic: TopicImage, partition: int) -> PartitionMetadata:
+        held = topic.assignment[partition]
+        replicas = replicas_with_adding(topic, partition)
+        alive = self._living(replicas)
+        isr = self._living(held)
+        first = isr[0] if isr and topic.name not in self._leaderless else NO_LEADER
+        error = ErrorCode.LEADER_NOT_AVAILABLE if first == NO_LEADER else ErrorCode.NONE
+        offline = tuple(replica for replica in replicas if replica not in self._alive)
+        if self._hides_dead and len(alive) < len(replicas):
+            replicas = alive
+            error = ErrorCode.REPLICA_NOT_AVAILABLE if error is ErrorCode.NONE else error
+        return PartitionMetadata(
+            id=partition,
+            leader=first,
+            replicas=replicas,
+            isr=isr,
+            offline=offline,
+            error=error,
+        )
+
+    def _living(self, replicas: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(replica for replica in replicas if replica in self._alive)

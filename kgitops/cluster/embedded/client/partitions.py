@@ -1,4 +1,4 @@
-"""DeleteRecords and reassignments."""
+"""DeleteRecords, reassignments, elections and the bytes of replicas."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -14,12 +14,21 @@ from kgitops.cluster.embedded.client.connection import (
 from kgitops.cluster.embedded.controls import delete_records as records_control
 from kgitops.cluster.embedded.controls import reassignments as reassignment_control
 from kgitops.cluster.embedded.controls.delete_records import DeletedRecords
-from kgitops.cluster.embedded.controls.reassignments import OngoingReassignment, TopicPartition
+from kgitops.cluster.embedded.controls.reassignments import (
+    OngoingReassignment,
+    TopicPartition,
+    replicas_with_adding,
+)
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.namespaces import virtual_cluster_namespace
-from kgitops.cluster.embedded.refusal import Refusal, missing_right
+from kgitops.cluster.embedded.image.image import NO_LEADER, leader
+from kgitops.cluster.embedded.namespaces import (
+    GlobalNamespace,
+    namespace,
+    virtual_cluster_namespace,
+)
+from kgitops.cluster.embedded.refusal import Refusal, attempt, missing_right
 from kgitops.model.resources.acls import Operation
-from kgitops.model.results import RequestResult
+from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.rights import ApiKey
 
 T = TypeVar("T")
@@ -53,6 +62,28 @@ class PartitionCalls(Connection):
             Refusal: the principal may not see them.
         """
         return self._read(lambda draft: _list_reassignments(draft, partitions))
+
+    def elect_leaders(
+        self, partitions: Iterable[TopicPartition] | None, *, unclean: bool
+    ) -> dict[TopicPartition, RequestResult]:
+        """Elect leaders, which the preferred replicas are as soon as they can (A4-44).
+
+        None asks for all partitions. So each has the right leader already, or can't have it.
+
+        Raises:
+            Refusal: the principal may not.
+        """
+        return self._read(lambda draft: _elect_leaders(draft, partitions, unclean=unclean))
+
+    def describe_log_dir(
+        self, broker: int, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, int]:
+        """The bytes of each replica on the broker, or of these ones.
+
+        Raises:
+            Refusal: the principal may not see them.
+        """
+        return self._read(lambda draft: _describe_log_dir(draft, broker, partitions))
 
     def delete_records(
         self,
@@ -169,6 +200,71 @@ def _list_reassignments(
     }
     keys = ongoing.keys() if partitions is None else ongoing.keys() & set(partitions)
     return {key: ongoing[key] for key in sorted(keys)}
+
+
+def _elect_leaders(
+    draft: Draft, partitions: Iterable[TopicPartition] | None, *, unclean: bool
+) -> dict[TopicPartition, RequestResult]:
+    if not draft.authorizer.allows_cluster(Operation.ALTER):
+        raise missing_right(Operation.ALTER)
+    here = namespace(draft)
+    if partitions is None:
+        partitions = [
+            (name, partition)
+            for name in here.topics()
+            if (topic := here.find_topic(name)) is not None
+            for partition in range(len(topic.assignment))
+        ]
+    return {
+        (name, partition): attempt(_elect, here, name, partition, unclean=unclean)
+        for name, partition in partitions
+    }
+
+
+def _elect(here: GlobalNamespace, name: str, partition: int, *, unclean: bool) -> None:
+    topic = here.find_topic(name)
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if topic is None:
+        raise Refusal(unknown, f"No such topic as {name}")
+    if not 0 <= partition < len(topic.assignment):
+        raise Refusal(unknown, f"No such partition as {name}-{partition}")
+    elected = leader(here.draft.delta.brokers.all(), topic, partition)
+    if elected == topic.assignment[partition][0] or (unclean and elected != NO_LEADER):
+        raise Refusal(
+            ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+        )
+    if unclean:
+        raise Refusal(
+            ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+            "Eligible topic partition leaders are not available.",
+        )
+    raise Refusal(
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available."
+    )
+
+
+def _describe_log_dir(
+    draft: Draft, broker: int, partitions: Iterable[TopicPartition] | None
+) -> dict[TopicPartition, int]:
+    """The replicas of a broker; a bound caller's by the names of its links (VC-159)."""
+    here = namespace(draft)
+    bound = virtual_cluster_namespace(draft)
+    if bound is None:
+        allowed = draft.authorizer.allows_cluster(Operation.DESCRIBE)
+    else:
+        allowed = bound.allows_request(ApiKey.DESCRIBE_LOG_DIRS)
+    if not allowed:
+        raise missing_right(Operation.DESCRIBE)
+    wanted = None if partitions is None else frozenset(partitions)
+    names = here.topics() if wanted is None else sorted({name for name, _ in wanted})
+    return {
+        (name, partition): topic.offsets_of(partition)[2]
+        for name in names
+        if (topic := here.find_topic(name)) is not None
+        for partition in range(len(topic.assignment))
+        if broker in replicas_with_adding(topic, partition)
+        and (wanted is None or (name, partition) in wanted)
+    }
 
 
 def _by_topic(items: Mapping[TopicPartition, T]) -> dict[str, dict[int, T]]:

@@ -4,10 +4,12 @@ In a virtual cluster topics are created together with a link, and deleting one r
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.cluster.embedded.client.configs import ConfigEntry, topic_entries
 from kgitops.cluster.embedded.controls import partitions as partition_control
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
 from kgitops.cluster.embedded.controls import topics as topic_control
@@ -15,7 +17,12 @@ from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluste
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, virtual_cluster_namespace
+from kgitops.cluster.embedded.namespaces import (
+    GlobalNamespace,
+    VirtualClusterNamespace,
+    namespace,
+    virtual_cluster_namespace,
+)
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -31,6 +38,36 @@ def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, Request
         return topic_control.create_topics(draft, topics)
     by_name = {topic.name: topic for topic in topics}
     return _each_once([topic.name for topic in topics], lambda name: _create(here, by_name[name]))
+
+
+class CreatedTopic(Struct, frozen=True, kw_only=True):
+    """A topic as CreateTopics made it, or would; ``configs`` None: the caller may not see them."""
+
+    num_partitions: int
+    replication_factor: int
+    configs: Sequence[ConfigEntry] | None
+
+
+def created_topics(draft: Draft, results: Mapping[str, RequestResult]) -> dict[str, CreatedTopic]:
+    """The topics that these results say were created (A4-47)."""
+    here = namespace(draft)
+    return {name: _created(here, name) for name, result in results.items() if result.ok}
+
+
+def _created(here: GlobalNamespace, name: str) -> CreatedTopic:
+    draft, physical = here.draft, name
+    if here.virtual_cluster is not None:
+        owner = draft.delta.virtual_clusters.get(here.virtual_cluster)
+        if owner is not None:
+            physical = owner.links[name].topic
+    topic = draft.delta.topics.get(physical)
+    assert topic is not None  # noqa: S101 (it was created in this draft)
+    may_see = here.may(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name)
+    return CreatedTopic(
+        num_partitions=len(topic.assignment),
+        replication_factor=len(topic.assignment[0]),
+        configs=topic_entries(draft, topic.configs) if may_see else None,
+    )
 
 
 def delete_topics(
@@ -97,8 +134,11 @@ def _unlink(here: VirtualClusterNamespace, link: TopicLink) -> RequestResult:
         entity_type=EntityType.TOPIC,
         entity_name=link.name,
     )
+    topic = here.find_topic(link.name)
     with here.authorized():
         result = attempt(virtual_cluster_control.alter, here.draft, request)
+    if result.ok:
+        return RequestResult(topic_id=topic.topic_id if topic else None)
     return here.localized(result, link.name)
 
 

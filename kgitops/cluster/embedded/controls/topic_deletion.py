@@ -32,7 +32,7 @@ def finish_deletions(draft: Draft) -> None:
 
 
 def _each_once(
-    draft: Draft, keys: Sequence[str], twice: str, delete: Callable[[Draft, str], None]
+    draft: Draft, keys: Sequence[str], twice: str, delete: Callable[[Draft, str], RequestResult]
 ) -> dict[str, RequestResult]:
     results: dict[str, RequestResult] = {}
     for key, times in Counter(keys).items():
@@ -44,7 +44,7 @@ def _each_once(
     return results
 
 
-def _delete_by_name(draft: Draft, name: str) -> None:
+def _delete_by_name(draft: Draft, name: str) -> RequestResult:
     topic = draft.delta.topics.get(name)
     if not _may_delete(draft, name):
         hidden = not draft.authorizer.allows_topic(Operation.DESCRIBE, name)
@@ -60,9 +60,10 @@ def _delete_by_name(draft: Draft, name: str) -> None:
         )
         raise Refusal(code, "This server does not host this topic-partition.")
     _delete(draft, topic)
+    return RequestResult(topic_id=topic.topic_id)
 
 
-def _delete_by_id(draft: Draft, topic_id: str) -> None:
+def _delete_by_id(draft: Draft, topic_id: str) -> RequestResult:
     topic = draft.delta.topics.by_id(topic_id)
     hidden = topic is not None and not draft.authorizer.allows_topic(Operation.DESCRIBE, topic.name)
     if topic is None or (hidden and draft.options.seed):
@@ -70,6 +71,7 @@ def _delete_by_id(draft: Draft, topic_id: str) -> None:
     if not _may_delete(draft, topic.name):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     _delete(draft, topic)
+    return RequestResult(topic_id=topic.topic_id)
 
 
 def _may_delete(draft: Draft, name: str) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
-from kgitops.serve.call import ApiCall, make_call
+from kgitops.serve.call import ApiCall, Later, decide_in, make_call
 from kgitops.serve.forwarding.audit import log_decision
 from kgitops.serve.forwarding.brokers.internal_topics import broker_admin
 from kgitops.serve.forwarding.deciding import Decision
@@ -61,6 +61,7 @@ class Decider:
             self._cluster,
             frame,
             node or self._cluster.active_controller,
+            decide_in(self._threads[Thread.DECISION]),
             principal=client.principal,
             host=client.host,
         )
@@ -74,8 +75,13 @@ class Decider:
         thread = ANSWERS[name].thread
         answer = partial(self._answer, frame, client, node, call, request)
         if thread is Thread.READ_IF_LARGE and len(frame.data) < _LARGE:
-            return answer()
-        return await asyncio.get_running_loop().run_in_executor(self._threads[thread], answer)
+            found = answer()
+        else:
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(self._threads[thread], answer)
+        if isinstance(found, Decision):
+            return found
+        return self._decided(frame, client, await found())
 
     async def read_message(self, frame: RequestFrame) -> Message:
         """Read the message of a request, a large one in a thread.
@@ -95,11 +101,15 @@ class Decider:
         node: Node | None,
         call: ApiCall,
         request: Message,
-    ) -> Decision:
+    ) -> Decision | Later:
         # In the thread of decisions: the controller may have moved while the request waited.
         if not self._decides(node):
             return _not_controller(frame, request)
-        return self._decided(frame, client, ANSWERS[frame.api.name].answer(call, request))
+        answer = ANSWERS[frame.api.name].answer(call, request)
+        if callable(answer):
+            later: Later = answer
+            return later
+        return self._decided(frame, client, answer)
 
     def _decides(self, node: Node | None) -> bool:
         return node is None or self._cluster.controllers.active == node.id

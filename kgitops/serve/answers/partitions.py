@@ -1,0 +1,113 @@
+"""DescribeTopicPartitions: topics page by page, each page a limited number of partitions."""
+
+from kgitops.cluster.embedded.client.metadata import FoundTopic, LivingBrokers, PartitionMetadata
+from kgitops.model.resources.acls import ResourceType
+from kgitops.model.resources.names import is_internal
+from kgitops.model.results import ErrorCode
+from kgitops.serve.answers.values import operation_bits, topic_id_bytes
+from kgitops.serve.call import ApiCall
+from kgitops.wire import messages
+from kgitops.wire.messages import Message
+
+_MOST_PARTITIONS = 2000
+"""``max.request.partition.size.limit`` of a broker."""
+_LATEST = 1
+"""Of Metadata's versions: dead brokers are listed."""
+
+
+def describe_topic_partitions(call: ApiCall, request: Message) -> Message:
+    """The topics of these names, or all, from the cursor on (KIP-966)."""
+    response = messages.DescribeTopicPartitionsResponse
+    cursor = request.cursor
+    first = cursor.topic_name if cursor is not None else ""
+    names = sorted({topic.name for topic in request.topics if topic.name >= first})
+    wrong = cursor is not None and (
+        (request.topics and first not in names) or cursor.partition_index < 0
+    )
+    if wrong:
+        return response(
+            topics=[
+                response.DescribeTopicPartitionsResponseTopic(
+                    name=topic.name, error_code=ErrorCode.INVALID_REQUEST
+                )
+                for topic in request.topics
+            ]
+        )
+    found = call.admin.find_topics(names if request.topics else None)
+    living = LivingBrokers(
+        found.image.brokers.brokers.values(), call.cluster.controller.faults, _LATEST
+    )
+    page = _Page(max(min(request.response_partition_limit, _MOST_PARTITIONS), 1), living)
+    denied = []
+    for item in found.topics:
+        if item.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            denied.append(_error(item))
+        elif item.name is not None and item.name >= first and page.cursor is None:
+            page.add(item, cursor.partition_index if cursor and item.name == first else 0)
+    shown = [row.name for row in page.rows]
+    operations = call.admin.allowed_operations(ResourceType.TOPIC, shown)
+    for row in page.rows:
+        row.topic_authorized_operations = operation_bits(operations[row.name])
+    return response(topics=[*page.rows, *denied], next_cursor=page.cursor)
+
+
+class _Page:
+    """Rows of topics until there is no room for another partition."""
+
+    def __init__(self, room: int, living: LivingBrokers) -> None:
+        self._room = room
+        self._living = living
+        self.rows: list[Message] = []
+        self.cursor: Message = None
+        """The beginning of the next page; None if there is none."""
+
+    def add(self, item: FoundTopic, first: int) -> None:
+        """Add a topic from a partition on, or as much of it as there is room for."""
+        if self._room == 0:
+            self._end(item.name, 0)
+            return
+        if item.topic is None:
+            self.rows.append(_error(item))
+            return
+        partitions = self._living.partitions(item.topic)
+        shown = partitions[first : first + self._room]
+        self.rows.append(
+            messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+                name=item.name,
+                topic_id=topic_id_bytes(item.topic.topic_id),
+                is_internal=is_internal(item.topic.name),
+                partitions=[_partition(partition) for partition in shown],
+            )
+        )
+        self._room -= len(shown)
+        if first + len(shown) < len(partitions):
+            self._end(item.name, first + len(shown))
+
+    def _end(self, name: str | None, partition: int) -> None:
+        self.cursor = messages.DescribeTopicPartitionsResponse.Cursor(
+            topic_name=name, partition_index=partition
+        )
+
+
+def _error(item: FoundTopic) -> Message:
+    hidden = item.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+        name=item.name,
+        error_code=item.error,
+        is_internal=not hidden and is_internal(item.name or ""),
+    )
+
+
+def _partition(partition: PartitionMetadata) -> Message:
+    row = messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
+    return row(
+        error_code=partition.error,
+        partition_index=partition.id,
+        leader_id=partition.leader,
+        leader_epoch=0,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+        offline_replicas=list(partition.offline),
+    )
