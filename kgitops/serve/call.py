@@ -1,7 +1,7 @@
 """One request with all that an answer to it needs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
+from kgitops.model.results import ErrorCode
 from kgitops.serve.nodes import Node, ServedCluster
 from kgitops.wire.frames import RequestFrame
 from kgitops.wire.messages import Message
@@ -18,6 +19,8 @@ Later = Callable[[], Awaitable[Message]]
 """An answer that something is waited for, in the event loop."""
 Decide = Callable[[Callable[[], Message]], Awaitable[Message]]
 """Calls a function in the thread in which the cluster changes."""
+CreateTopics = Callable[[Sequence[str]], Awaitable[Mapping[str, ErrorCode]]]
+"""Has the controller create topics that a client asked for: the errors of those that it refused."""
 
 
 class ApiCall(Struct, frozen=True, kw_only=True):
@@ -33,6 +36,8 @@ class ApiCall(Struct, frozen=True, kw_only=True):
     client_id: str | None = None
     decide: Decide
     """For an answer that has to change the cluster, although most like it only read."""
+    create_topics: CreateTopics | None = None
+    """None where the node decides itself."""
 
     @property
     def seed(self) -> bool:
@@ -75,6 +80,7 @@ def make_call(
     *,
     principal: str,
     host: str,
+    create_topics: CreateTopics | None = None,
 ) -> ApiCall:
     """A client's request at a node, with a connection of its own to the embedded cluster."""
     admin = EmbeddedAdmin(
@@ -93,4 +99,5 @@ def make_call(
         host=host,
         client_id=frame.client_id,
         decide=decide,
+        create_topics=create_topics,
     )

@@ -9,6 +9,7 @@ from kgitops.serve.announced import Announced, announced_versions, api_versions
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
 from kgitops.serve.call import ApiCall, Later, decide_in, make_call
 from kgitops.serve.forwarding.apis import FORWARDED, common_versions
+from kgitops.serve.forwarding.brokers.auto_creation import not_available
 from kgitops.serve.forwarding.brokers.login import LOGIN_APIS, log_in, make_secret, shake_hands
 from kgitops.serve.forwarding.brokers.requests import BrokerRequests
 from kgitops.serve.forwarding.controllers.decider import Decider
@@ -24,7 +25,7 @@ from kgitops.wire.codec import read, write
 from kgitops.wire.frames import RequestFrame, UnsupportedVersionError, read_request, response_frame
 from kgitops.wire.messages import Message, message_class
 
-_API_VERSIONS = "ApiVersions"
+_API_VERSIONS, _FIND_COORDINATOR = "ApiVersions", "FindCoordinator"
 _LARGE = 4096
 """Bytes of a request from which on it is answered in a thread."""
 _MANY = 200
@@ -36,7 +37,7 @@ class Dispatcher:
 
     def __init__(self, cluster: ServedCluster, forwarding: ForwardingOptions | None = None) -> None:
         self._cluster = cluster
-        forwarding = forwarding or ForwardingOptions()
+        self._forwarding = forwarding = forwarding or ForwardingOptions()
         self._secret = make_secret()
         # Decisions are taken one at a time; large reads do not wait for them.
         self._threads = {
@@ -89,6 +90,8 @@ class Dispatcher:
                 return self._controllers.answer_client(frame, connection)
         elif name in FORWARDED:
             return self._brokers.answer(frame, connection)
+        elif name == _FIND_COORDINATOR and self._forwarding.internal_topics:
+            return self._find_coordinator(frame, connection)
         if name in WAITING:
             return self._wait_for(frame, connection)
         answer = ANSWERS[name]
@@ -137,6 +140,15 @@ class Dispatcher:
         answer = WAITING[frame.api.name]
         return _frame(frame, await answer(self._call(frame, connection), request))
 
+    async def _find_coordinator(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
+        """Have the topic of a coordinator created before the coordinator is found."""
+        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        if not await self._brokers.topics.ensure_coordinator(request.key_type, connection):
+            return _frame(frame, not_available(request, frame.version))
+        if _FIND_COORDINATOR in WAITING:
+            return await self._wait_for(frame, connection)
+        return await self._answer_in(ANSWERS[_FIND_COORDINATOR].thread, frame, connection)
+
     def _call(self, frame: RequestFrame, connection: ClientConnection) -> ApiCall:
         return make_call(
             self._cluster,
@@ -145,6 +157,7 @@ class Dispatcher:
             decide_in(self._threads[Thread.DECISION]),
             principal=connection.principal or "",
             host=connection.host,
+            create_topics=self._brokers.creation(connection, frame.client_id),
         )
 
     def _log_in(self, frame: RequestFrame, connection: ClientConnection) -> Answer:

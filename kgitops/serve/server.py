@@ -36,6 +36,7 @@ class KafkaServer:
     """An embedded cluster with open listeners, in the event loop that it was started in."""
 
     def __init__(self, cluster: EmbeddedCluster, options: ServeOptions) -> None:
+        self._embedded = cluster
         self._controller = cluster.controller
         self._options = options
         self._servers: dict[int, asyncio.Server] = {}
@@ -115,9 +116,7 @@ class KafkaServer:
         server = self._servers.pop(node_id, None)
         if server is not None:
             server.close()
-        for connection in list(self._connections):
-            if connection.connection.node.id == node_id:
-                connection.end()
+        self.drop_connections(node_id)
 
     async def start_node(self, node_id: int) -> None:
         """Start a node again, at the same address.
@@ -134,6 +133,27 @@ class KafkaServer:
             self.cluster.controllers.start(node_id)
         else:
             self.cluster.views.release(node_id)
+
+    def drop_connections(self, node_id: int) -> None:
+        """Close the connections that a node has.
+
+        Raises:
+            UsageError: there is no such node.
+        """
+        self._known(node_id)
+        for connection in list(self._connections):
+            if connection.connection.node.id == node_id:
+                connection.end()
+
+    async def fence(self, brokers: frozenset[int], *, fenced: bool) -> None:
+        """Fence brokers, which takes them out of Metadata, or unfence them.
+
+        Raises:
+            KgitopsError: the store can't be written.
+        """
+        now = {item.id for item in self.cluster.view().brokers.brokers.values() if item.fenced}
+        wanted = now | brokers if fenced else now - brokers
+        await asyncio.get_running_loop().run_in_executor(None, self._embedded.fence, *wanted)
 
     def _known(self, node_id: int) -> Node:
         node = self._nodes.get(node_id)

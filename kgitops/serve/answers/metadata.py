@@ -1,6 +1,6 @@
 """Metadata: the brokers and where the partitions of topics are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -30,22 +30,31 @@ def metadata(call: ApiCall, request: Message) -> Message | Later:
         return _refused(request)
     found = _find(call, request)
     by_name = request.topics is not None and not any(item.topic_id for item in found.topics)
-    if not by_name or not request.allow_auto_topic_creation or not call.admin.missing(found):
+    missing = call.admin.missing(found) if by_name and request.allow_auto_topic_creation else ()
+    if not missing:
         return _answer(call, request, found)
+    create_topics = call.create_topics
+
+    async def ask_controller() -> Message:
+        if create_topics is None:
+            return await call.decide(create)
+        return answer_again(await create_topics(missing))
 
     def create() -> Message:
         results = call.admin.create_missing(found)
-        denied = {name for name, result in results.items() if result.code in _DENIED}
+        return answer_again({name: result.code for name, result in results.items()})
+
+    def answer_again(codes: Mapping[str, ErrorCode]) -> Message:
         again = _find(call, request)
         topics = [
             replace(item, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            if item.name in denied and item.topic is None
+            if codes.get(item.name or "") in _DENIED and item.topic is None
             else item
             for item in again.topics
         ]
         return _answer(call, request, replace(again, topics=topics))
 
-    return lambda: call.decide(create)
+    return ask_controller
 
 
 def _is_invalid(call: ApiCall, request: Message) -> bool:

@@ -36,8 +36,8 @@ class ForwardingOptions(Struct, frozen=True, kw_only=True):
     """Time after which brokers see what the controller has decided."""
     broker_rights: bool = True
     """Brokers have ClusterAction on the cluster; without it they can't forward."""
-    internal_topics: bool = True
-    """Brokers have their internal topics created when clients need them first."""
+    internal_topics: bool = False
+    """FindCoordinator has the topic of its coordinators created when it is asked first."""
     timeout_ms: int = 30_000
     """The time to find a controller, for requests that do not name one."""
     principal_serde: PrincipalSerde | None = field(default_factory=DefaultPrincipalSerde)

@@ -5,7 +5,7 @@ own it asks in its own name; in seed mode policies are not asked then, which no 
 flag is one of the Envelope, and counts for a broker's internal topics alone (F590-34).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
@@ -13,11 +13,14 @@ from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
 from kgitops.model.resources.names import INTERNAL_TOPICS
+from kgitops.model.results import ErrorCode
 from kgitops.serve.call import ApiCall
 from kgitops.serve.forwarding.envelope import ForwardedClient
+from kgitops.serve.nodes import ServedCluster
 from kgitops.wire import messages
-from kgitops.wire.apis import apis, keys
-from kgitops.wire.frames import SIZE_BYTES, request_frame
+from kgitops.wire.apis import Api, apis, keys
+from kgitops.wire.codec import read
+from kgitops.wire.frames import SIZE_BYTES, request_frame, response_tags
 from kgitops.wire.messages import Message
 
 T = TypeVar("T")
@@ -87,25 +90,44 @@ def broker_admin(
     )
 
 
-def internal_topic(call: ApiCall, name: str) -> Message:
-    """An internal topic as brokers make it: by their configs, on as many brokers as there are."""
+def internal_topic(cluster: ServedCluster, name: str) -> Message:
+    """An internal topic as brokers' configs want it, on no more brokers than there are."""
     partitions_key, partitions, factor_key = _PARTITIONS[name]
-    static = call.cluster.controller.options.static_configs
-    factor = int(static.get(factor_key, _REPLICATION_FACTOR))
-    topic = messages.CreateTopicsRequest.CreatableTopic
-    return topic(
+    static = cluster.controller.options.static_configs
+    living = len(cluster.living_brokers(cluster.view()))
+    request = messages.CreateTopicsRequest
+    return request.CreatableTopic(
         name=name,
         num_partitions=int(static.get(partitions_key, partitions)),
-        replication_factor=factor,
+        replication_factor=int(static.get(factor_key, min(_REPLICATION_FACTOR, living))),
         configs=[
-            messages.CreateTopicsRequest.CreatableTopicConfig(name=key, value=value)
+            request.CreatableTopicConfig(name=key, value=value)
             for key, value in _CONFIGS.get(name, {}).items()
         ],
     )
 
 
-def create_topics_frame(client_id: str | None, topics: list[Message], timeout_ms: int) -> bytes:
-    """A broker's CreateTopics, without its length."""
-    request = messages.CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)
-    api = apis()[keys()[CREATE_TOPICS]]
-    return request_frame(api, VERSION, 0, client_id, request)[SIZE_BYTES:]
+def created_topic(static: Mapping[str, str], name: str) -> Message:
+    """A topic as brokers make those that clients ask for."""
+    return messages.CreateTopicsRequest.CreatableTopic(
+        name=name,
+        num_partitions=int(static.get("num.partitions", "1")),
+        replication_factor=int(static.get("default.replication.factor", "1")),
+    )
+
+
+def create_topics_frame(client_id: str | None, topic: Message, timeout_ms: int) -> bytes:
+    """A broker's CreateTopics for one topic, without its length."""
+    request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=timeout_ms)
+    return request_frame(_api(), VERSION, 0, client_id, request)[SIZE_BYTES:]
+
+
+def created_code(answer: bytes) -> ErrorCode:
+    """The error in the answer to a broker's CreateTopics; the answer has no length."""
+    after = 4 + response_tags(_api(), VERSION)
+    response = read(messages.CreateTopicsResponse, VERSION, answer, after)
+    return ErrorCode(response.topics[0].error_code)
+
+
+def _api() -> Api:
+    return apis()[keys()[CREATE_TOPICS]]

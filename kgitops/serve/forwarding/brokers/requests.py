@@ -3,7 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from kgitops.model.results import ErrorCode
+from kgitops.serve.call import CreateTopics
 from kgitops.serve.forwarding.apis import is_for_controller
+from kgitops.serve.forwarding.brokers.auto_creation import AutoCreation
 from kgitops.serve.forwarding.brokers.channel import ControllerChannel
 from kgitops.serve.forwarding.brokers.checks import CheckedRequest, check_at_broker
 from kgitops.serve.forwarding.brokers.forwarder import Forwarder
@@ -48,6 +50,13 @@ class BrokerRequests:
         self._decide = decide
         self._read = read_message
         self._forwarders: dict[int, Forwarder] = {}
+        self.topics = AutoCreation(cluster, options.timeout_ms, self.forwarder)
+
+    def creation(self, connection: ClientConnection, client_id: str | None) -> CreateTopics | None:
+        """The creation of topics that Metadata misses; None where that is the node's own to do."""
+        if self._options.routing is Routing.DIRECT:
+            return None
+        return self.topics.for_client(connection, client_id)
 
     @property
     def metrics(self) -> Mapping[int, ForwardingMetrics]:
@@ -73,6 +82,7 @@ class BrokerRequests:
 
     def close(self) -> None:
         """Close the connections to controllers."""
+        self.topics.close()
         for forwarder in self._forwarders.values():
             forwarder.channel.close()
 
