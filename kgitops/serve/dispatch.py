@@ -65,6 +65,8 @@ class Dispatcher:
             CloseConnectionError: the listener does not answer such requests.
             MalformedError: it is not a request.
         """
+        if connection.login is not None and connection.login.takes(data):
+            return connection.login.answer(data)
         announced = self._announced_at(connection.node)
         try:
             frame = read_request(data)

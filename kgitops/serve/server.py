@@ -3,17 +3,22 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import UnreachableError, UsageError
 from kgitops.serve.dispatch import Dispatcher
 from kgitops.serve.forwarding.metrics import ForwardingMetrics, metrics_text
 from kgitops.serve.forwarding.options import ForwardingOptions
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.exposure import check_exposure
 from kgitops.serve.listening.limits import ConnectionLimits
 from kgitops.serve.listening.protocol import KafkaProtocol
+from kgitops.serve.listening.reading_settings import listener_settings
+from kgitops.serve.listening.settings import ListenerSettings
+from kgitops.serve.login.listeners import ListenerMaker, with_rights
 from kgitops.serve.nodes import FIRST_CONTROLLER, Endpoint, Node, NodeKind, ServedCluster
 from kgitops.serve.quorum import Quorum
 from kgitops.serve.views import BrokerViews, Lag
@@ -24,11 +29,19 @@ _log = logging.getLogger("kgitops.serve")
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
-    """The address of the first broker, the others' ports follow; port 0 takes free ones."""
+    """The address of the first broker, the others' ports follow; port 0 takes free ones.
 
-    host: str = _LOOPBACK
-    port: int = 9092
-    limits: ConnectionLimits = ConnectionLimits()
+    None is for what the cluster's ``listeners`` config says, else 127.0.0.1:9092.
+    """
+
+    host: str | None = None
+    port: int | None = None
+    allow_anonymous: bool = False
+    """Listen beyond loopback even if clients need not log in."""
+    folder: Path = Path()
+    """The folder that files of the cluster's configs are relative to."""
+    limits: ConnectionLimits | None = None
+    """Instead of those of the cluster's configs."""
     forwarding: ForwardingOptions = field(default_factory=ForwardingOptions)
 
 
@@ -36,11 +49,18 @@ class KafkaServer:
     """An embedded cluster with open listeners, in the event loop that it was started in."""
 
     def __init__(self, cluster: EmbeddedCluster, options: ServeOptions) -> None:
+        """Prepare the listeners.
+
+        Raises:
+            KgitopsError: the cluster's configs have settings of listeners that are not valid.
+            UsageError: a listener would be open to a network without a login.
+        """
         self._embedded = cluster
         self._controller = cluster.controller
-        self._options = options
+        self._settings = _settings(cluster, options)
+        check_exposure(self._settings, allow_anonymous=options.allow_anonymous)
+        self._unserved = self._controller.options
         self._servers: dict[int, asyncio.Server] = {}
-        self._connections: set[KafkaProtocol] = set()
         self._nodes: dict[int, Node] = {}
         forwarding = options.forwarding
         newest = self._controller.recent_image
@@ -52,6 +72,7 @@ class KafkaServer:
             controllers=Quorum(range(FIRST_CONTROLLER, FIRST_CONTROLLER + forwarding.controllers)),
         )
         self._dispatcher = Dispatcher(self.cluster, forwarding)
+        self._listeners = ListenerMaker(self._settings, self._dispatcher.answer, newest)
         self.endpoints: tuple[Endpoint, ...] = ()
         """Those of the brokers, once the server has started."""
 
@@ -67,10 +88,11 @@ class KafkaServer:
             UnreachableError: a port is taken, or the address is not this machine's.
         """
         image = self._controller.image()
+        self._controller.options = with_rights(self._unserved, self._settings)
         try:
             for index, broker in enumerate(sorted(image.brokers.brokers)):
-                port = self._options.port + index if self._options.port else 0
-                await self._listen(broker, NodeKind.BROKER, self._options.host, port)
+                port = self._settings.port + index if self._settings.port else 0
+                await self._listen(broker, NodeKind.BROKER, self._settings.host, port)
             for controller in self.cluster.controllers.controllers:
                 await self._listen(controller, NodeKind.CONTROLLER, _LOOPBACK, 0)
         except BaseException:
@@ -87,9 +109,10 @@ class KafkaServer:
         self._dispatcher.close_channels()
         for server in self._servers.values():
             server.close()
-        for connection in list(self._connections):
+        for connection in self._listeners.open:
             connection.end()
         await asyncio.get_running_loop().run_in_executor(None, self._dispatcher.close)
+        self._controller.options = self._unserved
 
     @property
     def forwarding_metrics(self) -> Mapping[int, ForwardingMetrics]:
@@ -127,7 +150,8 @@ class KafkaServer:
         """
         node = self._known(node_id)
         if node_id not in self._servers:
-            await self._listen(node_id, node.kind, node.endpoint.host, node.endpoint.port)
+            host = self._settings.host if node.kind is NodeKind.BROKER else _LOOPBACK
+            await self._listen(node_id, node.kind, host, node.endpoint.port)
             await self._servers[node_id].start_serving()
         if node.kind is NodeKind.CONTROLLER:
             self.cluster.controllers.start(node_id)
@@ -141,7 +165,7 @@ class KafkaServer:
             UsageError: there is no such node.
         """
         self._known(node_id)
-        for connection in list(self._connections):
+        for connection in self._listeners.open:
             if connection.connection.node.id == node_id:
                 connection.end()
 
@@ -164,14 +188,10 @@ class KafkaServer:
 
     async def _listen(self, node_id: int, kind: NodeKind, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
+        listener = self._listeners.make(kind, lambda: self._nodes[node_id])
         try:
             server = await loop.create_server(
-                lambda: KafkaProtocol(
-                    self._dispatcher.answer,
-                    self._options.limits,
-                    lambda peer: ClientConnection(node=self._nodes[node_id], host=peer),
-                    self._connections,
-                ),
+                lambda: KafkaProtocol(listener),
                 host,
                 port,
                 start_serving=False,
@@ -184,7 +204,21 @@ class KafkaServer:
             ) from error
         self._servers[node_id] = server
         port = server.sockets[0].getsockname()[1]
-        listener = "CONTROLLER" if kind is NodeKind.CONTROLLER else "PLAINTEXT"
+        advertised = self._settings.advertised_host if kind is NodeKind.BROKER else None
         self._nodes[node_id] = Node(
-            id=node_id, kind=kind, listener=listener, endpoint=Endpoint(host, port)
+            id=node_id,
+            kind=kind,
+            listener=self._settings.name if kind is NodeKind.BROKER else "CONTROLLER",
+            endpoint=Endpoint(advertised or host, port),
         )
+
+
+def _settings(cluster: EmbeddedCluster, options: ServeOptions) -> ListenerSettings:
+    """The listener of the cluster's configs, with what the options say otherwise."""
+    settings = listener_settings(cluster.controller.options.static_configs, options.folder)
+    return replace(
+        settings,
+        host=settings.host if options.host is None else options.host,
+        port=settings.port if options.port is None else options.port,
+        limits=options.limits or settings.limits,
+    )

@@ -13,6 +13,8 @@ from kgitops.serve.answers import (
     partitions,
     quorum,
     reassignments,
+    sasl,
+    scram,
     topics,
 )
 from kgitops.serve.call import ApiCall, Later
@@ -65,6 +67,10 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "DescribeLogDirs": _reads(log_dirs.describe_log_dirs),
     "DescribeQuorum": _reads(quorum.describe_quorum),
     "UpdateFeatures": _reads(features.update_features),
+    "SaslHandshake": _reads(sasl.sasl_handshake),
+    "SaslAuthenticate": _reads(sasl.sasl_authenticate),
+    "DescribeUserScramCredentials": _reads(scram.describe_user_scram_credentials),
+    "AlterUserScramCredentials": _writes(scram.alter_user_scram_credentials),
 }
 
 WAITING: Mapping[str, WaitingAnswer] = {}

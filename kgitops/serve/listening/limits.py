@@ -1,4 +1,4 @@
-"""ConnectionLimits on what connections may take, so that none can harm another."""
+"""Limits on connections and on requests, so that none can harm another."""
 
 from msgspec import Struct
 
@@ -7,14 +7,22 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """The limits of a listener; times are in seconds, sizes in bytes."""
 
     connections: int = 1000
+    """``max.connections`` of a broker; here they are those of all listeners together."""
+    connections_per_host: int = 800
+    """``max.connections.per.ip``: one host leaves room for others."""
     frame: int = 100 * 1024 * 1024
     """``socket.request.max.bytes`` of a broker."""
     frame_before_login: int = 512 * 1024
-    """Kafka's own limit on what is not logged in yet."""
+    """``sasl.server.max.receive.size`` of a broker."""
     waiting_frames: int = 64
     """Whole requests that wait for the one before them; then no more are read."""
     waiting_bytes: int = 1024 * 1024
-    """Bytes of answers that a client has not fetched; then no more of its requests are answered."""
+    """Bytes of answers that a client has not fetched; then no more of its requests are answered.
+
+    The same for requests that wait; then no more are read.
+    """
+    held: int = 512 * 1024 * 1024
+    """``queued.max.request.bytes``: those of all connections together, whole requests or not."""
     idle: float = 600
     """``connections.max.idle.ms`` of a broker. Only whole requests count as activity."""
     login: float = 10

@@ -2,23 +2,35 @@
 
 import asyncio
 import logging
+import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
-from kgitops.serve.listening.connection import ClientConnection
-from kgitops.serve.listening.limits import ConnectionLimits
-from kgitops.wire.errors import MalformedError
-from kgitops.wire.frames import SIZE_BYTES
+from msgspec import Struct
 
-_log = logging.getLogger("kgitops.serve")
+from kgitops.serve.listening.closing_log import ClosingLog
+from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.frames import FrameCutter
+from kgitops.serve.listening.limits import ConnectionLimits
+from kgitops.serve.listening.open_connections import OpenConnections
+from kgitops.serve.listening.tls import handshake_problem
+from kgitops.wire.errors import MalformedError
 
 Answer = bytes | None
 """A whole frame; None where the client expects no answer (Produce with ``acks=0``)."""
 
+_SHUTDOWN_SECONDS = 2.0
+_WORKING_SECONDS = 1.0
+_BUG = "its request could not be answered"
+
 
 class CloseConnectionError(Exception):
-    """The connection is to be closed; the text is the reason for the log."""
+    """The connection is to be closed, after an ``answer``; the text is the reason for the log."""
+
+    def __init__(self, reason: str, *, answer: bytes = b"") -> None:
+        super().__init__(reason)
+        self.answer = answer
 
 
 class Answering(Protocol):
@@ -34,59 +46,82 @@ class Answering(Protocol):
         ...
 
 
+class Listener(Struct, frozen=True, kw_only=True):
+    """The parts of a listener that all of its connections share."""
+
+    answer: Answering
+    make_connection: Callable[[str], ClientConnection]
+    limits: ConnectionLimits
+    open: OpenConnections
+    log: ClosingLog
+    tls: ssl.SSLContext | None = None
+    identify: Callable[[bytes | None], str] | None = None
+    """The principal of a client with this certificate, where that is how clients log in.
+
+    It raises ``CloseConnectionError`` for one that is not let in.
+    """
+
+
 class KafkaProtocol(asyncio.Protocol):
     """One connection of a client."""
 
-    def __init__(
-        self,
-        answer: Answering,
-        limits: ConnectionLimits,
-        make_connection: Callable[[str], ClientConnection],
-        open_connections: set["KafkaProtocol"],
-    ) -> None:
-        self._answer = answer
-        self._limits = limits
-        self._make_connection = make_connection
-        self._open = open_connections
-        self._buffer = bytearray()
-        self._frames: deque[bytes] = deque()
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._limits = listener.limits
+        self._frames = FrameCutter(listener.limits, tls=listener.tls is not None)
+        self._queue: deque[bytes] = deque()
+        self._queued = self._held = 0
         self._task: asyncio.Task[None] | None = None
         self._may_write = asyncio.Event()
         self._may_write.set()
         self._reading = True
+        self._closed = self._setting_up = False
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection, unless there are too many."""
-        self._transport = transport = cast(asyncio.Transport, transport)
+        self._loop = asyncio.get_running_loop()
+        self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
-        self.connection = self._make_connection(peer[0] if peer else "")
-        if len(self._open) >= self._limits.connections:
-            self._close(f"there are {self._limits.connections} connections already")
+        self.connection = self._listener.make_connection(peer[0] if peer else "")
+        problem = self._listener.open.add(self, self.connection.host)
+        if problem is not None:
+            self._close(problem)
             return
-        self._open.add(self)
-        transport.set_write_buffer_limits(high=self._limits.waiting_bytes)
-        self._restart_timer()
+        self._transport.set_write_buffer_limits(high=self._limits.waiting_bytes)
+        self._connected_at = self._active_at = self._loop.time()
+        self._check_time()
+        if self._listener.tls is not None:
+            # Until then nothing is read, and the connection counts as one.
+            self._transport.pause_reading()
+            self._setting_up = True
+            self._task = self._loop.create_task(self._set_up_tls(self._listener.tls))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         """Forget the connection, and what it still waits for."""
-        self._open.discard(self)
-        if self._timer:
-            self._timer.cancel()
+        self._forget()
         if self._task:
             self._task.cancel()
-        self._frames.clear()
 
     def data_received(self, data: bytes) -> None:
         """Cut out whole frames, and answer them."""
-        self._buffer += data
+        if self._closed:
+            return
         try:
-            self._cut()
+            frames = self._frames.feed(data, logged_in=self.connection.principal is not None)
         except MalformedError as error:
             self._close(str(error))
             return
-        if self._task is None and self._frames:
+        self._queue.extend(frames)
+        self._queued += sum(map(len, frames))
+        if frames:
+            self._active_at = self._loop.time()
+        if not self._count_held():
+            self._close("too many bytes of requests wait already (queued.max.request.bytes)")
+            return
+        if self._task is None and self._queue:
             self._answer_all()
+        self._stop_or_go_on_reading()
 
     def pause_writing(self) -> None:
         """The client does not fetch its answers."""
@@ -98,80 +133,145 @@ class KafkaProtocol(asyncio.Protocol):
 
     def end(self) -> None:
         """Close the connection, because the server ends."""
+        self._forget()
         self._transport.close()
+        if self._setting_up and self._task:
+            self._task.cancel()
 
-    def _cut(self) -> None:
-        """Move whole frames from the buffer to the queue."""
-        login = self.connection.principal is None
-        most = self._limits.frame_before_login if login else self._limits.frame
-        at = 0
-        while len(self._buffer) - at >= SIZE_BYTES:
-            size = int.from_bytes(self._buffer[at : at + SIZE_BYTES], "big", signed=True)
-            if not 0 < size <= most:
-                raise MalformedError(f"a request of {size} bytes; at most {most} are taken")
-            if len(self._buffer) - at - SIZE_BYTES < size:
-                break
-            at += SIZE_BYTES
-            self._frames.append(bytes(memoryview(self._buffer)[at : at + size]))
-            at += size
-            self._restart_timer()
-        del self._buffer[:at]
-        if len(self._frames) >= self._limits.waiting_frames and self._reading:
-            self._reading = False
-            self._transport.pause_reading()
+    async def _set_up_tls(self, context: ssl.SSLContext) -> None:
+        plain = self._transport
+        try:
+            transport = await self._loop.start_tls(
+                plain,
+                self,
+                context,
+                server_side=True,
+                ssl_handshake_timeout=self._limits.login,
+                ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
+            )
+        except (OSError, EOFError) as error:
+            self._close(handshake_problem(error))
+            plain.abort()
+            return
+        finally:
+            self._task, self._setting_up = None, False
+        if transport is None or self._closed:
+            plain.abort()
+            return
+        self._transport = transport
+        transport.set_write_buffer_limits(high=self._limits.waiting_bytes)
+        if self._listener.identify is not None:
+            found = transport.get_extra_info("ssl_object")
+            certificate = found.getpeercert(binary_form=True) if found else None
+            try:
+                self.connection.principal = self._listener.identify(certificate)
+            except CloseConnectionError as error:
+                self._close(str(error))
+                return
+        if self._queue:
+            self._answer_all()
+        self._stop_or_go_on_reading()
 
     def _answer_all(self) -> None:
         """Answer what can be answered at once; a task does the rest."""
-        while self._frames and self._may_write.is_set():
+        while self._queue and self._may_write.is_set() and not self._transport.is_closing():
+            data = self._queue.popleft()
+            self._queued -= len(data)
             try:
-                answer = self._answer(self._frames.popleft(), self.connection)
-            except (CloseConnectionError, MalformedError) as error:
-                self._close(str(error))
-                return
-            except Exception:  # noqa: BLE001 (costs this connection, and no other)
-                _log.exception("a request of %s could not be answered", self.connection.host)
-                self._close("its request could not be answered")
+                answer = self._listener.answer(data, self.connection)
+            except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
+                self._fail(error)
                 return
             if isinstance(answer, bytes):
                 self._transport.write(answer)
             elif answer is not None:
                 self._task = asyncio.ensure_future(self._answer_rest(answer))
                 return
-        if self._frames:
+        if self._queue:
             self._task = asyncio.ensure_future(self._answer_rest(None))
-        elif not self._reading:
-            self._reading = True
-            self._transport.resume_reading()
 
     async def _answer_rest(self, first: Awaitable[Answer] | None) -> None:
         try:
             if first is not None:
                 answer = await first
-                if answer is not None:
+                if answer is not None and not self._closed:
                     self._transport.write(answer)
             await self._may_write.wait()
-        except (CloseConnectionError, MalformedError) as error:
-            self._close(str(error))
-            return
-        except Exception:  # noqa: BLE001 (costs this connection, and no other)
-            _log.exception("a request of %s could not be answered", self.connection.host)
-            self._close("its request could not be answered")
+        except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
+            self._fail(error)
             return
         self._task = None
-        if not self._transport.is_closing():
+        if not self._closed:
+            self._active_at = self._loop.time()
             self._answer_all()
+            self._count_held()
+            self._stop_or_go_on_reading()
 
-    def _restart_timer(self) -> None:
+    def _stop_or_go_on_reading(self) -> None:
+        """Read no more while enough waits to be answered."""
+        if self._closed:
+            return
+        full = (
+            len(self._queue) >= self._limits.waiting_frames
+            or self._queued >= self._limits.waiting_bytes
+        )
+        if full and self._reading:
+            self._reading = False
+            self._transport.pause_reading()
+        elif not full and not self._reading:
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _count_held(self) -> bool:
+        held = len(self._frames) + self._queued
+        change, self._held = held - self._held, held
+        return self._listener.open.hold(change)
+
+    def _check_time(self) -> None:
+        """Close the connection if its time is up, else look again when it may be.
+
+        Before a login, requests give no more time for it.
+        """
+        login = self.connection.principal is None
+        seconds = self._limits.login if login else self._limits.idle
+        since = self._connected_at if login else self._active_at
+        left = since + seconds - self._loop.time()
+        working = self._task is not None and self._may_write.is_set()
+        if left <= 0 and not working:
+            what = "it has not logged in for" if login else "it was idle for"
+            self._close(f"{what} {seconds:g} s", level=logging.INFO)
+            return
+        wait = min(left if left > 0 else _WORKING_SECONDS, self._limits.login)
+        self._timer = self._loop.call_later(wait, self._check_time)
+
+    def _fail(self, error: Exception) -> None:
+        self._task = None
+        if isinstance(error, CloseConnectionError | MalformedError):
+            answer = getattr(error, "answer", b"")
+            if answer and not self._closed:
+                self._transport.write(answer)
+            self._close(str(error))
+        else:
+            self._close(_BUG, level=logging.ERROR, error=error)
+
+    def _close(
+        self, reason: str, *, level: int = logging.WARNING, error: BaseException | None = None
+    ) -> None:
+        if self._closed:
+            return
+        self._listener.log.tell(self.connection.host, reason, level=level, error=error)
+        self._forget()
+        self._transport.close()
+        if self._transport.get_write_buffer_size():
+            # It may never fetch that.
+            self._loop.call_later(_SHUTDOWN_SECONDS, self._transport.abort)
+
+    def _forget(self) -> None:
+        self._closed = True
+        self._queue.clear()
+        self._queued = 0
+        self._frames.clear()
+        self._count_held()
+        self._listener.open.remove(self)
         if self._timer:
             self._timer.cancel()
-        limits = self._limits
-        seconds = limits.login if self.connection.principal is None else limits.idle
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(seconds, self._close, f"it was idle for {seconds:.0f} s")
-
-    def _close(self, reason: str) -> None:
-        if not self._transport.is_closing():
-            _log.info("a connection from %s is closed: %s", self.connection.host, reason)
-        self._frames.clear()
-        self._buffer.clear()
-        self._transport.close()

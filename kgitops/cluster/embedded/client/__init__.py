@@ -24,7 +24,5 @@ by the keys that were asked for. Connections are safe to use from several thread
 takes one request at a time.
 
 Not modelled, and so refused by being absent: produce and fetch, WriteTxnMarkers, log directories,
-SCRAM credentials (a right on a virtual cluster would be one on the users that are bound to it only,
-VC-160c), quorum and broker requests, delegation tokens (a caller with one acts as its owner,
-VC-094).
+quorum and broker requests, delegation tokens (a caller with one acts as its owner, VC-094).
 """

@@ -5,6 +5,7 @@ from kgitops.cluster.embedded.client.configs import ConfigCalls
 from kgitops.cluster.embedded.client.groups import GroupCalls
 from kgitops.cluster.embedded.client.partitions import PartitionCalls
 from kgitops.cluster.embedded.client.quotas import QuotaCalls
+from kgitops.cluster.embedded.client.scram import ScramCalls
 from kgitops.cluster.embedded.client.topics import TopicCalls
 from kgitops.cluster.embedded.client.transactions import TransactionCalls
 from kgitops.cluster.embedded.client.virtual_clusters import VirtualClusterCalls
@@ -16,6 +17,7 @@ class EmbeddedAdmin(
     PartitionCalls,
     AclCalls,
     QuotaCalls,
+    ScramCalls,
     GroupCalls,
     TransactionCalls,
     VirtualClusterCalls,

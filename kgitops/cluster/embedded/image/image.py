@@ -95,6 +95,21 @@ class TransactionsImage(Struct, frozen=True, kw_only=True):
     by_id: Mapping[str, TransactionImage] = field(default_factory=dict)
 
 
+class ScramCredential(Struct, frozen=True, kw_only=True):
+    """Keys that a user's SCRAM login is checked with; they and ``salt`` are bytes in base64."""
+
+    salt: str
+    stored_key: str
+    server_key: str
+    iterations: int
+
+
+class ScramImage(Struct, frozen=True, kw_only=True):
+    """The credentials of each user who can log in by SCRAM, by mechanism."""
+
+    users: Mapping[str, Mapping[str, ScramCredential]] = field(default_factory=dict)
+
+
 class Image(Struct, frozen=True, kw_only=True):
     """The whole cluster."""
 
@@ -107,6 +122,7 @@ class Image(Struct, frozen=True, kw_only=True):
     quotas: QuotasImage = QuotasImage()
     groups: GroupsImage = GroupsImage()
     transactions: TransactionsImage = TransactionsImage()
+    scram: ScramImage = ScramImage()
     virtual_clusters: VirtualClustersImage = field(default_factory=VirtualClustersImage)
 
 

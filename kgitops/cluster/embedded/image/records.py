@@ -9,13 +9,8 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.resources.acls import (
-    CLUSTER_NAME,
-    VIRTUAL_CLUSTER_OPERATIONS,
-    AclBinding,
-    ResourceType,
-)
-from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,
@@ -158,6 +153,27 @@ class TransactionRecord(Struct, frozen=True, kw_only=True):
     open: bool = False
 
 
+class UserScramCredentialRecord(Struct, frozen=True, kw_only=True):
+    """Keys that a user's SCRAM login is checked with (RFC 5802), and that nobody can log in with.
+
+    ``salt`` and both keys are bytes in base64.
+    """
+
+    user: str
+    mechanism: str
+    salt: str
+    stored_key: str
+    server_key: str
+    iterations: int
+
+
+class RemoveUserScramCredentialRecord(Struct, frozen=True, kw_only=True):
+    """A user can no longer log in by this mechanism of SCRAM."""
+
+    user: str
+    mechanism: str
+
+
 Record = (
     RegisterBrokerRecord
     | BrokerRegistrationChangeRecord
@@ -176,6 +192,8 @@ Record = (
     | RemoveGroupRecord
     | ProducerIdsRecord
     | TransactionRecord
+    | UserScramCredentialRecord
+    | RemoveUserScramCredentialRecord
     | VirtualClusterRecord
     | RemoveVirtualClusterRecord
     | VirtualClusterTopicLinkRecord
@@ -184,17 +202,6 @@ Record = (
 
 TOPIC = "topic"
 BROKER = "broker"
-
-_OF_VIRTUAL_CLUSTERS = (
-    GroupRecord,
-    RemoveGroupRecord,
-    ProducerIdsRecord,
-    TransactionRecord,
-    VirtualClusterRecord,
-    RemoveVirtualClusterRecord,
-    VirtualClusterTopicLinkRecord,
-    VirtualClusterEntityRecord,
-)
 
 
 def wire_records(record: Record) -> int:
@@ -208,17 +215,3 @@ def wire_records(record: Record) -> int:
             return 0
         case _:
             return 1
-
-
-def is_of_virtual_clusters(record: Record) -> bool:
-    """Tell if a kgitops from before virtual clusters would lose or misread the record."""
-    match record:
-        case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
-            binding = record.binding
-            other = binding.resource_type is ResourceType.CLUSTER
-            other = other and binding.resource_name != CLUSTER_NAME
-            return binding.scoped or other or binding.operation in VIRTUAL_CLUSTER_OPERATIONS
-        case ClientQuotaRecord():
-            return any(kind == VIRTUAL_CLUSTER for kind, _ in record.entity)
-        case _:
-            return isinstance(record, _OF_VIRTUAL_CLUSTERS)

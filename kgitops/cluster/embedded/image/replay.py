@@ -30,9 +30,12 @@ from kgitops.cluster.embedded.image.records import (
     RemoveAccessControlEntryRecord,
     RemoveGroupRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
     TransactionRecord,
+    UserScramCredentialRecord,
 )
+from kgitops.cluster.embedded.image.scram_delta import ScramDelta
 from kgitops.cluster.embedded.image.topics_delta import TopicsDelta
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (
@@ -63,6 +66,7 @@ class Delta:
         self.quotas = QuotasDelta(image.quotas)
         self.groups = GroupsDelta(image.groups)
         self.transactions = TransactionsDelta(image.transactions)
+        self.scram = ScramDelta(image.scram)
         self.virtual_clusters = VirtualClustersDelta(image.virtual_clusters)
 
     def replay(self, record: Record) -> None:
@@ -96,6 +100,8 @@ class Delta:
                 self.groups.remove(record)
             case ProducerIdsRecord() | TransactionRecord():
                 self.transactions.replay(record)
+            case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
+                self.scram.replay(record)
             case (
                 VirtualClusterRecord()
                 | RemoveVirtualClusterRecord()
@@ -116,5 +122,6 @@ class Delta:
             quotas=self.quotas.apply(),
             groups=self.groups.apply(),
             transactions=self.transactions.apply(),
+            scram=self.scram.apply(),
             virtual_clusters=self.virtual_clusters.apply(),
         )

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from kgitops.cluster.embedded.image.format_versions import FIRST_VERSION, FORMAT_VERSION
 from kgitops.cluster.embedded.image.records import Record
 from kgitops.cluster.embedded.options import DEFAULT_BUSY_TIMEOUT_MS
 from kgitops.cluster.embedded.store.errors import (
@@ -15,9 +16,8 @@ from kgitops.cluster.embedded.store.errors import (
     not_a_store,
     unusable,
 )
-from kgitops.cluster.embedded.store.store import FORMAT_VERSION, START, Store
+from kgitops.cluster.embedded.store.store import START, Store
 
-_FIRST_VERSION = 1
 APPLICATION_ID = 0x6B676974  # "kgit": tells a store from any other SQLite file
 
 _SCHEMA = """
@@ -95,7 +95,7 @@ def _initialize(store: Store, records: Sequence[Record], cluster_id: str, now_ms
         for statement in _SCHEMA.strip().split(";\n"):
             store.connection.execute(statement)
         store.connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        store.connection.execute(f"PRAGMA user_version = {_FIRST_VERSION}")
+        store.connection.execute(f"PRAGMA user_version = {FIRST_VERSION}")
         store.set_meta("cluster_id", cluster_id)
         store.append(START, records, timestamp_ms=now_ms, principal="")
 
@@ -171,7 +171,7 @@ def _check_format(connection: sqlite3.Connection, name: str) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > FORMAT_VERSION:
         raise newer_version(name, version, FORMAT_VERSION)
-    if version < _FIRST_VERSION:
+    if version < FIRST_VERSION:
         raise not_a_store(name)
     problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":

@@ -14,6 +14,8 @@ from kgitops.cluster.embedded.image.image import (
     GroupsImage,
     Image,
     QuotasImage,
+    ScramCredential,
+    ScramImage,
     TopicImage,
     TopicsImage,
     TransactionImage,
@@ -59,7 +61,8 @@ _VirtualClusterRow = tuple[
 class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The JSON of an image: its contents, without values that can be computed from others.
 
-    Stores from before virtual clusters have none of the last three.
+    Stores from before virtual clusters have none of the last four, those from before logins no
+    ``scram``.
     """
 
     brokers: tuple[tuple[int, str | None, bool], ...]
@@ -70,6 +73,7 @@ class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     groups: tuple[tuple[str, str | None, tuple[tuple[str, int, int], ...]], ...] = ()
     transactions: tuple[int, tuple[tuple[str, int, int, bool], ...]] = (0, ())
     virtual_clusters: tuple[_VirtualClusterRow, ...] = ()
+    scram: Mapping[str, Mapping[str, tuple[str, str, str, int]]] = {}
 
 
 def image_to_json(image: Image) -> Json:
@@ -103,8 +107,18 @@ def image_to_json(image: Image) -> Json:
             ),
         ),
         virtual_clusters=tuple(map(_virtual_cluster_row, image.virtual_clusters.by_name.values())),
+        scram={
+            user: {
+                mechanism: (held.salt, held.stored_key, held.server_key, held.iterations)
+                for mechanism, held in credentials.items()
+            }
+            for user, credentials in image.scram.users.items()
+        },
     )
-    return asdict(document)
+    rows = asdict(document)
+    if not document.scram:
+        del rows["scram"]  # a kgitops from before it knows no such key
+    return rows
 
 
 def image_from_text(text: str) -> Image:
@@ -155,6 +169,20 @@ def image_from_text(text: str) -> Image:
                 name: TransactionImage(producer_id=producer_id, epoch=epoch, open=is_open)
                 for name, producer_id, epoch, is_open in transactions
             },
+        ),
+        scram=ScramImage(
+            users={
+                user: {
+                    mechanism: ScramCredential(
+                        salt=salt,
+                        stored_key=stored_key,
+                        server_key=server_key,
+                        iterations=iterations,
+                    )
+                    for mechanism, (salt, stored_key, server_key, iterations) in held.items()
+                }
+                for user, held in document.scram.items()
+            }
         ),
         virtual_clusters=build_image(map(_virtual_cluster, document.virtual_clusters)),
     )

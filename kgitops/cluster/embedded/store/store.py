@@ -15,16 +15,14 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from kgitops.cluster.embedded.image.format_versions import FIRST_VERSION, format_version
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.record_json import Json, record_from_json, record_to_json
-from kgitops.cluster.embedded.image.records import Record, is_of_virtual_clusters
+from kgitops.cluster.embedded.image.records import Record
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.errors import damaged, explained
 from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
 from kgitops.model.garbage_collection import without_garbage_collection
-
-FORMAT_VERSION = 2
-"""A store has version 1 until it holds records that only a newer kgitops understands."""
 
 # A snapshot is due when the log after the last one has outgrown both of these.
 _SNAPSHOT_MIN_CHARS = 1 << 18
@@ -107,9 +105,7 @@ class Store:
             "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
             (offset, timestamp_ms, principal, text, checksum(offset, text)),
         )
-        if any(map(is_of_virtual_clusters, records)):
-            # An older kgitops would write a snapshot that leaves them out.
-            self.connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+        self._raise_version(max(map(format_version, records), default=FIRST_VERSION))
         image = replay(position.image, records)
         chars = position.log_chars + len(text)
         if chars < max(_SNAPSHOT_MIN_CHARS, position.snapshot_chars // _SNAPSHOT_SHARE):
@@ -163,6 +159,14 @@ class Store:
                 with contextlib.suppress(sqlite3.Error):
                     self.connection.execute("ROLLBACK")
                 raise
+
+    def _raise_version(self, version: int) -> None:
+        """Keep an older kgitops away: it would write a snapshot without what it does not know."""
+        if version == FIRST_VERSION:
+            return
+        (held,) = self.connection.execute("PRAGMA user_version").fetchone()
+        if held < version:
+            self.connection.execute(f"PRAGMA user_version = {version}")
 
     def _append_snapshot(self, image: Image, offset: int) -> Position:
         text = dump_json(image_to_json(image))

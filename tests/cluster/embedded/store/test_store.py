@@ -245,10 +245,10 @@ def test_a_folder_that_can_not_be_made(tmp_path: Path):
 
 def test_a_newer_version(store: Path):
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     before = store.read_bytes()
     error = refused(store, SafetyError, ExitCode.REFUSED)
-    assert "has format version 3, this kgitops knows 2; use a newer kgitops" in error
+    assert "has format version 4, this kgitops knows 3; use a newer kgitops" in error
     assert store.read_bytes() == before
 
 

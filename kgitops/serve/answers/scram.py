@@ -1,0 +1,71 @@
+"""AlterUserScramCredentials and DescribeUserScramCredentials (KIP-554)."""
+
+from kgitops.cluster.embedded.controls.scram import (
+    ScramDeletion,
+    ScramMechanism,
+    ScramUpsertion,
+    UserScramCredentials,
+)
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.serve.answers.values import message_of
+from kgitops.serve.call import ApiCall
+from kgitops.wire import messages
+from kgitops.wire.messages import Message
+
+_MECHANISMS = {1: ScramMechanism.SHA_256, 2: ScramMechanism.SHA_512}
+"""By org.apache.kafka.clients.admin.ScramMechanism's types; 0 is unknown."""
+_TYPES = {mechanism: number for number, mechanism in _MECHANISMS.items()}
+
+
+def alter_user_scram_credentials(call: ApiCall, request: Message) -> Message:
+    """One result for each user."""
+    results = call.admin.alter_user_scram_credentials(
+        deletions=[
+            ScramDeletion(user=item.name, mechanism=_MECHANISMS.get(item.mechanism))
+            for item in request.deletions
+        ],
+        upsertions=[
+            ScramUpsertion(
+                user=item.name,
+                mechanism=_MECHANISMS.get(item.mechanism),
+                iterations=item.iterations,
+                salt=item.salt,
+                salted_password=item.salted_password,
+            )
+            for item in request.upsertions
+        ],
+    )
+    response = messages.AlterUserScramCredentialsResponse
+    return response(
+        results=[
+            response.AlterUserScramCredentialsResult(
+                user=user, error_code=result.code, error_message=message_of(result)
+            )
+            for user, result in results.items()
+        ]
+    )
+
+
+def describe_user_scram_credentials(call: ApiCall, request: Message) -> Message:
+    """The mechanisms and iterations of the users that were asked for, or of all."""
+    response = messages.DescribeUserScramCredentialsResponse
+    users = None if request.users is None else [user.name for user in request.users]
+    try:
+        described = call.admin.describe_user_scram_credentials(users)
+    except Refusal as refusal:
+        result = refusal.result
+        return response(error_code=result.code, error_message=message_of(result))
+    return response(results=list(map(_row, described)))
+
+
+def _row(user: UserScramCredentials) -> Message:
+    response = messages.DescribeUserScramCredentialsResponse
+    return response.DescribeUserScramCredentialsResult(
+        user=user.user,
+        error_code=user.result.code,
+        error_message=message_of(user.result),
+        credential_infos=[
+            response.CredentialInfo(mechanism=_TYPES[mechanism], iterations=iterations)
+            for mechanism, iterations in user.iterations.items()
+        ],
+    )

@@ -1,0 +1,52 @@
+"""Keeps a listener from being open to a network without a login."""
+
+import ipaddress
+
+from kgitops.model.errors import UsageError
+from kgitops.serve.listening.settings import PLAIN, ListenerSettings
+
+_LOCAL_NAME = "localhost"
+
+
+def check_exposure(settings: ListenerSettings, *, allow_anonymous: bool = False) -> None:
+    """Refuse a listener that anybody on a network could use.
+
+    Raises:
+        UsageError: it is beyond loopback, and lets in whoever comes, or passwords can be read.
+    """
+    if is_loopback(settings.host):
+        return
+    address = f"the listener {settings.name} on {settings.host}"
+    if not settings.asks_for_login and not allow_anonymous:
+        raise UsageError(
+            f"{address} would be open to everybody; set sasl.enabled.mechanisms or "
+            "ssl.client.auth=required in the cluster's configs, listen on 127.0.0.1, or give "
+            "--allow-anonymous"
+        )
+    if settings.sasl and not settings.protocol.tls and PLAIN in settings.sasl.mechanisms:
+        raise UsageError(
+            f"{address} would take PLAIN passwords without TLS, which anybody on the way can read; "
+            "use SASL_SSL in listener.security.protocol.map, or SCRAM instead of PLAIN"
+        )
+    if settings.advertised_host is None and _is_unspecified(settings.host):
+        raise UsageError(
+            f"{address} needs an address that clients can connect to; give it in "
+            "advertised.listeners"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Tell if only this machine can connect to the host."""
+    if host == _LOCAL_NAME:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False  # a name may lead anywhere
+
+
+def _is_unspecified(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

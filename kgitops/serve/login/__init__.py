@@ -1,0 +1,1 @@
+"""Logins of clients: SASL (``handshake.py``, a module a mechanism) and certificates."""
