@@ -17,7 +17,7 @@ from kgitops.serve.login.exchange import LoginExchange, LoginFailedError, LoginS
 from kgitops.serve.login.failures import FailedLogins
 from kgitops.serve.login.mechanisms import LoginMechanisms
 from kgitops.wire import messages
-from kgitops.wire.apis import keys
+from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import read, write
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.frames import RequestFrame, read_request, response_frame, with_size
@@ -77,7 +77,9 @@ class SaslLogin:
             return True
         if self._state is not _State.VERSIONS_OR_HANDSHAKE:
             raise CloseConnectionError("it asked for the versions again while logging in")
-        self._state = _State.HANDSHAKE
+        if int.from_bytes(data[2:4], "big", signed=True) in apis()[key].readable:
+            self._state = _State.HANDSHAKE
+        # Else it is newer than this, and asks again in an older version (KIP-511).
         return False
 
     def answer(self, data: bytes) -> "bytes | asyncio.Future[bytes] | asyncio.Task[bytes]":
