@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.cluster_state import Broker
+from kgitops.serve.groups.coordinator import GroupCoordinator
 from kgitops.serve.quorum import Quorum
 from kgitops.serve.views import BrokerViews
 from kgitops.serve.written_rows import WrittenRows
@@ -52,6 +53,7 @@ class ServedCluster(Struct, frozen=True, kw_only=True):
     """The cluster as the controller sees it now."""
     views: BrokerViews
     controllers: Quorum
+    groups: GroupCoordinator
     written_rows: WrittenRows = field(default_factory=WrittenRows)
 
     def view_of(self, node: Node) -> Image:

@@ -13,6 +13,8 @@ from kgitops.model.errors import UnreachableError, UsageError
 from kgitops.serve.dispatch import Dispatcher
 from kgitops.serve.forwarding.metrics import ForwardingMetrics, metrics_text
 from kgitops.serve.forwarding.options import ForwardingOptions
+from kgitops.serve.groups.coordinator import GroupCoordinator
+from kgitops.serve.groups.settings import GroupSettings
 from kgitops.serve.listening.exposure import check_exposure
 from kgitops.serve.listening.limits import ConnectionLimits
 from kgitops.serve.listening.protocol import KafkaProtocol
@@ -64,12 +66,15 @@ class KafkaServer:
         self._nodes: dict[int, Node] = {}
         forwarding = options.forwarding
         newest = self._controller.recent_image
+        groups = GroupCoordinator(GroupSettings.of(self._controller.options.static_configs))
+        self._controller.members = groups
         self.cluster = ServedCluster(
             controller=self._controller,
             nodes=self._nodes,
             view=newest,
             views=BrokerViews(newest, Lag(seconds=forwarding.lag_ms / 1000)),
             controllers=Quorum(range(FIRST_CONTROLLER, FIRST_CONTROLLER + forwarding.controllers)),
+            groups=groups,
         )
         self._dispatcher = Dispatcher(self.cluster, forwarding)
         self._listeners = ListenerMaker(self._settings, self._dispatcher.answer, newest)
@@ -111,6 +116,8 @@ class KafkaServer:
             server.close()
         for connection in self._listeners.open:
             connection.end()
+        self.cluster.groups.close()
+        self._controller.members = None
         await asyncio.get_running_loop().run_in_executor(None, self._dispatcher.close)
         self._controller.options = self._unserved
 

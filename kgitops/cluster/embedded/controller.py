@@ -12,7 +12,13 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import BrokersImage, Image
 from kgitops.cluster.embedded.image.replay import Delta
 from kgitops.cluster.embedded.image.state import build_cluster_state
-from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, ClockAndIds, Faults, Options
+from kgitops.cluster.embedded.options import (
+    BROKER_PRINCIPAL,
+    ClockAndIds,
+    Faults,
+    GroupMembers,
+    Options,
+)
 from kgitops.cluster.embedded.policy_hook import BrokerPolicies
 from kgitops.cluster.embedded.store.authorship import field_authors
 from kgitops.cluster.embedded.store.errors import damaged
@@ -35,6 +41,7 @@ class Controller:
         self.clock_and_ids = clock_and_ids
         self.faults = Faults()
         self.policies: BrokerPolicies | None = None
+        self.members: GroupMembers | None = None
         self.unstarted_brokers: frozenset[int] = frozenset()
         self._seen: tuple[Image, Image] | None = None
         self._store = store
@@ -204,4 +211,5 @@ class Controller:
             faults=self.faults,
             validate_only=validate_only,
             policies=self.policies,
+            members=self.members,
         )

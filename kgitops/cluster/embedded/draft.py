@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.records import Record, wire_records
 from kgitops.cluster.embedded.image.replay import Delta
-from kgitops.cluster.embedded.options import Faults, Options
+from kgitops.cluster.embedded.options import Faults, GroupMembers, Options
 from kgitops.model.requests import ExistingTopicRequest, Request, with_labels
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
@@ -59,6 +59,7 @@ class Draft:
     faults: Faults
     validate_only: bool = False
     policies: PolicyHook | None = None
+    members: GroupMembers | None = None
     local: LocalName | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
@@ -110,6 +111,12 @@ class Draft:
             yield
         finally:
             self.labels = {}
+
+    def has_members(self, group: str) -> bool:
+        """Tell if consumers are in the group of this physical id, or are said to be by a test."""
+        if group in self.faults.busy_groups:
+            return True
+        return self.members is not None and self.members.has_members(group)
 
     @property
     def image(self) -> Image:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Protocol
 
 from msgspec import Struct, field
 
@@ -55,11 +56,23 @@ class Options(Struct, frozen=True, kw_only=True):
         return {**self.static_configs, **self.broker_configs.get(broker, {})}
 
 
+class GroupMembers(Protocol):
+    """Knows the consumers in groups; they are in memory, and not in the store."""
+
+    def has_members(self, group: str) -> bool:
+        """Tell if anybody is in the group of this physical id."""
+        ...
+
+    def subscribed_topics(self, group: str) -> frozenset[str] | None:
+        """The topics that its consumers read, by their own names; None if they don't tell."""
+        ...
+
+
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Faults:
     """Delays and failures to simulate for tests; each names the topics it holds up, or all.
 
-    ``busy_groups`` are the physical ids of groups that have members.
+    ``busy_groups`` are the physical ids of groups that have members; a served cluster knows them.
     Operations that are held up are finished by ``EmbeddedCluster.release``.
     """
 

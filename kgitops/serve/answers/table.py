@@ -17,6 +17,7 @@ from kgitops.serve.answers import (
     scram,
     topics,
 )
+from kgitops.serve.answers.groups import groups, members, offsets
 from kgitops.serve.call import ApiCall, Later
 from kgitops.wire.messages import Message
 
@@ -71,6 +72,20 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "SaslAuthenticate": _reads(sasl.sasl_authenticate),
     "DescribeUserScramCredentials": _reads(scram.describe_user_scram_credentials),
     "AlterUserScramCredentials": _writes(scram.alter_user_scram_credentials),
+    "FindCoordinator": _reads(groups.find_coordinator),
+    "ListGroups": _reads(groups.list_groups),
+    "DescribeGroups": _reads(groups.describe_groups),
+    "DeleteGroups": _writes(groups.delete_groups),
+    "ConsumerGroupDescribe": _reads(groups.consumer_group_describe),
+    "OffsetCommit": _writes(offsets.offset_commit),
+    "OffsetFetch": _reads(offsets.offset_fetch),
+    "OffsetDelete": _writes(offsets.offset_delete),
 }
 
-WAITING: Mapping[str, WaitingAnswer] = {}
+WAITING: Mapping[str, WaitingAnswer] = {
+    # Groups change in the event loop alone, so these are here though two of them never wait.
+    "JoinGroup": members.join_group,
+    "SyncGroup": members.sync_group,
+    "Heartbeat": members.heartbeat,
+    "LeaveGroup": members.leave_group,
+}

@@ -2,7 +2,8 @@
 
 from kgitops.cluster.embedded.client.acls import AclCalls
 from kgitops.cluster.embedded.client.configs import ConfigCalls
-from kgitops.cluster.embedded.client.groups import GroupCalls
+from kgitops.cluster.embedded.client.groups.groups import GroupCalls
+from kgitops.cluster.embedded.client.groups.offsets import OffsetCalls
 from kgitops.cluster.embedded.client.partitions import PartitionCalls
 from kgitops.cluster.embedded.client.quotas import QuotaCalls
 from kgitops.cluster.embedded.client.scram import ScramCalls
@@ -19,6 +20,7 @@ class EmbeddedAdmin(
     QuotaCalls,
     ScramCalls,
     GroupCalls,
+    OffsetCalls,
     TransactionCalls,
     VirtualClusterCalls,
 ):

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from kgitops.cluster.embedded.client.pending import IsDone, PendingResults, Results
 from kgitops.cluster.embedded.controller import LOCALHOST, Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
@@ -89,6 +91,21 @@ class Connection:
         return self._controller.read(
             answer,
             self._view(),
+            principal=self._principal,
+            host=self._host,
+            client_id=self._client_id,
+        )
+
+    def _read_groups(self, answer: Callable[[Draft], T]) -> T:
+        """Answer a request about groups: a coordinator knows them even if its metadata is old."""
+        if self._view is None:
+            return self._read(answer)
+        image, newest = self._view(), self._controller.recent_image()
+        if image.groups is not newest.groups:
+            image = replace(image, groups=newest.groups)
+        return self._controller.read(
+            answer,
+            image,
             principal=self._principal,
             host=self._host,
             client_id=self._client_id,

@@ -1,7 +1,7 @@
 """Decides changes to groups and their committed offsets, by the groups' physical ids."""
 
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image.records import GroupRecord, RemoveGroupRecord
+from kgitops.cluster.embedded.image.records import GroupRecord, OffsetsDetails, RemoveGroupRecord
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.cluster.embedded.rights import check_right
 from kgitops.model.cluster_state import GroupOffsets
@@ -13,7 +13,12 @@ from kgitops.virtual_clusters.refusals import Symbol
 
 
 def commit(
-    draft: Draft, group: str, committed: GroupOffsets, *, virtual_cluster: str | None = None
+    draft: Draft,
+    group: str,
+    committed: GroupOffsets,
+    *,
+    virtual_cluster: str | None = None,
+    details: OffsetsDetails | None = None,
 ) -> None:
     """Commit offsets of a group, as consumers do (VC-045).
 
@@ -23,13 +28,29 @@ def commit(
         Refusal: a topic or partition does not exist.
     """
     for name, partition in committed:
-        topic = draft.delta.topics.get(name)
-        if topic is None or not 0 <= partition < len(topic.assignment):
-            raise Refusal(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                "This server does not host this topic-partition.",
-            )
-    draft.write(GroupRecord(group=group, virtual_cluster=virtual_cluster, committed=committed))
+        check_partition(draft, name, partition)
+    draft.write(
+        GroupRecord(
+            group=group,
+            virtual_cluster=virtual_cluster,
+            committed=committed,
+            details=details or {},
+        )
+    )
+
+
+def check_partition(draft: Draft, name: str, partition: int) -> None:
+    """Refuse a partition that does not exist.
+
+    Raises:
+        Refusal: it does not (3).
+    """
+    topic = draft.delta.topics.get(name)
+    if topic is None or not 0 <= partition < len(topic.assignment):
+        raise Refusal(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            "This server does not host this topic-partition.",
+        )
 
 
 def copy_offsets(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
@@ -104,7 +125,7 @@ def _check_adopts(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
 
 
 def _check_empty(draft: Draft, group: str) -> None:
-    if group in draft.faults.busy_groups:
+    if draft.has_members(group):
         raise Refusal(
             ErrorCode.NON_EMPTY_GROUP,
             f"The group is not empty: {group} has members; stop them first.",

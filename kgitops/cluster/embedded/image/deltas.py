@@ -160,7 +160,9 @@ class GroupsDelta:
         """Take in a group, or offsets that it committed."""
         group = self.get(record.group) or GroupImage(virtual_cluster=record.virtual_cluster)
         committed = {**group.committed, **record.committed}
-        self._changed[record.group] = replace(group, committed=committed)
+        kept = {k: group.details[k] for k in group.details if k not in record.committed}
+        details = {**kept, **record.details}
+        self._changed[record.group] = replace(group, committed=committed, details=details)
 
     def remove(self, record: RemoveGroupRecord) -> None:
         """Take in that a group is gone."""
@@ -171,7 +173,8 @@ class GroupsDelta:
         for name, group in self.all().items():
             kept = {key: group.committed[key] for key in group.committed if key[0] != topic}
             if len(kept) < len(group.committed):
-                self._changed[name] = replace(group, committed=kept)
+                details = {key: group.details[key] for key in group.details if key[0] != topic}
+                self._changed[name] = replace(group, committed=kept, details=details)
 
     def apply(self) -> GroupsImage:
         """The next image."""

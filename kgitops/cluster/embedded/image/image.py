@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 
 from msgspec import Struct, field
 
+from kgitops.cluster.embedded.image.records import OffsetsDetails
 from kgitops.model.cluster_state import Broker, GroupOffsets
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
@@ -72,6 +73,7 @@ class GroupImage(Struct, frozen=True, kw_only=True):
 
     virtual_cluster: str | None = None
     committed: GroupOffsets = field(default_factory=dict)
+    details: OffsetsDetails = field(default_factory=dict)
 
 
 class GroupsImage(Struct, frozen=True, kw_only=True):

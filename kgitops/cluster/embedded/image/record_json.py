@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgitops.cluster.embedded.image.records import Record
+from kgitops.cluster.embedded.image.records import OffsetDetails, OffsetsDetails, Record
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.json.codec import from_json, to_json
 from kgitops.model.resources.acls import (
@@ -68,6 +68,24 @@ def committed_from_json(value: Json) -> GroupOffsets:
     return {(topic, partition): offset for topic, partition, offset in value}
 
 
+def details_to_json(details: OffsetsDetails) -> tuple[tuple[str, int, int, str, int], ...]:
+    """Topic, partition, leader epoch, metadata and time of each."""
+    return tuple(
+        (topic, partition, item.leader_epoch, item.metadata, item.timestamp_ms)
+        for (topic, partition), item in details.items()
+    )
+
+
+def details_from_json(value: Json) -> OffsetsDetails:
+    """The details that ``details_to_json`` wrote."""
+    return {
+        (topic, partition): OffsetDetails(
+            leader_epoch=epoch, metadata=metadata, timestamp_ms=timestamp_ms
+        )
+        for topic, partition, epoch, metadata, timestamp_ms in value
+    }
+
+
 _TYPES: Mapping[str, type[Record]] = {kind.__name__: kind for kind in Record.__args__}
 _FIELDS = {name: kind.__struct_fields__ for name, kind in _TYPES.items()}
 # Readers of field values whose types JSON does not keep.
@@ -79,12 +97,14 @@ _READERS: Mapping[str, Callable[[Json], Json]] = {
     "binding": binding_from_json,
     "entity": lambda value: tuple(map(tuple, value)),
     "committed": committed_from_json,
+    "details": details_from_json,
     "options": lambda value: from_json(LoweringOptions, value, "options"),
     "entity_type": EntityType,
 }
 _WRITERS: Mapping[str, Callable[[Json], Json]] = {
     "binding": binding_to_json,
     "committed": committed_to_json,
+    "details": details_to_json,
     "options": to_json,
 }
 
@@ -93,6 +113,8 @@ def record_to_json(record: Record) -> list[Json]:
     """The record's type, then its fields by name."""
     name = type(record).__name__
     body = {key: getattr(record, key) for key in _FIELDS[name]}
+    if not body.get("details", True):
+        del body["details"]  # as in stores from before there were any
     for key in body.keys() & _WRITERS.keys():
         body[key] = _WRITERS[key](body[key])
     return [name, body]

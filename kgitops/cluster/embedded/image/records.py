@@ -117,6 +117,18 @@ class ClientQuotaRecord(Struct, frozen=True, kw_only=True):
     value: float | None
 
 
+class OffsetDetails(Struct, frozen=True, kw_only=True):
+    """A consumer's remarks on an offset that it committed, and the time of the commit."""
+
+    leader_epoch: int = -1
+    metadata: str = ""
+    timestamp_ms: int = -1
+
+
+OffsetsDetails = Mapping[tuple[str, int], OffsetDetails]
+"""By topic and partition; not of every offset."""
+
+
 class GroupRecord(Struct, frozen=True, kw_only=True):
     """A group was created, or committed offsets, by physical topic and partition (VC-045).
 
@@ -127,6 +139,7 @@ class GroupRecord(Struct, frozen=True, kw_only=True):
     group: str
     virtual_cluster: str | None = None
     committed: GroupOffsets = field(default_factory=dict)
+    details: OffsetsDetails = field(default_factory=dict)
 
 
 class RemoveGroupRecord(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,8 @@ from kgitops.cluster.embedded.image.record_json import (
     binding_to_json,
     committed_from_json,
     committed_to_json,
+    details_from_json,
+    details_to_json,
 )
 from kgitops.model.cluster_state import Broker
 from kgitops.model.json.codec import decode, from_json, to_json
@@ -61,8 +63,8 @@ _VirtualClusterRow = tuple[
 class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The JSON of an image: its contents, without values that can be computed from others.
 
-    Stores from before virtual clusters have none of the last four, those from before logins no
-    ``scram``.
+    Stores from before virtual clusters have none of ``groups``, ``transactions`` and
+    ``virtual_clusters``; those from before ``kgitops serve`` none of the last two.
     """
 
     brokers: tuple[tuple[int, str | None, bool], ...]
@@ -74,6 +76,7 @@ class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     transactions: tuple[int, tuple[tuple[str, int, int, bool], ...]] = (0, ())
     virtual_clusters: tuple[_VirtualClusterRow, ...] = ()
     scram: Mapping[str, Mapping[str, tuple[str, str, str, int]]] = {}
+    offset_details: Mapping[str, tuple[tuple[str, int, int, str, int], ...]] = {}
 
 
 def image_to_json(image: Image) -> Json:
@@ -114,10 +117,16 @@ def image_to_json(image: Image) -> Json:
             }
             for user, credentials in image.scram.users.items()
         },
+        offset_details={
+            name: details_to_json(group.details)
+            for name, group in image.groups.groups.items()
+            if group.details
+        },
     )
     rows = asdict(document)
-    if not document.scram:
-        del rows["scram"]  # a kgitops from before it knows no such key
+    for key in ("scram", "offset_details"):
+        if not rows[key]:
+            del rows[key]  # a kgitops from before it knows no such key
     return rows
 
 
@@ -159,7 +168,11 @@ def image_from_text(text: str) -> Image:
         quotas=QuotasImage(quotas=dict(document.quotas)),
         groups=GroupsImage(
             groups={
-                name: GroupImage(virtual_cluster=owner, committed=committed_from_json(committed))
+                name: GroupImage(
+                    virtual_cluster=owner,
+                    committed=committed_from_json(committed),
+                    details=details_from_json(document.offset_details.get(name, ())),
+                )
                 for name, owner, committed in document.groups
             }
         ),

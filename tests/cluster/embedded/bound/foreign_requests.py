@@ -10,7 +10,7 @@ from cluster.embedded.bound.tenancies import HR, SALES, on_cluster, scoped
 from msgspec import Struct
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.client.groups import CoordinatorType
+from kgitops.cluster.embedded.client.groups.groups import CoordinatorType
 from kgitops.cluster.embedded.client.transactions import ProducerId
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.client.virtual_clusters_batch import (
@@ -175,4 +175,5 @@ OWN: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("find_coordinator", lambda a, _: a.find_coordinator(["hg", "hr:hg"])),
     ("find_coordinator", lambda a, _: a.find_coordinator(["ht"], CoordinatorType.TRANSACTION)),
     ("offset_commit", lambda a, _: [a.offset_commit(g, {("orders", 0): 1}) for g in GROUP_IDS]),
+    ("create_group", lambda a, _: [a.create_group(g) for g in GROUP_IDS]),
 ]

@@ -17,7 +17,7 @@ from cluster.embedded.bound.tenancies import (
     two_tenants,
 )
 
-from kgitops.cluster.embedded.client.groups import CoordinatorType, GroupState
+from kgitops.cluster.embedded.client.groups.groups import CoordinatorType, GroupState
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.model.requests import DeleteVirtualClusterRequest
 from kgitops.model.resources.acls import Operation, ResourceType

@@ -1,0 +1,1 @@
+"""Calls about groups and their committed offsets."""

@@ -1,0 +1,178 @@
+"""FindCoordinator, ListGroups, DescribeGroups, DeleteGroups and ConsumerGroupDescribe."""
+
+from collections.abc import Sequence
+
+from kgitops.cluster.embedded.client.groups.groups import Coordinator, CoordinatorType, GroupState
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.serve.answers.values import NOT_ASKED_FOR, message_of, operation_bits
+from kgitops.serve.call import ApiCall
+from kgitops.serve.groups.group import ClassicMember, Group
+from kgitops.wire import messages
+from kgitops.wire.messages import Message
+
+CLASSIC = "classic"
+_KEY_TYPES = {0: CoordinatorType.GROUP, 1: CoordinatorType.TRANSACTION}
+_NO_PORT = -1
+_BATCHES = 4
+"""The first version of FindCoordinator that asks for several keys."""
+_TELLS_UNKNOWN = 6
+"""The first version of DescribeGroups with an error for groups that do not exist (KIP-1043)."""
+
+
+def coordinated(call: ApiCall, group: str, operation: Operation) -> tuple[str, ErrorCode]:
+    """A group's physical id, and the error of who may not, or has come to another broker."""
+    found = call.admin.find_coordinator([group], operation=operation)[group]
+    if not found.result.ok:
+        return "", found.result.code
+    if found.node_id != call.node.id:
+        return "", ErrorCode.NOT_COORDINATOR
+    return found.physical, ErrorCode.NONE
+
+
+def find_coordinator(call: ApiCall, request: Message) -> Message:
+    """The broker of each group or transactional id, with its address."""
+    keys = request.coordinator_keys if call.version >= _BATCHES else [request.key]
+    kind = _KEY_TYPES.get(request.key_type)
+    response = messages.FindCoordinatorResponse
+    invalid = Coordinator(result=RequestResult(code=ErrorCode.INVALID_REQUEST))
+    found = call.admin.find_coordinator(keys, kind) if kind else dict.fromkeys(keys, invalid)
+    rows = [_coordinator(call, key, found[key]) for key in keys]
+    if call.version >= _BATCHES:
+        return response(coordinators=rows)
+    row = rows[0]
+    return response(
+        error_code=row.error_code,
+        error_message=row.error_message or ErrorCode(row.error_code).name,
+        node_id=row.node_id,
+        host=row.host,
+        port=row.port,
+    )
+
+
+def list_groups(call: ApiCall, request: Message) -> Message:
+    """The groups of this broker, those that the client may see."""
+    groups = call.admin.list_groups()
+    found = call.admin.find_coordinator(groups, operation=None)
+    states = {state.lower() for state in request.states_filter}
+    types = {kind.lower() for kind in request.types_filter}
+    response = messages.ListGroupsResponse
+    rows = []
+    for group in groups:
+        if found[group].node_id != call.node.id:
+            continue
+        held = call.cluster.groups.group(found[group].physical)
+        state = held.state if held else GroupState.EMPTY
+        if (not states or state.lower() in states) and (not types or CLASSIC in types):
+            rows.append(
+                response.ListedGroup(
+                    group_id=group,
+                    protocol_type=_protocol_type(held),
+                    group_state=state,
+                    group_type=CLASSIC,
+                )
+            )
+    return response(groups=rows)
+
+
+def describe_groups(call: ApiCall, request: Message) -> Message:
+    """Each group's state and members; a group that does not exist is dead."""
+    return messages.DescribeGroupsResponse(
+        groups=[
+            _described(call, group, operations=request.include_authorized_operations)
+            for group in request.groups
+        ]
+    )
+
+
+def delete_groups(call: ApiCall, request: Message) -> Message:
+    """One result for each group: those with members stay."""
+    row = messages.DeleteGroupsResponse.DeletableGroupResult
+    rows = []
+    for group in dict.fromkeys(request.groups_names):
+        physical, error = coordinated(call, group, Operation.DELETE)
+        if error is ErrorCode.NONE:
+            error = call.admin.delete_groups([group])[group].code
+            call.cluster.groups.forget(physical)
+        rows.append(row(group_id=group, error_code=error))
+    return messages.DeleteGroupsResponse(results=rows)
+
+
+def consumer_group_describe(call: ApiCall, request: Message) -> Message:
+    """All groups are classic ones: clients go on with DescribeGroups (KIP-848)."""
+    row = messages.ConsumerGroupDescribeResponse.DescribedGroup
+    rows = []
+    for group in request.group_ids:
+        _, error = coordinated(call, group, Operation.DESCRIBE)
+        text = None
+        if error is ErrorCode.NONE:
+            error = ErrorCode.GROUP_ID_NOT_FOUND
+            known = call.admin.describe_groups([group])[group].result.ok
+            text = f"Group {group} {'is not a consumer group' if known else 'not found'}."
+        rows.append(row(group_id=group, error_code=error, error_message=text))
+    return messages.ConsumerGroupDescribeResponse(groups=rows)
+
+
+def _coordinator(call: ApiCall, key: str, found: Coordinator) -> Message:
+    row = messages.FindCoordinatorResponse.Coordinator
+    node = call.cluster.nodes.get(found.node_id)
+    if node is None:
+        return row(
+            key=key,
+            node_id=found.node_id,
+            port=_NO_PORT,
+            error_code=found.result.code,
+            error_message=message_of(found.result),
+        )
+    return row(key=key, node_id=node.id, host=node.endpoint.host, port=node.endpoint.port)
+
+
+def _protocol_type(group: Group | None) -> str:
+    return (group.protocol_type if group else None) or ""
+
+
+def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
+    row = messages.DescribeGroupsResponse.DescribedGroup
+    physical, error = coordinated(call, group, Operation.DESCRIBE)
+    if error is ErrorCode.NONE:
+        error = call.admin.describe_groups([group])[group].result.code
+    if error is ErrorCode.GROUP_ID_NOT_FOUND:
+        if call.version < _TELLS_UNKNOWN:
+            return row(group_id=group, group_state=GroupState.DEAD)
+        text = f"Group {group} not found."
+        return row(
+            group_id=group, error_code=error, error_message=text, group_state=GroupState.DEAD
+        )
+    if error is not ErrorCode.NONE:
+        return row(group_id=group, error_code=error)
+    held = call.cluster.groups.group(physical) or Group()
+    return row(
+        group_id=group,
+        group_state=held.state,
+        protocol_type=held.protocol_type or "",
+        protocol_data=held.protocol or "" if held.state is GroupState.STABLE else "",
+        members=_members(held),
+        authorized_operations=_operations(call, group) if operations else NOT_ASKED_FOR,
+    )
+
+
+def _operations(call: ApiCall, group: str) -> int:
+    allowed = call.admin.allowed_operations(ResourceType.GROUP, [group])[group]
+    return operation_bits(allowed)
+
+
+def _members(group: Group) -> Sequence[Message]:
+    stable = group.state is GroupState.STABLE
+    return [_member(group, member, stable=stable) for member in group.members.values()]
+
+
+def _member(group: Group, member: ClassicMember, *, stable: bool) -> Message:
+    """A member; what it is assigned, and by what, is told between rebalances alone."""
+    return messages.DescribeGroupsResponse.DescribedGroupMember(
+        member_id=member.id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata(group.protocol) if stable else b"",
+        member_assignment=member.assignment if stable else b"",
+    )

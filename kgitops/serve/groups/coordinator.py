@@ -1,0 +1,208 @@
+"""The coordinator of all groups: it keeps them, hands answers out, and sets their timers.
+
+One for all brokers: a client finds its group at the broker that Kafka's rule names, and when that
+one dies the next has the members at once, as after a load from ``__consumer_offsets``. Groups
+change in the event loop alone. Other threads may look at them, as every group is a value.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from msgspec.structs import replace
+
+from kgitops.cluster.embedded.client.groups.groups import GroupState
+from kgitops.model.results import ErrorCode
+from kgitops.serve.groups.checks import commit_error
+from kgitops.serve.groups.expiring import expired, next_deadline_ms
+from kgitops.serve.groups.group import (
+    NO_GENERATION,
+    NO_MEMBER,
+    Answer,
+    Group,
+    JoinAnswer,
+    SyncAnswer,
+    kept_alive,
+)
+from kgitops.serve.groups.heartbeats import heartbeat
+from kgitops.serve.groups.joining import Joining, join
+from kgitops.serve.groups.leaving import Leaving, leave
+from kgitops.serve.groups.settings import GroupSettings
+from kgitops.serve.groups.subscriptions import subscribed_topics
+from kgitops.serve.groups.syncing import Syncing, sync
+
+_COMMITS_KEEP_ALIVE = frozenset({GroupState.STABLE, GroupState.PREPARING_REBALANCE})
+
+
+class GroupCoordinator:
+    """The classic groups of a served cluster, by their physical ids."""
+
+    def __init__(self, settings: GroupSettings) -> None:
+        self.settings = settings
+        self._groups: dict[str, Group] = {}
+        self._arriving: Counter[str] = Counter()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._waiting: dict[int, asyncio.Future[Answer]] = {}
+        self._tickets = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def group(self, group: str) -> Group | None:
+        """The group of this physical id, if anybody has joined it since the start."""
+        return self._groups.get(group)
+
+    def has_members(self, group: str) -> bool:
+        """Tell if anybody is in the group, or is about to be."""
+        held = self._groups.get(group)
+        return bool(self._arriving[group] or (held and held.state is not GroupState.EMPTY))
+
+    def subscribed_topics(self, group: str) -> frozenset[str] | None:
+        """The topics that the group's members read, by their own names; None if they don't tell."""
+        held = self._groups.get(group)
+        return subscribed_topics(held) if held else frozenset()
+
+    def check_commit(
+        self,
+        group: str,
+        member_id: str = NO_MEMBER,
+        instance_id: str | None = None,
+        generation: int = NO_GENERATION,
+        *,
+        transactional: bool = False,
+    ) -> ErrorCode:
+        """The error of who may not commit offsets of the group now; in any thread."""
+        held = self._groups.get(group)
+        return commit_error(held, member_id, instance_id, generation, transactional=transactional)
+
+    def committed(self, group: str, member_id: str) -> None:
+        """A commit is a sign of life, except while the assignment is awaited; in any thread."""
+        held = self._groups.get(group)
+        if held and member_id in held.members and held.state in _COMMITS_KEEP_ALIVE:
+            self._soon(lambda: self._keep_alive(group, member_id))
+
+    def forget(self, group: str) -> None:
+        """Forget a group that was deleted; in any thread."""
+        if group in self._groups:
+            self._soon(lambda: self._forget(group))
+
+    async def join(
+        self, group: str, request: Joining, create: Callable[[], Awaitable[ErrorCode]]
+    ) -> JoinAnswer:
+        """Let a member join; ``create`` puts the group into the store."""
+        known = request.member_id != NO_MEMBER
+        if group not in self._groups and known:
+            return JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
+        with self._arrival(group):
+            held = self._groups.get(group)
+            if held is None or held.state is GroupState.EMPTY:
+                error = await create()
+                if error is not ErrorCode.NONE:
+                    return JoinAnswer(error=error, member_id=request.member_id)
+            held = self._groups.get(group, Group())
+            answer = self._waits_for(request.ticket)
+            self._keep(group, join(held, request, self._now_ms(), self.settings))
+        return cast(JoinAnswer, await self._given(request.ticket, answer))
+
+    async def sync(self, group: str, request: Syncing) -> SyncAnswer:
+        """Let a member fetch its assignment; the leader brings all."""
+        held = self._groups.get(group)
+        if held is None:
+            return SyncAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID)
+        answer = self._waits_for(request.ticket)
+        self._keep(group, sync(held, request, self._now_ms()))
+        return cast(SyncAnswer, await self._given(request.ticket, answer))
+
+    def heartbeat(
+        self, group: str, member_id: str, instance_id: str | None, generation: int
+    ) -> ErrorCode:
+        """Take a sign of life; the error tells a member of a rebalance."""
+        held = self._groups.get(group)
+        if held is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        held, error = heartbeat(held, member_id, instance_id, generation, self._now_ms())
+        self._keep(group, held)
+        return error
+
+    def leave(self, group: str, members: Sequence[Leaving]) -> Sequence[ErrorCode]:
+        """Let members leave; an answer for each."""
+        held = self._groups.get(group)
+        if held is None:
+            return [ErrorCode.UNKNOWN_MEMBER_ID for _ in members]
+        held, errors = leave(held, members, self._now_ms())
+        self._keep(group, held)
+        return errors
+
+    def close(self) -> None:
+        """Stop the timers, and leave those that wait without an answer."""
+        for timer in self._timers.values():
+            timer.cancel()
+        for future in self._waiting.values():
+            future.cancel()
+
+    def new_ticket(self) -> int:
+        """A number for the answer to a request that may wait."""
+        self._tickets += 1
+        return self._tickets
+
+    @contextmanager
+    def _arrival(self, group: str) -> Iterator[None]:
+        """Keep the group from being deleted while somebody is about to join it."""
+        self._arriving[group] += 1
+        try:
+            yield
+        finally:
+            self._arriving[group] -= 1
+            if not self._arriving[group]:
+                del self._arriving[group]
+
+    def _waits_for(self, ticket: int) -> asyncio.Future[Answer]:
+        self._loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiting[ticket] = future
+        return future
+
+    async def _given(self, ticket: int, answer: asyncio.Future[Answer]) -> Answer:
+        try:
+            return await answer
+        finally:
+            del self._waiting[ticket]
+
+    def _keep(self, group: str, held: Group) -> None:
+        """Hand out the step's answers, and wake up when something is due."""
+        for ticket, answer in held.answers:
+            future = self._waiting.get(ticket)
+            if future is not None and not future.done():
+                future.set_result(answer)
+        self._groups[group] = replace(held, answers=()) if held.answers else held
+        timer = self._timers.pop(group, None)
+        if timer is not None:
+            timer.cancel()
+        deadline_ms = next_deadline_ms(held)
+        if deadline_ms is not None:
+            loop = asyncio.get_running_loop()
+            self._timers[group] = loop.call_at(deadline_ms / 1000, self._expire, group)
+
+    def _expire(self, group: str) -> None:
+        held = self._groups.get(group)
+        if held is not None:
+            self._keep(group, expired(held, self._now_ms(), self.settings))
+
+    def _keep_alive(self, group: str, member_id: str) -> None:
+        held = self._groups.get(group)
+        if held is not None:
+            self._keep(group, kept_alive(held, member_id, self._now_ms()))
+
+    def _forget(self, group: str) -> None:
+        held = self._groups.get(group)
+        if held is not None and held.state is GroupState.EMPTY and not held.pending:
+            del self._groups[group]
+            self._timers.pop(group, None)
+
+    def _soon(self, change: Callable[[], None]) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(change)
+
+    def _now_ms(self) -> int:
+        """Milliseconds of the event loop's clock, rounded up, so that no timer comes too early."""
+        return -int(-asyncio.get_running_loop().time() * 1000 // 1)
