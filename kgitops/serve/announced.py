@@ -16,7 +16,7 @@ _LAST = {
     "TxnOffsetCommit": 4,
     "AddOffsetsToTxn": 4,
 }
-_METADATA_VERSION = 29
+_METADATA_VERSION = 30
 """4.3-IV0 in org.apache.kafka.server.common.MetadataVersion."""
 SUPPORTED_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
 FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1}

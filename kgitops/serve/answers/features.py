@@ -4,54 +4,42 @@ from collections.abc import Mapping
 
 from kgitops.cluster.embedded.refusal import missing_right
 from kgitops.model.resources.acls import Operation, ResourceType
-from kgitops.model.results import OK, ErrorCode, RequestResult
+from kgitops.model.results import ErrorCode
 from kgitops.serve.announced import FINALIZED_FEATURES, SUPPORTED_FEATURES
-from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 """org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType"""
-_ONE_RESULT = 2
-"""The version from which on there is one result for all features (KIP-1022)."""
+_WITH_RESULTS = range(2)
+"""The versions that have a result for each feature, if there is no error (KIP-1022)."""
+_SUCCESS = "NONE"
 
 
 def update_features(call: ApiCall, request: Message) -> Message:
-    """One result for each feature, or for all of them together, as the version has it."""
+    """The first error of a feature, or success: all are updated together."""
     response = messages.UpdateFeaturesResponse
     if not call.allows(Operation.ALTER, ResourceType.CLUSTER):
         denied = missing_right(Operation.ALTER).result
         return response(error_code=denied.code, error_message=denied.message)
-    results = {update.feature: _update(call, update) for update in request.feature_updates}
-    if call.version >= _ONE_RESULT:
-        for name, result in results.items():
-            if not result.ok:
-                return response(
-                    error_code=result.code,
-                    error_message="The update failed for all features since the following feature "
-                    f"had an error: {name}:{result.message}",
-                )
-        return response()
-    return response(
-        results=[
-            response.UpdatableFeatureResult(
-                feature=name, error_code=result.code, error_message=message_of(result)
+    for update in request.feature_updates:
+        problem = _problem(call, update)
+        if problem is not None:
+            return response(
+                error_code=ErrorCode.INVALID_UPDATE_VERSION,
+                error_message="The update failed for all features since the following feature had "
+                f"an error: Invalid update version {update.max_version_level} for feature "
+                f"{update.feature}. {problem}",
             )
-            for name, result in results.items()
+    answer = response(error_message=None)
+    if call.version in _WITH_RESULTS:
+        row = response.UpdatableFeatureResult
+        answer.results = [
+            row(feature=update.feature, error_message=_SUCCESS)
+            for update in request.feature_updates
         ]
-    )
-
-
-def _update(call: ApiCall, update: Message) -> RequestResult:
-    problem = _problem(call, update)
-    if problem is None:
-        return OK
-    level, name = update.max_version_level, update.feature
-    return RequestResult(
-        code=ErrorCode.INVALID_UPDATE_VERSION,
-        message=f"Invalid update version {level} for feature {name}. {problem}",
-    )
+    return answer
 
 
 def _problem(call: ApiCall, update: Message) -> str | None:

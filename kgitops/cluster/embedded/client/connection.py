@@ -11,7 +11,6 @@ from kgitops.cluster.embedded.controller import LOCALHOST, Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image.image import NO_LEADER, Image, leader
 from kgitops.cluster.embedded.namespaces import namespace
-from kgitops.cluster.embedded.refusal import TIMED_OUT
 from kgitops.model.resources.acls import OPERATIONS, Operation, ResourceType
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.resolution import bind
@@ -146,7 +145,8 @@ class Connection:
         """Decide a batch about topics; ``shape`` gives the answers the form of a version."""
         if timeout_ms <= 0 and not self._controller.options.seed:
             # KRaft drops a request that is late before it begins (C-08).
-            return self._decided(dict.fromkeys(names, TIMED_OUT), shape)
+            late = RequestResult(code=ErrorCode.REQUEST_TIMED_OUT)
+            return self._decided(dict.fromkeys(names, late), shape)
         results = self._decide(decide, names, validate_only=validate_only)
         if validate_only:
             return self._decided(results, shape)

@@ -102,9 +102,16 @@ def place_replicas(
             seed=topic,
         )
     except PlacementError as error:
+        reason, registered = str(error), len(draft.delta.brokers.all())
+        if replication_factor > registered and not draft.options.seed:
+            reason = (
+                f"The target replication factor of {replication_factor} cannot be reached because "
+                f"only {registered} broker(s) are registered or some brokers have all their log "
+                "directories cordoned."
+            )
         raise Refusal(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {replication_factor} time(s): {error}",
+            f"Unable to replicate the partition {replication_factor} time(s): {reason}",
         ) from error
 
 

@@ -76,9 +76,7 @@ def _check(
         )
     if replicas is None:
         if partition not in topic.targets:
-            raise Refusal(
-                ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."
-            )
+            raise Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
         return
     brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
     check_replicas(brokers, replicas)
