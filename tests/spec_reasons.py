@@ -15,10 +15,6 @@ _TOLD = "not implemented; docs/internals/differences-from-the-proposals.md says 
 _KIP_4: Mapping[str, str] = {
     "A4-04": "overridden by each request's own rule: A4-31, A4-61, A4-83",
     "A4-16": _WIRE,
-    "A4-27": _WIRE,
-    "A4-30": _WIRE,
-    "A4-47": "what CreateTopics tells of a topic is read with the state instead",
-    "A4-60": _WIRE,
     "A4-70": "KIP-4 never specified AlterTopics; the requests that came instead have their rules",
     "A4-82": _WIRE,
     "A4-100": _ONE_PROCESS,

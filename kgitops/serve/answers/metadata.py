@@ -31,30 +31,36 @@ def metadata(call: ApiCall, request: Message) -> Message | Later:
     found = _find(call, request)
     by_name = request.topics is not None and not any(item.topic_id for item in found.topics)
     missing = call.admin.missing(found) if by_name and request.allow_auto_topic_creation else ()
-    if not missing:
-        return _answer(call, request, found)
+    may_create = call.admin.creatable(missing) if missing else frozenset[str]()
+    denied = dict.fromkeys(frozenset(missing) - may_create, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if not may_create:
+        return _answer(call, request, _with_denied(found, denied))
     create_topics = call.create_topics
 
     async def ask_controller() -> Message:
         if create_topics is None:
             return await call.decide(create)
-        return answer_again(await create_topics(missing))
+        return answer_again(await create_topics(sorted(may_create)))
 
     def create() -> Message:
         results = call.admin.create_missing(found)
         return answer_again({name: result.code for name, result in results.items()})
 
     def answer_again(codes: Mapping[str, ErrorCode]) -> Message:
-        again = _find(call, request)
-        topics = [
-            replace(item, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            if codes.get(item.name or "") in _DENIED and item.topic is None
-            else item
-            for item in again.topics
-        ]
-        return _answer(call, request, replace(again, topics=topics))
+        return _answer(call, request, _with_denied(_find(call, request), {**codes, **denied}))
 
     return ask_controller
+
+
+def _with_denied(found: FoundTopics, codes: Mapping[str, ErrorCode]) -> FoundTopics:
+    """The topics found; those that the client may not create are said to be denied."""
+    topics = [
+        replace(item, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        if item.topic is None and codes.get(item.name or "") in _DENIED
+        else item
+        for item in found.topics
+    ]
+    return replace(found, topics=topics) if codes else found
 
 
 def _is_invalid(call: ApiCall, request: Message) -> bool:

@@ -96,10 +96,27 @@ def create_partitions(draft: Draft, items: Sequence[NewPartitions]) -> dict[str,
     )
 
 
+def creatable(draft: Draft, names: Iterable[str]) -> frozenset[str]:
+    """Those of these names that the caller has the right to create."""
+    here = virtual_cluster_namespace(draft)
+    if here is not None:
+        return frozenset(name for name in names if _may_create(here, name))
+    if draft.authorizer.allows_cluster(Operation.CREATE):
+        return frozenset(names)
+    if draft.options.seed:
+        return frozenset()  # KIP-4 knows of no right to create a single topic (A4-32).
+    may = draft.authorizer.allows_topic
+    return frozenset(name for name in names if may(Operation.CREATE, name))
+
+
+def _may_create(here: VirtualClusterNamespace, name: str) -> bool:
+    return here.allows_request(ApiKey.CREATE_TOPICS) or here.may(
+        Operation.CREATE, ResourceType.TOPIC, name
+    )
+
+
 def _create(here: VirtualClusterNamespace, topic: NewTopic) -> RequestResult:
-    if not here.allows_request(ApiKey.CREATE_TOPICS) and not here.may(
-        Operation.CREATE, ResourceType.TOPIC, topic.name
-    ):
+    if not _may_create(here, topic.name):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     if here.link(topic.name) is not None:
         raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")

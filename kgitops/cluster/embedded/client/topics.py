@@ -206,6 +206,10 @@ class TopicCalls(Connection):
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return tuple(item.name for item in found.topics if item.error is unknown and item.name)
 
+    def creatable(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of these names, new ones of the caller's, that it has the right to create."""
+        return self._read(lambda draft: topic_requests.creatable(draft, names))
+
     def create_missing(self, found: FoundTopics) -> dict[str, RequestResult]:
         """Create the topics that a request looked for in vain, with the brokers' defaults."""
         defaults = self._controller.options.static_configs
