@@ -20,21 +20,29 @@ _METADATA_VERSION = 30
 """4.3-IV0 in org.apache.kafka.server.common.MetadataVersion."""
 SUPPORTED_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
 FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1}
+VIRTUAL_CLUSTERS = "virtual.clusters"
+"""The feature of KIP-1134's APIs; their keys are private, and they are experimental (VC-351)."""
+FIRST_PRIVATE_KEY = 10_001
 
 Announced = Mapping[int, range]
 """Versions by the key of their API."""
 
 
-def announced_versions(answered: Collection[str], kind: NodeKind, *, seed: bool) -> Announced:
+def announced_versions(
+    answered: Collection[str], kind: NodeKind, *, seed: bool, virtual_clusters: bool
+) -> Announced:
     """The versions of the APIs that a node answers: Kafka 4.3's own.
 
-    In seed mode they begin with those of KIP-4, which Kafka 4 no longer has (KIP-896).
+    In seed mode they begin with those of KIP-4, which Kafka 4 no longer has (KIP-896). Those of
+    virtual clusters are there where the cluster has any.
     """
     found = {}
     for name in answered:
         api = apis()[keys()[name]]
         first = api.readable.start if seed else api.versions.start
         last = min(_LAST.get(name, api.versions[-1]), api.versions[-1])
+        if api.key >= FIRST_PRIVATE_KEY and not virtual_clusters:
+            continue
         if kind in api.listeners:
             found[api.key] = range(first, last + 1)
     return found
@@ -43,6 +51,9 @@ def announced_versions(answered: Collection[str], kind: NodeKind, *, seed: bool)
 def api_versions(announced: Announced, error_code: int = 0) -> Message:
     """The answer to ApiVersions."""
     response = messages.ApiVersionsResponse
+    features, finalized = dict(SUPPORTED_FEATURES), dict(FINALIZED_FEATURES)
+    if any(key >= FIRST_PRIVATE_KEY for key in announced):
+        features[VIRTUAL_CLUSTERS], finalized[VIRTUAL_CLUSTERS] = (0, 1), 1
     return response(
         error_code=error_code,
         api_keys=[
@@ -51,13 +62,13 @@ def api_versions(announced: Announced, error_code: int = 0) -> Message:
         ],
         supported_features=[
             response.SupportedFeatureKey(name=name, min_version=first, max_version=last)
-            for name, (first, last) in SUPPORTED_FEATURES.items()
+            for name, (first, last) in features.items()
         ],
         finalized_features_epoch=1,
         finalized_features=[
             response.FinalizedFeatureKey(
                 name=name, max_version_level=level, min_version_level=level
             )
-            for name, level in FINALIZED_FEATURES.items()
+            for name, level in finalized.items()
         ],
     )

@@ -12,6 +12,7 @@ from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.serve.nodes import Node, ServedCluster
+from kgitops.virtual_clusters.resolution import bind
 from kgitops.wire.frames import RequestFrame
 from kgitops.wire.messages import Message
 
@@ -43,6 +44,12 @@ class ApiCall(Struct, frozen=True, kw_only=True):
     def seed(self) -> bool:
         """True if the cluster follows the seed KIPs to the letter."""
         return self.cluster.controller.options.seed
+
+    @property
+    def virtual_cluster(self) -> str | None:
+        """The virtual cluster that the client is in, as this node sees it now (VC-091)."""
+        binding = bind(self.image().virtual_clusters, self.principal, self.client_id)
+        return binding.virtual_cluster.name if binding else None
 
     def image(self) -> Image:
         """The cluster as this node sees it now."""

@@ -44,9 +44,11 @@ class Dispatcher:
             Thread.DECISION: ThreadPoolExecutor(1, "decision"),
             Thread.READ_IF_LARGE: ThreadPoolExecutor(1, "read"),
         }
-        seed = cluster.controller.options.seed
+        options = cluster.controller.options
         self._announced = {
-            kind: announced_versions(answered, kind, seed=seed)
+            kind: announced_versions(
+                answered, kind, seed=options.seed, virtual_clusters=options.virtual_clusters
+            )
             for kind, answered in (
                 (NodeKind.BROKER, [*ANSWERS, *WAITING, _API_VERSIONS]),
                 (NodeKind.CONTROLLER, [*ANSWERS, *WAITING, _API_VERSIONS, ENVELOPE, *LOGIN_APIS]),

@@ -5,6 +5,9 @@ is in (``tools/wire_messages.py`` makes it from Kafka's jar). What is used of it
 used first: classes of the values (``messages.py``), and a reader and a writer for each version
 (``reading.py``, ``writing.py``), as Python source for exactly the fields of that version.
 
+``virtual_clusters.jsonl`` has the messages of KIP-1134 in the same form, with private keys. They
+are experimental.
+
     from kgitops.wire import messages
     from kgitops.wire.codec import read, write
 

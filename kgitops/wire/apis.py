@@ -4,7 +4,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from kgitops.wire.definitions import definition, names, version_range
+from kgitops.wire.definitions import definition, names, private_names, version_range
 
 
 class Api(Struct, frozen=True):
@@ -33,8 +33,9 @@ class Api(Struct, frozen=True):
 
 @cache
 def apis() -> dict[int, Api]:
-    """All APIs by their keys."""
-    found = (definition(name) for name in names() if name.endswith("Request"))
+    """All APIs by their keys: Kafka's, and those of virtual clusters from 10001 on."""
+    requests = [name for name in (*names(), *private_names()) if name.endswith("Request")]
+    found = map(definition, requests)
     made = [
         Api(
             key=message.key,

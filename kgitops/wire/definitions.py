@@ -10,6 +10,8 @@ from msgspec import Struct
 _TABLES = Path(__file__).with_name("messages.jsonl")
 _OWN = Path(__file__).with_name("own_messages.jsonl")
 """Messages of kgitops's own nodes to each other: Kafka's, with tagged fields that Kafka skips."""
+_VIRTUAL_CLUSTERS = Path(__file__).with_name("virtual_clusters.jsonl")
+"""KIP-1134's messages, which Kafka does not have, with keys of our own (VC-230): experimental."""
 _NEWEST = 0x7FFF
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -104,16 +106,22 @@ def definition(name: str) -> MessageDefinition:
     """The definition of a message, ``CreateTopicsRequest`` say.
 
     Raises:
-        KeyError: Kafka has no such message.
+        KeyError: there is no such message.
     """
-    line = _lines(_TABLES).get(name) or _lines(_OWN)[name]
+    line = _lines(_TABLES).get(name) or _lines(_OWN).get(name) or _lines(_VIRTUAL_CLUSTERS)[name]
     return msgspec.json.decode(line, type=MessageDefinition)
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all of Kafka's messages."""
+    """The names of Kafka's messages."""
     return tuple(_lines(_TABLES))
+
+
+@cache
+def private_names() -> tuple[str, ...]:
+    """The names of the messages that Kafka does not have: those of virtual clusters."""
+    return tuple(_lines(_VIRTUAL_CLUSTERS))
 
 
 @cache

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.controls.brokers import broker_list, register_brokers
-from kgitops.cluster.embedded.controls.configs import check_broker_configs
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.effective.checks import check_broker_configs
 from kgitops.cluster.embedded.image.records import RegisterBrokerRecord
 from kgitops.cluster.embedded.options import SYSTEM_CLOCK_AND_IDS, ClockAndIds, Options
 from kgitops.cluster.embedded.policy_hook import BrokerPolicies, static_configs

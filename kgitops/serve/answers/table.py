@@ -18,6 +18,7 @@ from kgitops.serve.answers import (
     topics,
 )
 from kgitops.serve.answers.groups import groups, members, offsets
+from kgitops.serve.answers.settings import acls, configs, quotas, virtual_clusters
 from kgitops.serve.call import ApiCall, Later
 from kgitops.wire.messages import Message
 
@@ -80,6 +81,20 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "OffsetCommit": _writes(offsets.offset_commit),
     "OffsetFetch": _reads(offsets.offset_fetch),
     "OffsetDelete": _writes(offsets.offset_delete),
+    "DescribeConfigs": _reads(configs.describe_configs),
+    "IncrementalAlterConfigs": _writes(configs.incremental_alter_configs),
+    "AlterConfigs": _writes(configs.alter_configs),
+    "ListConfigResources": _reads(configs.list_config_resources),
+    "DescribeAcls": _reads(acls.describe_acls),
+    "CreateAcls": _writes(acls.create_acls),
+    "DeleteAcls": _writes(acls.delete_acls),
+    "DescribeClientQuotas": _reads(quotas.describe_client_quotas),
+    "AlterClientQuotas": _writes(quotas.alter_client_quotas),
+    "CreateVirtualClusters": _writes(virtual_clusters.create_virtual_clusters),
+    "AlterVirtualClusters": _writes(virtual_clusters.alter_virtual_clusters),
+    "DeleteVirtualClusters": _writes(virtual_clusters.delete_virtual_clusters),
+    "ListVirtualClusters": _reads(virtual_clusters.list_virtual_clusters),
+    "DescribeVirtualClusters": _reads(virtual_clusters.describe_virtual_clusters),
 }
 
 WAITING: Mapping[str, WaitingAnswer] = {

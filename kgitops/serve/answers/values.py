@@ -4,7 +4,7 @@ import base64
 from binascii import a2b_base64
 from collections.abc import Iterable
 
-from kgitops.cluster.embedded.client.configs import ConfigSource
+from kgitops.cluster.embedded.effective.entries import ConfigSource
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, RequestResult
 from kgitops.wire.messages import NIL_UUID
@@ -37,6 +37,9 @@ CONFIG_SOURCES = {
     ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: 3,
     ConfigSource.STATIC_BROKER_CONFIG: 4,
     ConfigSource.DEFAULT_CONFIG: 5,
+    ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG: 6,
+    ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG: 7,
+    ConfigSource.DYNAMIC_GROUP_CONFIG: 8,
 }
 
 _FROM_URL = bytes.maketrans(b"-_", b"+/")

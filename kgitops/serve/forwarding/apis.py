@@ -27,6 +27,10 @@ FORWARDED = frozenset(
         "UnregisterBroker",
         "AddRaftVoter",
         "RemoveRaftVoter",
+        # KIP-1134's, which go to the controller too (VC-242)
+        "CreateVirtualClusters",
+        "AlterVirtualClusters",
+        "DeleteVirtualClusters",
     }
 )
 """All others are answered where they arrive: DeleteRecords, and everything that reads."""

@@ -151,6 +151,38 @@ def _alter_user_scram_credentials(request: Message, code: ErrorCode) -> Message:
     return messages.AlterUserScramCredentialsResponse(results=rows)
 
 
+def _create_virtual_clusters(request: Message, code: ErrorCode) -> Message:
+    row = messages.CreateVirtualClustersResponse.CreatableVirtualClustersResult
+    rows = [row(name=asked.name, error_code=code) for asked in request.virtual_clusters]
+    return messages.CreateVirtualClustersResponse(virtual_clusters=rows)
+
+
+def _alter_virtual_clusters(request: Message, code: ErrorCode) -> Message:
+    response = messages.AlterVirtualClustersResponse
+    rows = [
+        response.VirtualClusterData(
+            name=asked.name,
+            resources=[
+                response.VirtualClusterResource(
+                    resource_type=item.resource_type,
+                    resource_name=item.resource_name,
+                    resource_operation=item.resource_operation,
+                    error_code=code,
+                )
+                for item in asked.resources
+            ],
+        )
+        for asked in request.virtual_cluster
+    ]
+    return response(virtual_cluster=rows)
+
+
+def _delete_virtual_clusters(request: Message, code: ErrorCode) -> Message:
+    row = messages.DeleteVirtualClustersResponse.DeletableVirtualClusterResult
+    rows = [row(name=asked.name, error_code=code) for asked in request.virtual_clusters]
+    return messages.DeleteVirtualClustersResponse(responses=rows)
+
+
 _BY_API: Mapping[str, Fail] = {
     "CreateTopics": _create_topics,
     "DeleteTopics": _delete_topics,
@@ -164,4 +196,7 @@ _BY_API: Mapping[str, Fail] = {
     "ListPartitionReassignments": _list_partition_reassignments,
     "AlterClientQuotas": _alter_client_quotas,
     "AlterUserScramCredentials": _alter_user_scram_credentials,
+    "CreateVirtualClusters": _create_virtual_clusters,
+    "AlterVirtualClusters": _alter_virtual_clusters,
+    "DeleteVirtualClusters": _delete_virtual_clusters,
 }

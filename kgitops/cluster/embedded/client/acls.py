@@ -8,19 +8,25 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import acls as acl_control
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter
-from kgitops.cluster.embedded.controls.acls import AclAction, AclResource, MatchedAcls
+from kgitops.cluster.embedded.controls.acls import (
+    AclAction,
+    AclResource,
+    IllegalAcl,
+    MatchedAcls,
+    NewAcl,
+)
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft
 from kgitops.cluster.embedded.namespaces import namespace
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, ResourceType
 from kgitops.model.results import RequestResult
 
-T = TypeVar("T", bound=AclBinding | AclFilter)
+T = TypeVar("T", bound=AclBinding | AclFilter | IllegalAcl)
 
 
 class AclCalls(Connection):
     """Calls about ACLs; a bound caller's bindings and filters are of its virtual cluster."""
 
-    def create_acls(self, bindings: Sequence[AclBinding | AclFilter]) -> list[RequestResult]:
+    def create_acls(self, bindings: Sequence[NewAcl]) -> list[RequestResult]:
         """Add ACL bindings, one result each, in order."""
         return self._decide_in_order(
             bindings,
@@ -28,7 +34,7 @@ class AclCalls(Connection):
             TOO_LARGE,
         )
 
-    def delete_acls(self, filters: Sequence[AclFilter]) -> list[MatchedAcls]:
+    def delete_acls(self, filters: Sequence[AclFilter | IllegalAcl]) -> list[MatchedAcls]:
         """Delete every binding that a filter matches, and list them; one outcome each, in order."""
         return self._decide_in_order(
             filters,
@@ -36,7 +42,7 @@ class AclCalls(Connection):
             MatchedAcls(result=TOO_LARGE),
         )
 
-    def describe_acls(self, acl_filter: AclFilter) -> MatchedAcls:
+    def describe_acls(self, acl_filter: AclFilter | IllegalAcl) -> MatchedAcls:
         """The bindings that the filter matches (VC-159)."""
         return self._read(
             lambda draft: acl_control.describe_acls(draft, _in_scope(draft, acl_filter))
@@ -72,6 +78,8 @@ def _in_scope(draft: Draft, acl: T) -> T:
     The resource CLUSTER has no scope: its name is a virtual cluster already (VC-140).
     """
     virtual_cluster = namespace(draft).virtual_cluster
+    if isinstance(acl, IllegalAcl):
+        return acl
     if virtual_cluster is None or acl.resource_type is ResourceType.CLUSTER:
         return acl
     if acl.virtual_cluster != CLUSTER_NAME:

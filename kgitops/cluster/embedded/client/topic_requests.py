@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.cluster.embedded.client.configs import ConfigEntry, topic_entries
 from kgitops.cluster.embedded.controls import partitions as partition_control
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
 from kgitops.cluster.embedded.controls import topics as topic_control
@@ -17,6 +16,9 @@ from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluste
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.effective.entries import ConfigEntry
+from kgitops.cluster.embedded.effective.topics import topic_default_entries, topic_entries
+from kgitops.cluster.embedded.image.state import controller_id
 from kgitops.cluster.embedded.namespaces import (
     GlobalNamespace,
     VirtualClusterNamespace,
@@ -66,8 +68,13 @@ def _created(here: GlobalNamespace, name: str) -> CreatedTopic:
     return CreatedTopic(
         num_partitions=len(topic.assignment),
         replication_factor=len(topic.assignment[0]),
-        configs=topic_entries(draft, topic.configs) if may_see else None,
+        configs=_configs(draft, topic.configs) if may_see else None,
     )
+
+
+def _configs(draft: Draft, own: Mapping[str, str]) -> tuple[ConfigEntry, ...]:
+    defaults = topic_default_entries(draft, str(controller_id(draft.image)))
+    return tuple(topic_entries(own, defaults).values())
 
 
 def delete_topics(

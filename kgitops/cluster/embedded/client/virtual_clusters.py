@@ -142,13 +142,11 @@ class VirtualClusterCalls(Connection):
             names = sorted(draft.image.virtual_clusters.by_name)
             return tuple(n for n in names if may(draft, Operation.LIST_VIRTUAL_CLUSTERS, n))
 
-        return self._ask(visible, validate_only=True)
+        return self._read(visible)
 
     def describe_virtual_clusters(self, names: Sequence[str]) -> dict[str, DescribedVirtualCluster]:
         """Describe the contents of virtual clusters (VC-237)."""
-        return self._ask(
-            lambda draft: {name: _described(draft, name) for name in names}, validate_only=True
-        )
+        return self._read(lambda draft: {name: _described(draft, name) for name in names})
 
     def _each(
         self,

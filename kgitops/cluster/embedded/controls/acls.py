@@ -42,6 +42,12 @@ class MatchedAcls(Struct, frozen=True, kw_only=True):
 AclResource = tuple[ResourceType, str]
 
 
+class IllegalAcl(Struct, frozen=True):
+    """A binding or a filter with a value that Kafka does not know, or does not take there."""
+
+    problem: str
+
+
 class AclAction(Struct, frozen=True, kw_only=True):
     """One action of KIP-4's AlterAcls."""
 
@@ -49,19 +55,24 @@ class AclAction(Struct, frozen=True, kw_only=True):
     is_add: bool
 
 
-def create_acls(draft: Draft, bindings: Sequence[AclBinding | AclFilter]) -> list[RequestResult]:
+NewAcl = AclBinding | AclFilter | IllegalAcl
+
+
+def create_acls(draft: Draft, bindings: Sequence[NewAcl]) -> list[RequestResult]:
     """One result for each binding, in order; one that exists already is a success (A4-95)."""
     return [attempt(_create_where_allowed, draft, binding) for binding in bindings]
 
 
-def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[MatchedAcls]:
+def delete_acls(draft: Draft, filters: Sequence[AclFilter | IllegalAcl]) -> list[MatchedAcls]:
     """One outcome for each filter, in order; matching nothing is not an error (A4-94)."""
     return [_deleted_where_allowed(draft, wanted) for wanted in filters]
 
 
-def describe_acls(draft: Draft, wanted: AclFilter) -> MatchedAcls:
-    """The bindings that the filter matches, in order."""
-    matching = sorted(filter(wanted.matches, draft.image.acls.bindings))
+def describe_acls(draft: Draft, wanted: AclFilter | IllegalAcl) -> MatchedAcls:
+    """The bindings that the filter matches, in order; none that is not legal."""
+    matching: list[AclBinding] = []
+    if isinstance(wanted, AclFilter):
+        matching = sorted(filter(wanted.matches, draft.image.acls.bindings))
     scope = _scope_of_filter(wanted)
     refused = attempt(_check_may, draft, Operation.DESCRIBE, ApiKey.DESCRIBE_ACLS, scope)
     if not refused.ok and not _are_own_allows(draft, wanted, matching):
@@ -107,24 +118,26 @@ def _alter(
     return [results[index] for index in range(len(actions))]
 
 
-def _create_where_allowed(draft: Draft, binding: AclBinding | AclFilter) -> None:
+def _create_where_allowed(draft: Draft, binding: NewAcl) -> None:
     scope = (
-        VirtualClusterScope(CLUSTER_NAME)
-        if isinstance(binding, AclFilter)
-        else VirtualClusterScope.of(binding)
+        VirtualClusterScope.of(binding)
+        if isinstance(binding, AclBinding)
+        else VirtualClusterScope(CLUSTER_NAME)
     )
     _check_may(draft, Operation.ALTER, ApiKey.CREATE_ACLS, scope)
     _create(draft, binding)
 
 
-def _deleted_where_allowed(draft: Draft, wanted: AclFilter) -> MatchedAcls:
+def _deleted_where_allowed(draft: Draft, wanted: AclFilter | IllegalAcl) -> MatchedAcls:
     scope = _scope_of_filter(wanted)
     refused = attempt(_check_may, draft, Operation.ALTER, ApiKey.DELETE_ACLS, scope)
     return _deleted(draft, wanted) if refused.ok else MatchedAcls(result=refused)
 
 
-def _scope_of_filter(wanted: AclFilter) -> VirtualClusterScope:
+def _scope_of_filter(wanted: AclFilter | IllegalAcl) -> VirtualClusterScope:
     """The smallest scope that holds all bindings that the filter can match."""
+    if isinstance(wanted, IllegalAcl):
+        return VirtualClusterScope(CLUSTER_NAME)
     if wanted.resource_type is ResourceType.CLUSTER and wanted.resource_name:
         if wanted.pattern in (PatternFilter.LITERAL, PatternFilter.PREFIXED):
             return VirtualClusterScope(wanted.resource_name, PatternType(wanted.pattern))
@@ -151,17 +164,22 @@ def _check_may(
         raise missing_right(needed)
 
 
-def _are_own_allows(draft: Draft, wanted: AclFilter, matching: Sequence[AclBinding]) -> bool:
+def _are_own_allows(
+    draft: Draft, wanted: AclFilter | IllegalAcl, matching: Sequence[AclBinding]
+) -> bool:
     """KIP-4 lets every principal list the bindings that allow it something (A4-93)."""
     return (
-        draft.options.seed
+        isinstance(wanted, AclFilter)
+        and draft.options.seed
         and draft.options.authorizer is AuthorizerKind.ACLS
         and wanted.principal == draft.authorizer.principal
         and all(binding.permission_type is PermissionType.ALLOW for binding in matching)
     )
 
 
-def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
+def _create(draft: Draft, binding: NewAcl) -> None:
+    if isinstance(binding, IllegalAcl):
+        raise Refusal(ErrorCode.INVALID_REQUEST, binding.problem)
     if isinstance(binding, AclFilter):
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
@@ -192,8 +210,12 @@ def _check_features(draft: Draft, binding: AclBinding) -> None:
         )
 
 
-def _deleted(draft: Draft, wanted: AclFilter) -> MatchedAcls:
+def _deleted(draft: Draft, wanted: AclFilter | IllegalAcl) -> MatchedAcls:
     """Delete all bindings that the filter matches, or none."""
+    if isinstance(wanted, IllegalAcl):
+        return MatchedAcls(
+            result=RequestResult(code=ErrorCode.INVALID_REQUEST, message=wanted.problem)
+        )
     try:
         return _delete(draft, wanted)
     except Refusal as refusal:
@@ -203,12 +225,16 @@ def _deleted(draft: Draft, wanted: AclFilter) -> MatchedAcls:
 def _delete(draft: Draft, wanted: AclFilter) -> MatchedAcls:
     if wanted.resource_name == "" and draft.options.seed:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Resource name should not be empty")
+    # Kafka matches all filters of a request against the ACLs before it.
+    held = draft.image.acls.bindings
     exact = wanted.binding()
     if exact is not None:
-        matching = [exact] if exact in draft.delta.acls else []
+        matching = [exact] if exact in held else []
     else:
-        matching = sorted(filter(wanted.matches, draft.delta.acls))
-    requests = [DeleteAclRequest(binding=binding) for binding in matching]
+        matching = sorted(filter(wanted.matches, held))
+    requests = [
+        DeleteAclRequest(binding=binding) for binding in matching if binding in draft.delta.acls
+    ]
     for request in requests:
         draft.judge(request)
     for request in requests:

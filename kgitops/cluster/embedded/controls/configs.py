@@ -6,25 +6,29 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kgitops.cluster.embedded.controls.broker_messages import (
-    compaction_lags_refusal,
-    config_refusal,
-    rate_refusal,
-)
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image.records import BROKER, TOPIC, ConfigRecord
-from kgitops.cluster.embedded.image.state import alter_topic_request, topic_defaults
+from kgitops.cluster.embedded.effective.checks import (
+    check_at_broker,
+    check_broker_configs,
+    check_client_metrics,
+    check_group_configs,
+    check_lists_at_broker,
+    check_topic_configs,
+)
+from kgitops.cluster.embedded.effective.known import KnownConfig, known_broker_config
+from kgitops.cluster.embedded.image.records import (
+    BROKER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+    ConfigRecord,
+)
+from kgitops.cluster.embedded.image.state import alter_topic_request
 from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
 from kgitops.model.resources.acls import Operation
-from kgitops.model.resources.topic_configs import (
-    ConfigType,
-    configs_problems,
-    removed_config,
-    topic_configs,
-)
-from kgitops.model.resources.topics import RATES
+from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.results import ErrorCode
 
 
@@ -69,12 +73,18 @@ def alter(
     """
     if resource.type == BROKER and not draft.options.seed:
         # The broker checks values before the controller checks the caller's right.
-        check_broker_configs({o.key: o.value for o in operations if o.value is not None})
+        check_lists_at_broker(
+            [o.key for o in operations if o.op in (ConfigOp.APPEND, ConfigOp.SUBTRACT)]
+        )
+        check_at_broker(
+            resource.name,
+            {o.key: o.value for o in operations if o.op is ConfigOp.SET and o.value is not None},
+        )
     before = _current(draft, resource)
-    _check_operations(resource, operations)
+    check_operations(resource, operations)
     after = dict(before)
     for operation in operations:
-        value = _after(operation, before)
+        value = _after(resource, operation, before)
         if value is None:
             after.pop(operation.key, None)
         else:
@@ -90,6 +100,10 @@ def alter(
             alter_topic_request(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
         )
         draft.judge(requests[-1])
+    elif resource.type == GROUP:
+        check_group_configs(after, draft.options.static_configs)
+    elif resource.type == CLIENT_METRICS:
+        check_client_metrics(after)
     else:
         check_broker_configs(after)
         for broker in _brokers_of(draft, resource):
@@ -107,80 +121,40 @@ def alter(
         draft.accept(request)
 
 
-def replace_configs(draft: Draft, resource: ConfigResource, configs: Mapping[str, str]) -> None:
+def replace_configs(
+    draft: Draft, resource: ConfigResource, configs: Sequence[tuple[str, str | None]]
+) -> None:
     """Replace the configs of one resource: keys not listed fall back to their defaults (A4-78).
 
     Raises:
         Refusal: the configs are not legal.
     """
-    dropped = _current(draft, resource).keys() - configs.keys()
+    dropped = _current(draft, resource).keys() - dict(configs).keys()
     removals = [AlterConfig(key=key, value=None, op=ConfigOp.DELETE) for key in dropped]
-    settings = [AlterConfig(key=key, value=value) for key, value in configs.items()]
+    settings = [AlterConfig(key=key, value=value) for key, value in configs]
     alter(draft, resource, [*removals, *settings], implied=frozenset(dropped))
 
 
-def check_topic_configs(
-    draft: Draft, configs: Mapping[str, str], *, before: Mapping[str, str]
-) -> None:
-    """Refuse configs that a topic can't have.
+def check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:
+    """Refuse operations that contradict each other, or say nothing.
 
     Raises:
-        Refusal: there are such configs (40).
+        Refusal: there are such operations (42).
     """
-    for key, value in configs.items():
-        if key not in topic_configs():
-            if draft.options.vendor_configs and removed_config(key) is None:
-                continue
-            raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {key}")
-        refusal = config_refusal(key, value)
-        if refusal:
-            raise Refusal(ErrorCode.INVALID_CONFIG, refusal)
-    defaults = broker_defaults(draft)
-    conflict = compaction_lags_refusal(configs, defaults)
-    if conflict:
-        raise Refusal(ErrorCode.INVALID_CONFIG, conflict)
-    problems = configs_problems(configs, broker_defaults=defaults, existing=before)
-    for _, problem in problems:
-        raise Refusal(ErrorCode.INVALID_CONFIG, problem)
-
-
-def check_broker_configs(configs: Mapping[str, str]) -> None:
-    """Refuse configs that a broker can't have.
-
-    Raises:
-        Refusal: there are such configs (40, 42).
-    """
-    by_server_name = {config.server_default: key for key, config in topic_configs().items()}
-    for key, value in configs.items():
-        wrong_rate = rate_refusal(key, value) if key in RATES else None
-        if wrong_rate:
-            raise Refusal(ErrorCode.INVALID_REQUEST, wrong_rate)
-        topic_key = by_server_name.get(key)
-        refusal = None if topic_key is None else config_refusal(topic_key, value)
-        if refusal and topic_key:
-            raise Refusal(ErrorCode.INVALID_CONFIG, refusal.replace(topic_key, key))
-
-
-def broker_defaults(draft: Draft) -> dict[str, str]:
-    """Brokers' defaults of topic configs, by the topics' keys, if they differ from Kafka's."""
-    return topic_defaults(draft.options.static_configs, draft.image.configs.brokers.get("", {}))
-
-
-def _check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:
     keys = {operation.key for operation in operations}
     if len(keys) < len(operations):
         raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [o.key for o in operations if o.value is None and o.op is not ConfigOp.DELETE]
     if nulls:
         raise Refusal(
-            ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(sorted(nulls))}"
+            ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
         )
     static = sorted(keys.intersection(POLICY_KEYS)) if resource.type == BROKER else []
     if static:
         # A policy is created when its broker starts (P201-47).
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
-            f"Cannot update these configs dynamically: {', '.join(static)}",
+            f"Cannot update these configs dynamically: [{', '.join(static)}]",
         )
 
 
@@ -198,6 +172,7 @@ def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
         case "topic":
             if not draft.authorizer.allows_topic(Operation.ALTER_CONFIGS, resource.name):
                 raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+            _check_name(resource, "Default topic resources are not allowed.")
             topic = draft.delta.topics.get(resource.name)
             if topic is None:
                 raise Refusal(
@@ -216,21 +191,37 @@ def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
                     ErrorCode.INVALID_REQUEST, f"No such broker is registered: {resource.name}."
                 )
             return draft.delta.configs.of_broker(resource.name)
+        case "group":
+            # The caller's right to it was asked for by its own name.
+            _check_name(resource, "Default group resources are not allowed.")
+            return draft.delta.configs.of(GROUP, resource.name)
+        case "client_metrics":
+            if not draft.authorizer.allows_cluster(Operation.ALTER_CONFIGS):
+                raise Refusal(
+                    ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
+                )
+            _check_name(resource, "Subscription name can't be empty")
+            return draft.delta.configs.of(CLIENT_METRICS, resource.name)
         case _:
-            raise Refusal(
-                ErrorCode.INVALID_REQUEST, f"Unsupported config resource type {resource.type}."
-            )
+            raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
 
 
-def _after(operation: AlterConfig, before: Mapping[str, str]) -> str | None:
+def _check_name(resource: ConfigResource, problem: str) -> None:
+    if not resource.name:
+        raise Refusal(ErrorCode.INVALID_REQUEST, problem)
+
+
+def _after(
+    resource: ConfigResource, operation: AlterConfig, before: Mapping[str, str]
+) -> str | None:
     match operation.op:
         case ConfigOp.SET:
             return operation.value
         case ConfigOp.DELETE:
             return None
         case ConfigOp.APPEND | ConfigOp.SUBTRACT:
-            config = topic_configs().get(operation.key)
-            if config is None or config.type is not ConfigType.LIST:
+            config = _defined(resource, operation.key)
+            if config is None or config.type != ConfigType.LIST:
                 raise Refusal(
                     ErrorCode.INVALID_CONFIG,
                     f"Can't {operation.op} to key {operation.key} because its type is not LIST.",
@@ -246,3 +237,12 @@ def _after(operation: AlterConfig, before: Mapping[str, str]) -> str | None:
             return ",".join(held)
         case _:
             assert_never(operation.op)
+
+
+def _defined(resource: ConfigResource, key: str) -> TopicConfig | KnownConfig | None:
+    """The definition of a config that the controller knows; it has none of groups and others."""
+    if resource.type == TOPIC:
+        return topic_configs().get(key)
+    if resource.type == BROKER:
+        return known_broker_config(key)
+    return None

@@ -77,7 +77,7 @@ def alter_client_quotas(
     results: dict[ClientQuotaEntity, RequestResult] = {}
     for entity, alteration in zip(entities, alterations, strict=True):
         if times[entity] > 1:
-            results[entity] = duplicate("Duplicate client quota entity.")
+            results[entity] = duplicate(f"Ignoring duplicate entity {_shown(entity)}")
         else:
             results[entity] = attempt(alter, draft, alteration)
     return results
@@ -96,7 +96,7 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
     entity = _checked_entity(alteration.entity)
     keys = [key for key, _ in alteration.operations]
     if len(set(keys)) < len(keys):
-        raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate quota key.")
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Ignoring duplicate entity {_shown(entity)}")
     for key, value in alteration.operations:
         if value is not None or draft.options.seed:
             _refuse(quota_problem(entity, key, value))
@@ -118,12 +118,7 @@ def describe_client_quotas(
         Refusal: as a whole.
     """
     visible = _visible(draft, components)
-    types = [component.entity_type for component in components]
-    unknown = sorted(set(types) - set(ENTITY_TYPES))
-    if unknown:
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported entity type {unknown[0]}")
-    if len(set(types)) < len(types):
-        raise Refusal(ErrorCode.INVALID_REQUEST, "Entity type appears more than once")
+    _check_types([component.entity_type for component in components])
     return {
         entity: quotas
         for entity, quotas in draft.image.quotas.quotas.items()
@@ -131,6 +126,32 @@ def describe_client_quotas(
         and all(component.matches(entity) for component in components)
         and not (strict and len(entity) != len(components))
     }
+
+
+def _check_types(types: Sequence[str]) -> None:
+    """Refuse a filter as ClientQuotasImage.describe does."""
+    for index, type_ in enumerate(types):
+        if not type_:
+            raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid empty entity type.")
+        if type_ in types[:index]:
+            raise Refusal(
+                ErrorCode.INVALID_REQUEST,
+                f"Entity type {type_} cannot appear more than once in the filter.",
+            )
+        if type_ not in ENTITY_TYPES:
+            raise Refusal(ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {type_}")
+    if IP in types and len(types) > 1:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "Invalid entity filter component combination. IP filter component should not be used "
+            "with user or clientId filter component.",
+        )
+
+
+def _shown(entity: EntityParts) -> str:
+    """An entity as Kafka's ClientQuotaEntity is printed."""
+    parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
+    return f"ClientQuotaEntity(entries={{{parts}}})"
 
 
 def _may_alter(draft: Draft, parts: EntityParts) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.cluster.embedded.broker_messages import name_refusal
 from kgitops.cluster.embedded.controls.assignments import (
     ManualAssignment,
     check_assignment,
     place_replicas,
 )
-from kgitops.cluster.embedded.controls.broker_messages import name_refusal
-from kgitops.cluster.embedded.controls.configs import check_topic_configs
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.effective.checks import check_topic_configs
 from kgitops.cluster.embedded.image.records import TopicRecord
 from kgitops.cluster.embedded.image.state import create_topic_request
 from kgitops.cluster.embedded.options import uuid_text

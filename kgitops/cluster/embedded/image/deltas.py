@@ -16,6 +16,9 @@ from kgitops.cluster.embedded.image.image import (
     TransactionsImage,
 )
 from kgitops.cluster.embedded.image.records import (
+    BROKER,
+    CLIENT_METRICS,
+    GROUP,
     AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
@@ -115,30 +118,44 @@ class BrokersDelta:
 
 
 class ConfigsDelta:
-    """Changes of brokers' dynamic configs."""
+    """Changes of the dynamic configs of brokers, groups and client metrics."""
 
     def __init__(self, image: ConfigsImage) -> None:
         self._image = image
-        self._changed: dict[str, dict[str, str]] = {}
+        self._changed: dict[tuple[str, str], dict[str, str]] = {}
 
     def of_broker(self, broker: str) -> dict[str, str]:
         """The dynamic configs of one broker; ``""`` for those of all."""
-        if broker in self._changed:
-            return self._changed[broker]
-        return dict(self._image.brokers.get(broker, {}))
+        return self.of(BROKER, broker)
+
+    def of(self, resource_type: str, resource: str) -> dict[str, str]:
+        """The dynamic configs of one resource that is not a topic."""
+        changed = self._changed.get((resource_type, resource))
+        if changed is not None:
+            return changed
+        return dict(self._image.of_type(resource_type).get(resource, {}))
 
     def configure(self, record: ConfigRecord) -> None:
         """Take in one config."""
-        self._changed[record.resource] = with_value(
-            self.of_broker(record.resource), record.key, record.value
-        )
+        key = record.resource_type, record.resource
+        self._changed[key] = with_value(self.of(*key), record.key, record.value)
 
     def apply(self) -> ConfigsImage:
         """The next image."""
         if not self._changed:
             return self._image
-        merged = {**self._image.brokers, **self._changed}
-        return ConfigsImage(brokers={key: value for key, value in merged.items() if value})
+        return ConfigsImage(
+            brokers=self._merged(BROKER),
+            groups=self._merged(GROUP),
+            client_metrics=self._merged(CLIENT_METRICS),
+        )
+
+    def _merged(self, resource_type: str) -> Mapping[str, Mapping[str, str]]:
+        changed = {
+            name: new for (type_, name), new in self._changed.items() if type_ == resource_type
+        }
+        merged = {**self._image.of_type(resource_type), **changed}
+        return {key: value for key, value in merged.items() if value}
 
 
 class GroupsDelta:

@@ -51,9 +51,24 @@ class BrokersImage(Struct, frozen=True, kw_only=True):
 
 
 class ConfigsImage(Struct, frozen=True, kw_only=True):
-    """Dynamic configs by broker id as text, or by ``""`` for the default of all brokers."""
+    """Dynamic configs by broker id as text, or by ``""`` for the default of all brokers.
+
+    Those of groups are by their physical ids, those of client metrics by their subscription.
+    """
 
     brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    client_metrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def of_type(self, resource_type: str) -> Mapping[str, Mapping[str, str]]:
+        """The configs of each resource of a type but topics."""
+        match resource_type:
+            case "group":
+                return self.groups
+            case "client_metrics":
+                return self.client_metrics
+            case _:
+                return self.brokers
 
 
 class AclsImage(Struct, frozen=True, kw_only=True):

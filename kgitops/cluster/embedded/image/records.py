@@ -89,7 +89,10 @@ class OffsetsRecord(Struct, frozen=True, kw_only=True):
 
 
 class ConfigRecord(Struct, frozen=True, kw_only=True):
-    """A config of a topic (by id) or of a broker (``""``: of all brokers); None removes it."""
+    """A config of a topic (by id) or of a broker (``""``: of all brokers); None removes it.
+
+    Or of a group (by its physical id), or of a subscription to clients' metrics.
+    """
 
     resource_type: str
     resource: str
@@ -215,6 +218,10 @@ Record = (
 
 TOPIC = "topic"
 BROKER = "broker"
+GROUP = "group"
+CLIENT_METRICS = "client_metrics"
+BROKER_LOGGER = "broker_logger"
+"""A logger's level is never in a record: it lasts as long as its process."""
 
 
 def wire_records(record: Record) -> int:

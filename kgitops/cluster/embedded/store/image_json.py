@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from kgitops.cluster.embedded.image.image import (
@@ -64,7 +64,7 @@ class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     """The JSON of an image: its contents, without values that can be computed from others.
 
     Stores from before virtual clusters have none of ``groups``, ``transactions`` and
-    ``virtual_clusters``; those from before ``kgitops serve`` none of the last two.
+    ``virtual_clusters``; those from before ``kgitops serve`` none of the last four.
     """
 
     brokers: tuple[tuple[int, str | None, bool], ...]
@@ -77,6 +77,12 @@ class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     virtual_clusters: tuple[_VirtualClusterRow, ...] = ()
     scram: Mapping[str, Mapping[str, tuple[str, str, str, int]]] = {}
     offset_details: Mapping[str, tuple[tuple[str, int, int, str, int], ...]] = {}
+    group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    client_metrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+_SELDOM = frozenset({"scram", "offset_details", "group_configs", "client_metrics"})
+"""A kgitops from before them can read a store without them."""
 
 
 def image_to_json(image: Image) -> Json:
@@ -122,12 +128,11 @@ def image_to_json(image: Image) -> Json:
             for name, group in image.groups.groups.items()
             if group.details
         },
+        group_configs=image.configs.groups,
+        client_metrics=image.configs.client_metrics,
     )
     rows = asdict(document)
-    for key in ("scram", "offset_details"):
-        if not rows[key]:
-            del rows[key]  # a kgitops from before it knows no such key
-    return rows
+    return {key: value for key, value in rows.items() if value or key not in _SELDOM}
 
 
 def image_from_text(text: str) -> Image:
@@ -156,7 +161,11 @@ def image_from_text(text: str) -> Image:
                 for id_, rack, fenced in document.brokers
             }
         ),
-        configs=ConfigsImage(brokers=document.configs),
+        configs=ConfigsImage(
+            brokers=document.configs,
+            groups=document.group_configs,
+            client_metrics=document.client_metrics,
+        ),
         topics=TopicsImage(
             by_name={topic.name: topic for topic in topics},
             names={topic.topic_id: topic.name for topic in topics},

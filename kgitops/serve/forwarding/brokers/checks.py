@@ -67,4 +67,6 @@ def _problem(resource: Message, broker: int) -> str | None:
         int(name)
     except ValueError:
         return f"Node id must be an integer, but it is: {name}"
+    if resource.resource_type == _BROKER_LOGGER:
+        return f"Unexpected node id. Expected {broker}, but received {name}"
     return f"Unexpected broker id, expected {broker}, but received {name}"

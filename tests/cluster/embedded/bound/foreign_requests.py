@@ -166,6 +166,7 @@ ANSWERED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("list_groups", lambda a, _: a.list_groups()),
     ("offset_fetch", lambda a, _: [a.offset_fetch(group) for group in GROUP_IDS]),
     ("list_virtual_clusters", lambda a, _: a.list_virtual_clusters()),
+    ("list_config_resources", lambda a, _: a.list_config_resources()),
 ]
 
 # Each makes something of the tenant's own that is called as it is there.

@@ -10,8 +10,8 @@ from cluster.clusters import (
     topic_grant,
 )
 
-from kgitops.cluster.embedded.client.configs import ConfigSource
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.effective.entries import ConfigSource
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.topic_configs import topic_configs
@@ -99,9 +99,10 @@ def test_a_cluster_state_has_the_defaults_of_all_brokers_only(layered):
     [
         (ConfigResource(type="topic", name="none"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (ConfigResource(type="broker", name="9"), ErrorCode.INVALID_REQUEST),
-        (ConfigResource(type="group", name="g"), ErrorCode.INVALID_REQUEST),
+        (ConfigResource(type="group", name=""), ErrorCode.INVALID_REQUEST),
+        (ConfigResource(type="nonsense", name="g"), ErrorCode.INVALID_REQUEST),
     ],
-    ids=["topic", "broker", "group"],
+    ids=["topic", "broker", "group", "nonsense"],
 )
 def test_what_is_not_there_has_no_configs(resource: ConfigResource, code: ErrorCode):
     described = admin(a_cluster()).describe_configs([resource])[resource]

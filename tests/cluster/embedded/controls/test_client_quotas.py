@@ -200,8 +200,17 @@ def test_filters(described, components, strict: bool, entities):
     assert set(described(filters, strict=strict)) == entities
 
 
-@pytest.mark.parametrize("types", [["group"], ["user", "user"]])
-def test_filters_that_are_not_legal(described, types: list[str]):
+@pytest.mark.parametrize(
+    ("types", "code"),
+    [
+        (["group"], ErrorCode.UNSUPPORTED_VERSION),
+        ([""], ErrorCode.INVALID_REQUEST),
+        (["user", "user"], ErrorCode.INVALID_REQUEST),
+        (["user", "ip"], ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_filters_that_are_not_legal(described, types: list[str], code: ErrorCode):
+    """As Kafka's ClientQuotasImage answers."""
     with pytest.raises(Refusal) as refusal:
         described([QuotaFilter(entity_type=item) for item in types])
-    assert refusal.value.result.code is ErrorCode.INVALID_REQUEST
+    assert refusal.value.result.code is code

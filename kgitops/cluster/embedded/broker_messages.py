@@ -26,17 +26,24 @@ def config_refusal(key: str, value: str) -> str | None:
 
 def rate_refusal(key: str, value: str) -> str | None:
     """The error message about the rate of a broker's replication throttle; None if it is legal."""
-    rate = TopicConfig(
+    return plain_refusal(key, ConfigType.LONG, value, minimum=0)
+
+
+def plain_refusal(
+    key: str, type_: ConfigType, value: str, *, minimum: float | None = None
+) -> str | None:
+    """The error message about a value that is a switch or a number; None if it is legal."""
+    config = TopicConfig(
         name=key,
-        type=ConfigType.LONG,
+        type=type_,
         default=None,
-        minimum=0,
+        minimum=minimum,
         maximum=None,
         valid_values=(),
         server_default=None,
         doc="",
     )
-    return _refusal(rate, value)
+    return _refusal(config, value)
 
 
 def _refusal(config: TopicConfig, value: str) -> str | None:

@@ -1,0 +1,1 @@
+"""Answers about what administrators set: configs, ACLs, quotas and virtual clusters."""
