@@ -52,6 +52,7 @@ COMMANDS = {
         "project:schema",
         "Print the JSON Schema of a kind, or of all; or write every schema as a file.",
     ),
+    "serve": ("serve:serve", "Let any Kafka client use an embedded cluster."),
     "acls": ("acls:app", "Add, remove or list ACLs, also those of virtual clusters."),
 }
 GROUPS = {

@@ -67,6 +67,17 @@ def connect(
     raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
 
 
+def store_path(url: str, base: Path) -> Path | None:
+    """The file of an ``embedded:`` URL; None for a cluster in memory."""
+    file = url.partition(":")[2].partition("?")[0]
+    return base / Path(file).expanduser() if file else None
+
+
+def is_lowered(url: str) -> bool:
+    """True if kgitops emulates virtual clusters on this embedded cluster, as on Kafka."""
+    return f"{_FEATURE}={_LOWERED}" in url.partition("?")[2].split("&")
+
+
 def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Cluster:
     from kgitops.cluster.kafka.adapter import boot
     from kgitops.cluster.lowered.adapter import LoweredCluster
@@ -97,8 +108,7 @@ def _embedded(
 ) -> Cluster:
     from kgitops.cluster.embedded.boot import boot
 
-    file, _, query = rest.partition("?")
-    parameters = _parameters(url, query)
+    parameters = _parameters(url, rest.partition("?")[2])
     broker_count = parameters.pop("brokers", None)
     if broker_count is not None:
         count = _number(url, "brokers", broker_count)
@@ -108,15 +118,14 @@ def _embedded(
                 "leave one of the two out"
             )
         brokers = count if brokers is None else brokers
-    path = base / Path(file).expanduser() if file else None
     cluster = boot(
-        path,
+        store_path(url, base),
         brokers=brokers,
         options=_options(url, parameters, configs),
         policies=policies,
         policy_folder=policy_folder,
     )
-    if parameters.get(_FEATURE) != _LOWERED:
+    if not is_lowered(url):
         return cluster
     from kgitops.cluster.lowered.adapter import LoweredCluster
 

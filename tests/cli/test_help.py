@@ -25,6 +25,8 @@ SHOWN = (
     *("graph", "orphans", "export-acls", "plan-migration", "delete"),
 )
 FLEET_VERBS = ("plan", "summary", "snapshot", "compile")
+SERVE = "serve"
+"""Its example, which runs until it is ended, is in test_serve.py."""
 IN_ORDER = (
     "init",
     "validate",
@@ -65,6 +67,7 @@ def test_help_of_a_command_imports_nothing_of_its_work() -> None:
     assert modules_after("apply", "--help").isdisjoint(HEAVY)
     assert modules_after("policy", "test", "--help").isdisjoint({*HEAVY, "junitparser"})
     assert modules_after("sandbox", "start", "--help").isdisjoint({*HEAVY, "psutil", "filelock"})
+    assert modules_after("serve", "--help").isdisjoint({*HEAVY, "asyncio", "filelock"})
 
 
 @pytest.mark.parametrize("words", [("fleet",), *(("fleet", verb) for verb in FLEET_VERBS)])
@@ -113,7 +116,7 @@ def test_help_imports_no_command() -> None:
 
 
 def test_every_command_is_among_those_whose_example_is_run() -> None:
-    assert set(IN_ORDER) == set(COMMANDS)
+    assert {*IN_ORDER, SERVE} == set(COMMANDS)
 
 
 def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:
@@ -220,7 +223,7 @@ def completed(line: str, folder: Path) -> list[str]:
         ("kgitops policy ", ["list", "explain", "test"]),
         ("kgitops policy test --mu", ["--mutate"]),
         ("kgitops policy test --format ju", ["junit"]),
-        ("kgitops s", ["show", "snapshot", "schema", "sandbox"]),
+        ("kgitops s", ["show", "snapshot", "schema", "serve", "sandbox"]),
         ("kgitops plan --det", ["--detailed-exitcode"]),
         ("kgitops plan --format m", ["markdown"]),
         ("kgitops apply --format j", ["json"]),

@@ -25,7 +25,7 @@ class InterruptedRunError(BaseException):
 
 def stop_on_signals() -> None:
     """Let signals raise :class:`InterruptedRunError`, except those that are ignored."""
-    for number in _handled_signals():
+    for number in handled_signals():
         signal.signal(number, _stop)
 
 
@@ -61,7 +61,7 @@ class Interrupts:
 def graceful() -> Iterator[Interrupts]:
     """Note signals instead of raising them, within a ``with`` block."""
     interrupts = Interrupts()
-    before = {number: signal.signal(number, interrupts.receive) for number in _handled_signals()}
+    before = {number: signal.signal(number, interrupts.receive) for number in handled_signals()}
     try:
         yield interrupts
     finally:
@@ -69,6 +69,6 @@ def graceful() -> Iterator[Interrupts]:
             signal.signal(number, handler)
 
 
-def _handled_signals() -> list[signal.Signals]:
+def handled_signals() -> list[signal.Signals]:
     """The signals that are not ignored: a shell's background jobs ignore SIGINT, nohup SIGHUP."""
     return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

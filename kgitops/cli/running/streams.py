@@ -101,8 +101,8 @@ def show_logs(level: LogLevel) -> None:
         logger.addHandler(handler)
 
 
-def check_place(path: Path | None) -> None:
-    """Refuse an impossible ``-o`` before any work is done for it.
+def check_place(path: Path | None, option: str = "-o") -> None:
+    """Refuse an impossible value of ``option`` before any work is done for it.
 
     Raises:
         UsageError: no file can be written there.
@@ -110,14 +110,16 @@ def check_place(path: Path | None) -> None:
     if path is None:
         return
     if path.is_dir():
-        raise UsageError(f"-o {path} is a folder; name a file in it")
+        raise UsageError(f"{option} {path} is a folder; name a file in it")
     if not path.parent.is_dir():
-        raise UsageError(f"-o {path}: there is no folder {path.parent}; make it first")
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
     if not os.access(path if is_special(path) else path.parent, os.W_OK):
-        raise UsageError(f"-o {path} can't be written: permission denied; choose another place")
+        raise UsageError(
+            f"{option} {path} can't be written: permission denied; choose another place"
+        )
 
 
-def write_file(path: Path, parts: Iterable[str]) -> None:
+def write_file(path: Path, parts: Iterable[str], option: str = "-o") -> None:
     """Write a file from parts of its text; a device or a pipe is written to, never replaced.
 
     Raises:
@@ -131,7 +133,7 @@ def write_file(path: Path, parts: Iterable[str]) -> None:
     except OSError as error:
         raise KgitopsError(
             f"{path} can't be written: {(error.strerror or str(error)).lower()}; choose another "
-            "place with -o"
+            f"place with {option}"
         ) from error
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.state import controller_id, topic_state
-from kgitops.cluster.embedded.options import Options
+from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Options
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
@@ -67,6 +67,15 @@ class BrokerPolicies:
         if self._evaluator is None:
             self._evaluator = self._open_evaluator()
         return self._evaluator
+
+    def load(self, image: Image) -> None:
+        """Load the policies now, instead of when the first request is judged.
+
+        Raises:
+            FindingsError: one can't be loaded.
+        """
+        self._held = None
+        self._open().begin(self._show(image), principal=BROKER_PRINCIPAL)
 
     def judge(self, draft: Draft, request: req.Request, *, node: int | None) -> None:
         """Ask every policy about ``request``, on that broker (P201-40).

@@ -1,7 +1,7 @@
 """The consumer groups that are active on topics: groups with members that read them.
 
 Classic groups, those of KIP-848, share groups (KIP-932) and streams groups (KIP-1071) are each
-described by a request of their own; only kio knows the last three.
+described by a request of their own; kafka-python knows only the first.
 """
 
 import struct
@@ -54,10 +54,10 @@ def _classic_topics(group: Message) -> Iterator[str]:
             ) from error
 
 
-def _kio_request(api: str, version: int) -> Callable[[Sequence[str]], Message]:
+def _newer_request(api: str, version: int) -> Callable[[Sequence[str]], Message]:
     def make(groups: Sequence[str]) -> Message:
-        # kio takes long to import, and few clusters have such groups.
-        from kgitops.cluster.kafka.transport.kio_requests import describe_groups  # noqa: PLC0415
+        # Few clusters have such groups, and the rest need no second codec.
+        from kgitops.cluster.kafka.transport.group_requests import describe_groups  # noqa: PLC0415
 
         return describe_groups(api, version, groups)
 
@@ -88,15 +88,15 @@ def _streams_topics(group: Message) -> Iterator[str]:
 GROUP_KINDS: Mapping[str, GroupKind] = {
     CLASSIC: GroupKind(request=_classic_request, topics=_classic_topics),
     "consumer": GroupKind(
-        request=_kio_request("ConsumerGroupDescribe", version=0),
+        request=_newer_request("ConsumerGroupDescribe", version=0),
         topics=_consumer_topics,
     ),
     "share": GroupKind(
-        request=_kio_request("ShareGroupDescribe", version=1),
+        request=_newer_request("ShareGroupDescribe", version=1),
         topics=_share_topics,
     ),
     "streams": GroupKind(
-        request=_kio_request("StreamsGroupDescribe", version=0),
+        request=_newer_request("StreamsGroupDescribe", version=0),
         topics=_streams_topics,
     ),
 }

@@ -1,0 +1,295 @@
+"""``kgitops serve`` as a user runs it: a process, its one line, and its end by a signal."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli.conftest import Kgitops
+from cli.policed import write_module
+from cli.projects import EXAMPLES, Project, topic
+from msgspec import Struct
+from serve.raw_client import RawClient, raw_client
+
+from kgitops.model.results import ErrorCode
+from kgitops.serve.nodes import Endpoint
+from kgitops.serve.store_lock import served_alone
+from kgitops.wire import messages
+
+READY = re.compile(r"ready kafka://(\S+)\n")
+SECONDS = 30
+
+
+class Served(Struct, frozen=True):
+    """A ``kgitops serve`` that is ready."""
+
+    process: subprocess.Popen[str]
+    line: str
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        found = READY.fullmatch(self.line)
+        assert found, self.line
+        parts = [address.rpartition(":") for address in found[1].split(",")]
+        return [Endpoint(host, int(port)) for host, _, port in parts]
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Its exit code, and what else it printed."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=SECONDS)
+        return self.process.returncode, out, err
+
+
+Start = Callable[..., Served]
+
+
+@pytest.fixture
+def serve(here: Path) -> Iterator[Start]:
+    """Starts the command in a process of its own, and waits until it is ready."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: object, listen: str = "127.0.0.1:0") -> Served:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kgitops", "serve", *map(str, words), "--listen", listen],
+            cwd=here,
+            env={**os.environ, "PYTHONWARNINGS": "error"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        return Served(process, line)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def create(client: RawClient, name: str, partitions: int = 1) -> messages.Message:
+    """The answer about one topic that is asked for."""
+    request = messages.CreateTopicsRequest
+    wanted = request.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    answer = client.ask("CreateTopics", 7, request(topics=[wanted], timeout_ms=10_000))
+    (found,) = answer.topics
+    return found
+
+
+def topic_names(client: RawClient) -> set[str]:
+    answer = client.ask("Metadata", 12, messages.MetadataRequest(topics=None))
+    return {found.name for found in answer.topics}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_acknowledged_is_kept_when_a_signal_ends_it(
+    number: signal.Signals, serve: Start
+) -> None:
+    served = serve("-c", "embedded:kept.db", "--brokers", 1)
+    with raw_client(served.endpoints[0]) as client:
+        assert create(client, "orders").error_code == 0
+    assert served.end(number) == (0, "", "")
+    again = serve("-c", "embedded:kept.db")
+    with raw_client(again.endpoints[0]) as client:
+        assert topic_names(client) == {"orders"}
+
+
+def test_an_open_connection_does_not_keep_it_from_ending(serve: Start) -> None:
+    served = serve("-c", "embedded:")
+    with raw_client(served.endpoints[0]) as client:
+        client.ask("ApiVersions", 3)
+        assert served.end()[0] == 0
+        with pytest.raises(ConnectionError):
+            client.ask("ApiVersions", 3)
+
+
+def test_the_ready_file_has_the_line_while_it_runs(serve: Start, here: Path) -> None:
+    ready = here / "ready"
+    ready.write_text("ready kafka://127.0.0.1:1\n")
+    served = serve("-c", "embedded:", "--ready-file", ready)
+    assert ready.read_text() == served.line
+    assert [path.name for path in here.iterdir()] == ["ready"], "and no draft of it"
+    served.end()
+    assert not ready.exists()
+
+
+def test_ports_follow_the_first_one(serve: Start) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+    served = serve("-c", "embedded:", "--brokers", 2, listen=f"127.0.0.1:{port}")
+    assert [endpoint.port for endpoint in served.endpoints] == [port, port + 1]
+
+
+def test_the_projects_policies_judge_its_clients(serve: Start, here: Path) -> None:
+    served = serve(EXAMPLES / "quickstart", "-c", "embedded:")
+    with raw_client(served.endpoints[0]) as client:
+        refused = create(client, "orders.raw", partitions=500)
+        assert refused.error_code == ErrorCode.POLICY_VIOLATION
+        assert "500" in refused.error_message
+        assert create(client, "orders.few", partitions=6).error_code == 0
+
+
+def test_the_example_of_the_help_runs(serve: Start, kgitops: Kgitops, here: Path) -> None:
+    shutil.copytree(EXAMPLES, here / "examples", ignore=shutil.ignore_patterns(".kgitops"))
+    shown = kgitops("serve", "--help").out
+    (example,) = [line for line in shown.splitlines() if "Example: " in line]
+    words = shlex.split(example.partition("Example: ")[2])
+    assert words[:2] == ["kgitops", "serve"]
+    assert len(serve(*words[2:]).endpoints) == 3
+    assert (here / "examples" / "quickstart" / ".kgitops" / "local.db").is_file()
+
+
+def test_a_policy_that_cant_be_loaded_is_told_before_anything_listens(
+    project: Project, kgitops: Kgitops
+) -> None:
+    project.write(topic())
+    project.write_file(policies=[{"class": "rules:Names"}])
+    write_module(project, "rules", "raise RuntimeError('no rules today')")
+    ran = kgitops("serve", project.folder, "--listen", "127.0.0.1:0")
+    assert (ran.code, ran.out) == (1, ""), ran.said
+    assert "no rules today" in ran.said
+
+
+WRONG = {
+    "a word too much": (("here", "there"), 64, "this is too much"),
+    "no such folder": (("nowhere",), 64, "nowhere"),
+    "no port": (("-c", "embedded:", "--listen", "127.0.0.1"), 64, "write HOST:PORT"),
+    "no host": (("-c", "embedded:", "--listen", ":9092"), 64, "write HOST:PORT"),
+    "a URL": (("-c", "embedded:", "--listen", "kafka://127.0.0.1:9092"), 64, "write HOST:PORT"),
+    "a port that is none": (("-c", "embedded:", "--listen", "127.0.0.1:70000"), 64, "HOST:PORT"),
+    "no brokers": (("-c", "embedded:", "--brokers", "0"), 64, "--brokers"),
+    "brokers in words": (("-c", "embedded:", "--brokers", "three"), 64, "whole number"),
+    "two numbers of brokers": (
+        ("-c", "embedded:?brokers=2", "--brokers", "3"),
+        64,
+        "leave one of the two out",
+    ),
+    "a real Kafka": (("-c", "kafka://127.0.0.1:9092"), 64, "only an embedded one can be served"),
+    "virtual clusters lowered": (
+        ("-c", "embedded:?virtual.clusters=lowered"),
+        64,
+        "virtual.clusters=lowered",
+    ),
+    "a cluster nobody declared": (("-c", "prod"), 64, "no cluster is named 'prod'"),
+    "a folder for the store": (("-c", "embedded:."), 8, "it is a folder"),
+    "an unknown host": (("-c", "embedded:", "--listen", "nowhere.invalid:0"), 8, "can't listen on"),
+    "no folder for the ready file": (
+        ("-c", "embedded:", "--ready-file", "no/such/file"),
+        64,
+        "--ready-file no/such/file: there is no folder",
+    ),
+    "a folder as the ready file": (
+        ("-c", "embedded:", "--ready-file", "."),
+        64,
+        "--ready-file . is a folder",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_words_are_one_sentence_and_leave_nothing(
+    case: str, kgitops: Kgitops, here: Path
+) -> None:
+    words, code, says = WRONG[case]
+    ran = kgitops("serve", *words)
+    assert (ran.code, ran.out) == (code, ""), ran.said
+    assert says in ran.said
+    assert len(ran.err.splitlines()) == 1
+    assert list(here.iterdir()) == []
+
+
+def test_a_store_that_is_none_is_refused(kgitops: Kgitops, here: Path) -> None:
+    (here / "notes.txt").write_text("milk\n")
+    ran = kgitops("serve", "-c", "embedded:notes.txt")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (8, "", 1), ran.said
+
+
+def test_a_port_in_use_is_told_and_no_other_listener_stays_open(
+    kgitops: Kgitops, here: Path
+) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        ran = kgitops(
+            "serve", "-c", "embedded:", "--brokers", 2, "--listen", f"127.0.0.1:{port - 1}"
+        )
+        assert (ran.code, ran.out) == (8, ""), ran.said
+        assert f"can't listen on 127.0.0.1:{port}" in ran.said
+        assert "choose another address with --listen" in ran.said
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port - 1))
+
+
+def test_a_store_is_served_once(kgitops: Kgitops, here: Path) -> None:
+    (here / "same.db").symlink_to(here / "local.db")
+    with served_alone(here / "local.db"):
+        ran = kgitops("serve", "-c", "embedded:same.db", "--listen", "127.0.0.1:0")
+    assert (ran.code, ran.out) == (7, ""), ran.said
+    assert "is served by another process already" in ran.said
+
+
+def test_other_commands_use_the_store_meanwhile(
+    serve: Start, project: Project, kgitops: Kgitops
+) -> None:
+    served = serve("-c", "embedded:shared.db")
+    project.write(topic())
+    assert kgitops("apply", project.folder, "-c", "embedded:shared.db", "--auto-approve").code == 0
+    with raw_client(served.endpoints[0]) as client:
+        assert "orders" in topic_names(client)
+
+
+def test_it_starts_without_what_only_clients_need(here: Path) -> None:
+    """And answers its first request, in memory of some tens of megabytes."""
+    script = """
+import os, signal, sys, threading
+from pathlib import Path
+from kgitops.cli.main import main
+def watch():
+    while not Path("ready").exists() and not done.wait(0.01):
+        pass
+    import socket
+    host, _, port = Path("ready").read_text().split("//")[1].split(",")[0].strip().rpartition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        body = b"\\0\\x12\\0\\0\\0\\0\\0\\1\\0\\1a"
+        connection.sendall(len(body).to_bytes(4, "big") + body)
+        assert connection.recv(4)
+    os.kill(os.getpid(), signal.SIGTERM)
+done = threading.Event()
+threading.Thread(target=watch, daemon=True).start()
+code = main(["serve", "-c", "embedded:", "--listen", "127.0.0.1:0", "--ready-file", "ready"])
+done.set()
+print(sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+sys.exit(code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+    assert done.returncode == 0, done.stderr
+    imported = set(json.loads(done.stderr.splitlines()[-1].replace("'", '"')))
+    assert imported.isdisjoint({"kio", "hypothesis", "kafka", "confluent_kafka", "rich", "cel"})
+
+
+def test_it_answers_soon_and_stays_small(serve: Start) -> None:
+    """Wide bounds, as tests run beside others; benchmarks/wire.py has the figures."""
+    began = time.perf_counter()
+    served = serve("-c", "embedded:")
+    with raw_client(served.endpoints[0]) as client:
+        client.ask("ApiVersions", 3)
+    assert time.perf_counter() - began < SECONDS / 3
+    status = Path(f"/proc/{served.process.pid}/status")
+    if status.exists():
+        kilobytes = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+        assert kilobytes
+        assert int(kilobytes[1]) < 100_000
