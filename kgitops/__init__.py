@@ -1,8 +1,8 @@
 """Declare what an Apache Kafka cluster should hold, review the plan, apply exactly that plan.
 
 As a library (``docs/reference/library.md``) kgitops is the names of ``__all__``, and
-``kgitops.policy``, ``kgitops.policy.testing`` and ``kgitops.policies``; the rest may change.
-Importing ``kgitops`` imports nothing else: a name is loaded when it is first used.
+``kgitops.policy``, ``kgitops.policy.testing``, ``kgitops.policies`` and ``kgitops.testing``; the
+rest may change. Importing ``kgitops`` imports nothing else: a name is loaded when it is first used.
 """
 
 from importlib import import_module

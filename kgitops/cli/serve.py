@@ -33,6 +33,10 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Write the line that says it is ready here, too."),
     ] = None,
+    allow_anonymous: Annotated[
+        bool,
+        typer.Option("--allow-anonymous", help="Let whoever reaches HOST in without a login."),
+    ] = False,
 ) -> int:
     """Let any Kafka client use an embedded cluster.
 
@@ -46,7 +50,12 @@ def serve(
 
     run_server(
         ServeCommand(
-            path=path, cluster=cluster, listen=listen, brokers=brokers, ready_file=ready_file
+            path=path,
+            cluster=cluster,
+            listen=listen,
+            brokers=brokers,
+            ready_file=ready_file,
+            allow_anonymous=allow_anonymous,
         )
     )
     return int(ExitCode.SUCCESS)

@@ -100,14 +100,19 @@ class KafkaServer:
                 await self._listen(broker, NodeKind.BROKER, self._settings.host, port)
             for controller in self.cluster.controllers.controllers:
                 await self._listen(controller, NodeKind.CONTROLLER, _LOOPBACK, 0)
+            for server in self._servers.values():
+                await server.start_serving()
+        except OSError as error:  # another process bound the same port at the same time
+            await self.stop()
+            raise UnreachableError(
+                f"can't listen: {error.strerror or error}; choose another address with --listen"
+            ) from error
         except BaseException:
             await self.stop()
             raise
         self.endpoints = tuple(
             node.endpoint for node in self._nodes.values() if node.kind is NodeKind.BROKER
         )
-        for server in self._servers.values():
-            await server.start_serving()
 
     async def stop(self) -> None:
         """Close the listeners and connections, and wait for the decisions being taken."""

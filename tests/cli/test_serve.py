@@ -126,6 +126,11 @@ def test_the_ready_file_has_the_line_while_it_runs(serve: Start, here: Path) -> 
     assert not ready.exists()
 
 
+def test_other_machines_are_let_in_only_when_that_is_said(serve: Start) -> None:
+    served = serve("-c", "embedded:", "--allow-anonymous", listen="0.0.0.0:0")
+    assert {endpoint.host for endpoint in served.endpoints} == {"0.0.0.0"}  # noqa: S104
+
+
 def test_ports_follow_the_first_one(serve: Start) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
@@ -185,7 +190,18 @@ WRONG = {
     ),
     "a cluster nobody declared": (("-c", "prod"), 64, "no cluster is named 'prod'"),
     "a folder for the store": (("-c", "embedded:."), 8, "it is a folder"),
-    "an unknown host": (("-c", "embedded:", "--listen", "nowhere.invalid:0"), 8, "can't listen on"),
+    "an unknown host": (
+        ("-c", "embedded:", "--listen", "nowhere.invalid:0", "--allow-anonymous"),
+        8,
+        "can't listen on",
+    ),
+    "another machine's address": (
+        ("-c", "embedded:", "--listen", "192.0.2.1:0", "--allow-anonymous"),
+        8,
+        "can't listen on 192.0.2.1:0",
+    ),
+    "all addresses": (("-c", "embedded:", "--listen", "0.0.0.0:0"), 64, "--allow-anonymous"),
+    "all addresses of IPv6": (("-c", "embedded:", "--listen", "[::]:0"), 64, "--allow-anonymous"),
     "no folder for the ready file": (
         ("-c", "embedded:", "--ready-file", "no/such/file"),
         64,

@@ -33,7 +33,8 @@ def test_the_readme_leads_to_a_real_kafka_and_back(tmp_path: Path) -> None:
         assert done.returncode == 0, (command, done.stdout + done.stderr)
         return done.stdout
 
-    start, *between, stop = COMMAND.findall((ROOT / "README.md").read_text())[1:]
+    section = (ROOT / "README.md").read_text().partition("### On a real Apache Kafka")[2]
+    start, *between, stop = COMMAND.findall(section.partition("\n### ")[0])
     assert (start.split()[1:3], stop.split()[1:3]) == (["sandbox", "start"], ["sandbox", "stop"])
     try:
         found = re.search(r"kafka://\S+?:\d+", run(start))

@@ -1,6 +1,7 @@
 """The course of ``kgitops serve``: open the cluster, listen, say so, and end on a signal."""
 
 import asyncio
+import ipaddress
 import os
 import re
 from contextlib import suppress
@@ -34,6 +35,7 @@ class ServeCommand(Struct, frozen=True, kw_only=True):
     listen: str
     brokers: int | None
     ready_file: Path | None
+    allow_anonymous: bool
 
 
 def run_server(command: ServeCommand) -> None:
@@ -44,6 +46,11 @@ def run_server(command: ServeCommand) -> None:
         KgitopsError: the cluster can't be opened, or the listeners can't.
     """
     host, port = parse_address(command.listen)
+    if not (is_loopback(host) or command.allow_anonymous):
+        raise UsageError(
+            f"--listen {command.listen} lets other machines in, and nobody has to log in; have the "
+            "cluster's configs ask for a login, or add --allow-anonymous"
+        )
     check_place(command.ready_file, _READY_FILE)
     # A signal that comes before there is anything to end.
     with suppress(InterruptedRunError):
@@ -106,6 +113,14 @@ def parse_address(text: str) -> tuple[str, int]:
             "(port 0 takes free ports)"
         )
     return found["ipv6"] or found["host"], int(found["port"])
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine reaches the address; names other than localhost may mean any."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _remove(ready_file: Path | None) -> None:
