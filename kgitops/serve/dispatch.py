@@ -21,9 +21,15 @@ from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.listening.protocol import Answer, CloseConnectionError
 from kgitops.serve.nodes import Node, NodeKind, ServedCluster
 from kgitops.wire.apis import apis, keys
-from kgitops.wire.codec import read, write
-from kgitops.wire.frames import RequestFrame, UnsupportedVersionError, read_request, response_frame
-from kgitops.wire.messages import Message, message_class
+from kgitops.wire.codec import write
+from kgitops.wire.frames import (
+    RequestFrame,
+    UnsupportedVersionError,
+    read_message,
+    read_request,
+    response_frame,
+)
+from kgitops.wire.messages import Message
 
 _API_VERSIONS, _FIND_COORDINATOR = "ApiVersions", "FindCoordinator"
 _LARGE = 4096
@@ -132,7 +138,7 @@ class Dispatcher:
 
     def _find(self, frame: RequestFrame, connection: ClientConnection) -> Answer | Later:
         """The answer, or what waits for it in the event loop."""
-        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        request = read_message(frame)
         answer = ANSWERS[frame.api.name].answer(self._call(frame, connection), request)
         if callable(answer):
             later: Later = answer
@@ -140,13 +146,13 @@ class Dispatcher:
         return _frame(frame, answer)
 
     async def _wait_for(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
-        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        request = read_message(frame)
         answer = WAITING[frame.api.name]
         return _frame(frame, await answer(self._call(frame, connection), request))
 
     async def _find_coordinator(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         """Have the topic of a coordinator created before the coordinator is found."""
-        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        request = read_message(frame)
         if not await self._brokers.topics.ensure_coordinator(request.key_type, connection):
             return _frame(frame, not_available(request, frame.version))
         if _FIND_COORDINATOR in WAITING:
@@ -166,7 +172,7 @@ class Dispatcher:
 
     def _log_in(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         """Let a broker log in at a controller."""
-        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        request = read_message(frame)
         if frame.api.name == "SaslHandshake":
             return _frame(frame, shake_hands(connection, request))
         return _frame(frame, log_in(connection, request, self._secret))
@@ -181,7 +187,7 @@ class Dispatcher:
         return len(data) >= _LARGE or len(self._cluster.view().topics.by_name) >= _MANY
 
     def _api_versions(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
-        request = read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+        request = read_message(frame)
         if frame.version in frame.api.flexible:
             connection.software = (request.client_software_name, request.client_software_version)
         return _frame(frame, api_versions(self._announced_at(connection.node)))

@@ -6,6 +6,7 @@ from kgitops.wire import messages
 from kgitops.wire.apis import Api, apis
 from kgitops.wire.codec import read_part, write
 from kgitops.wire.errors import MalformedError
+from kgitops.wire.messages import Message
 
 SIZE_BYTES = 4
 
@@ -58,6 +59,19 @@ def read_request(data: bytes) -> RequestFrame:
         data=data,
         body=body,
     )
+
+
+def read_message(frame: RequestFrame) -> Message:
+    """Read the message of a request.
+
+    Bytes after it are left alone, as Kafka's brokers do: librdkafka 2.16 writes an empty array in
+    the old way into Metadata 13, which makes it three bytes longer than it is.
+
+    Raises:
+        MalformedError: the bytes are something else.
+    """
+    kind = messages.message_class(frame.api.request)
+    return read_part(kind, frame.version, frame.data, frame.body)[0]
 
 
 def request_frame(

@@ -8,6 +8,7 @@ from kgitops.wire.errors import MalformedError
 from kgitops.wire.frames import (
     SIZE_BYTES,
     UnsupportedVersionError,
+    read_message,
     read_request,
     request_frame,
     response_frame,
@@ -60,3 +61,11 @@ def test_unstable_versions_are_not_announced() -> None:
     assert [api.name for api in apis().values() if api.versions.stop < api.readable.stop] == [
         "InitProducerId"
     ]
+
+
+def test_bytes_after_a_request_are_left_alone() -> None:
+    """As librdkafka 2.16 has them in Metadata, where it asks for all topics."""
+    head = bytes.fromhex("0003 000d 00000003 0007") + b"rdkafka" + b"\0"
+    frame = read_request(head + bytes.fromhex("00 00 00 00 01 00 00"))
+    request = read_message(frame)
+    assert (request.topics, request.allow_auto_topic_creation) == (None, False)

@@ -18,9 +18,9 @@ from kgitops.serve.login.failures import FailedLogins
 from kgitops.serve.login.mechanisms import LoginMechanisms
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
-from kgitops.wire.codec import read, write
+from kgitops.wire.codec import write
 from kgitops.wire.errors import MalformedError
-from kgitops.wire.frames import RequestFrame, read_request, response_frame, with_size
+from kgitops.wire.frames import RequestFrame, read_message, read_request, response_frame, with_size
 from kgitops.wire.messages import Message
 
 _VERSIONS, _HANDSHAKE, _AUTHENTICATE = "ApiVersions", "SaslHandshake", "SaslAuthenticate"
@@ -96,7 +96,7 @@ class SaslLogin:
             raise CloseConnectionError(
                 f"unexpected Kafka request of type {frame.api.name} during SASL handshake"
             )
-        request = read(messages.SaslHandshakeRequest, frame.version, frame.data, frame.body)
+        request = read_message(frame)
         return self._answer_handshake(frame, request.mechanism)
 
     def _begins_again(self) -> bool:
@@ -136,7 +136,7 @@ class SaslLogin:
             raise CloseConnectionError(
                 f"unexpected Kafka request of type {frame.api.name} during SASL authentication"
             )
-        request = read(messages.SaslAuthenticateRequest, frame.version, frame.data, frame.body)
+        request = read_message(frame)
         try:
             step = await self._step(request.auth_bytes)
         except LoginFailedError as error:

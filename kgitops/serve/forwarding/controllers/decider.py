@@ -15,10 +15,10 @@ from kgitops.serve.forwarding.envelope import ForwardedClient
 from kgitops.serve.forwarding.failures import failed
 from kgitops.serve.forwarding.items import has_code
 from kgitops.serve.nodes import Node, ServedCluster
-from kgitops.wire.codec import read, write
+from kgitops.wire.codec import write
 from kgitops.wire.errors import MalformedError
-from kgitops.wire.frames import RequestFrame
-from kgitops.wire.messages import Message, message_class
+from kgitops.wire.frames import RequestFrame, read_message
+from kgitops.wire.messages import Message
 
 _LARGE = 4096
 """Bytes of a request from which on it is read in a thread."""
@@ -123,7 +123,7 @@ class Decider:
 
 
 def _message(frame: RequestFrame) -> Message:
-    return read(message_class(frame.api.request), frame.version, frame.data, frame.body)
+    return read_message(frame)
 
 
 def _not_controller(frame: RequestFrame, request: Message) -> Decision:
