@@ -23,6 +23,9 @@ from kgitops.library import OpenProject
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.serve.background import serving
+from kgitops.serve.control import ControlCommand, perform
+from kgitops.serve.forwarding.options import ForwardingOptions
+from kgitops.serve.listening.settings import LOOPBACK
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.workflow.commands.serving import open_served, with_brokers
 from kgitops.workflow.loading import loaded
@@ -35,27 +38,61 @@ FixtureScope = Literal["session", "package", "module", "class", "function"]
 
 
 class ClusterControl:
-    """Faults of a cluster, for tests."""
+    """Faults of a cluster, for tests; a broker is named by its id, and without one all are meant.
 
-    def __init__(self, cluster: EmbeddedCluster) -> None:
-        self._cluster = cluster
+    Every method raises a UsageError where there is no such node.
+    """
 
-    def fence(self, *brokers: int) -> None:
-        """Let exactly these brokers be dead to clients; none ends that."""
-        self._cluster.fence(*brokers)
+    def __init__(self, server: KafkaServer) -> None:
+        self._server = server
 
-    def release(self) -> None:
-        """End all faults."""
-        self._cluster.fence()
-        self._cluster.release()
+    def fence(self, broker: int | None = None) -> None:
+        """Let a broker be dead to clients: it leaves the metadata, and the in-sync replicas."""
+        self._do("fence", broker=broker)
+
+    def unfence(self, broker: int | None = None) -> None:
+        """Let a broker be alive again."""
+        self._do("unfence", broker=broker)
+
+    def lag(self, seconds: float, broker: int | None = None) -> None:
+        """Let a broker see changes so much later than the controller; 0 ends that."""
+        self._do("lag", broker=broker, ms=round(seconds * 1000))
+
+    def hold(self, broker: int | None = None) -> None:
+        """Let a broker see no changes any more."""
+        self._do("hold", broker=broker)
+
+    def release(self, broker: int | None = None) -> None:
+        """Let a broker see what it missed while it was held."""
+        self._do("release", broker=broker)
+
+    def move_controller(self, controller: int | None = None) -> None:
+        """Make another controller the active one; None leaves the cluster without any."""
+        self._do("move-controller", controller=controller)
+
+    def stop(self, node: int) -> None:
+        """Close the listener and the connections of a broker or a controller, as if it died."""
+        self._do("stop", node=node)
+
+    def start(self, node: int) -> None:
+        """Start a stopped node again, at its address."""
+        self._do("start", node=node)
+
+    def drop_connections(self, node: int) -> None:
+        """Close the connections that a node has; clients connect again."""
+        self._do("drop-connections", node=node)
+
+    def _do(self, command: str, **options: int | None) -> None:
+        given = {name: value for name, value in options.items() if value is not None}
+        self._server.run(perform(self._server, ControlCommand(do=command, **given)))
 
 
 class ClusterForTests:
     """A cluster that runs while the ``with`` block of :func:`cluster` lasts."""
 
-    def __init__(self, embedded: EmbeddedCluster, server: KafkaServer) -> None:
-        self.control = ClusterControl(embedded)
-        """Faults: fenced brokers."""
+    def __init__(self, server: KafkaServer) -> None:
+        self.control = ClusterControl(server)
+        """Faults: brokers that are dead, late or held, controllers that move."""
         self.url = server.url
         """For ``kgitops -c`` and :func:`kgitops.open`."""
         self.bootstrap_servers = ",".join(map(str, server.endpoints))
@@ -68,6 +105,7 @@ def cluster(
     *,
     apply: bool = False,
     brokers: int | None = None,
+    controllers: int = 1,
     configs: Mapping[str, str] | None = None,
     url: str = IN_MEMORY,
     variables_of: str | None = None,
@@ -79,6 +117,7 @@ def cluster(
         project: the folder of a project whose policies judge what clients ask for.
         apply: apply the project first: its topics, ACLs and quotas are there.
         brokers: how many; three by default.
+        controllers: how many; one of them is active.
         configs: what brokers have in their ``server.properties``.
         url: ``embedded:`` in memory or ``embedded:FILE``, with options such as
             ``embedded:?compat=kraft&authorizer=acls``.
@@ -102,8 +141,14 @@ def cluster(
     with open_served(_with(chosen, brokers, configs or {}), policies) as embedded:
         if apply and workspace is not None:
             _apply(workspace, embedded)
-        with serving(embedded, ServeOptions(port=0)) as server:
-            yield ClusterForTests(embedded, server)
+        options = ServeOptions(
+            host=LOOPBACK,
+            port=0,
+            folder=chosen.base,
+            forwarding=ForwardingOptions(controllers=controllers),
+        )
+        with serving(embedded, options) as server:
+            yield ClusterForTests(server)
 
 
 def cluster_fixture(

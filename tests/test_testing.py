@@ -144,8 +144,50 @@ def test_a_fenced_broker_is_dead_to_clients() -> None:
     with cluster() as kafka:
         kafka.control.fence(3)
         assert [broker.node_id for broker in metadata(kafka).brokers] == [1, 2]
-        kafka.control.release()
+        kafka.control.unfence(3)
         assert [broker.node_id for broker in metadata(kafka).brokers] == [1, 2, 3]
+
+
+def test_a_broker_that_is_held_sees_nothing_new() -> None:
+    with cluster(brokers=1) as kafka:
+        kafka.control.hold(1)
+        assert create(kafka, "orders", 1).error_code == 0
+        assert metadata(kafka).topics == []
+        kafka.control.release()
+        assert [topic.name for topic in metadata(kafka).topics] == ["orders"]
+
+
+def test_a_broker_that_is_late_sees_what_is_new_in_the_end() -> None:
+    with cluster(brokers=1) as kafka:
+        kafka.control.lag(60)
+        assert create(kafka, "orders", 1).error_code == 0
+        assert metadata(kafka).topics == []
+        kafka.control.lag(0)
+        assert [topic.name for topic in metadata(kafka).topics] == ["orders"]
+
+
+def test_a_stopped_node_comes_back_at_its_address() -> None:
+    with cluster(brokers=1) as kafka:
+        with connected(kafka) as client:
+            client.ask("ApiVersions", 3)
+            kafka.control.drop_connections(1)
+            with pytest.raises(ConnectionError):
+                client.ask("ApiVersions", 3)
+        kafka.control.stop(1)
+        with pytest.raises(ConnectionRefusedError):
+            metadata(kafka)
+        kafka.control.start(1)
+        assert [broker.node_id for broker in metadata(kafka).brokers] == [1]
+
+
+def test_the_controller_moves() -> None:
+    with cluster(brokers=1, controllers=3) as kafka:
+        kafka.control.move_controller(3002)
+        assert create(kafka, "orders", 1).error_code == 0
+        with pytest.raises(UsageError, match="3007"):
+            kafka.control.move_controller(3007)
+        with pytest.raises(UsageError, match="there is no broker 9"):
+            kafka.control.fence(9)
 
 
 def test_two_clusters_run_side_by_side() -> None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -28,6 +29,8 @@ from kgitops.serve.views import BrokerViews, Lag
 _LOOPBACK = "127.0.0.1"
 _ENDING_SECONDS = 5
 _log = logging.getLogger("kgitops.serve")
+
+T = TypeVar("T")
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -92,6 +95,7 @@ class KafkaServer:
         Raises:
             UnreachableError: a port is taken, or the address is not this machine's.
         """
+        self._loop = asyncio.get_running_loop()
         image = self._controller.image()
         self._controller.options = with_rights(self._unserved, self._settings)
         try:
@@ -125,6 +129,10 @@ class KafkaServer:
         self._controller.members = None
         await asyncio.get_running_loop().run_in_executor(None, self._dispatcher.close)
         self._controller.options = self._unserved
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something in the server's event loop, from another thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     @property
     def forwarding_metrics(self) -> Mapping[int, ForwardingMetrics]:

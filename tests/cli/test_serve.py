@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -127,8 +129,46 @@ def test_the_ready_file_has_the_line_while_it_runs(serve: Start, here: Path) -> 
 
 
 def test_other_machines_are_let_in_only_when_that_is_said(serve: Start) -> None:
-    served = serve("-c", "embedded:", "--allow-anonymous", listen="0.0.0.0:0")
-    assert {endpoint.host for endpoint in served.endpoints} == {"0.0.0.0"}  # noqa: S104
+    address = socket.gethostbyname(socket.gethostname())
+    served = serve("-c", "embedded:", "--allow-anonymous", listen=f"{address}:0")
+    assert {endpoint.host for endpoint in served.endpoints} == {address}
+    with raw_client(served.endpoints[0]) as client:
+        client.ask("ApiVersions", 3)
+
+
+def test_metrics_and_faults_have_doors_of_their_own(serve: Start, here: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+    words = ("--metrics", port, "--control", "faults", "--controllers", 3)
+    served = serve("-c", "embedded:", *words)
+    with raw_client(served.endpoints[0]) as client:
+        create(client, "orders")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        assert b"forwarding" in answer.read()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz") as answer:
+        assert answer.read() == b"ok\n"
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+    with closing(socket.socket(socket.AF_UNIX)) as control:
+        control.connect("faults")
+        control.sendall(b'{"do": "fence", "broker": 2}\n{"do": "status"}\n')
+        with control.makefile() as lines:
+            fenced, status = json.loads(lines.readline()), json.loads(lines.readline())
+    assert fenced == {"ok": True}
+    assert list(status["brokers"]) == ["1", "3"]
+    assert len(status["controllers"]) == 3
+    assert served.end() == (0, "", "")
+    assert list(here.iterdir()) == []
+
+
+def test_a_port_in_use_for_metrics_closes_all_listeners(kgitops: Kgitops, here: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        words = ("--listen", "127.0.0.1:0", "--metrics", port, "--ready-file", "ready")
+        ran = kgitops("serve", "-c", "embedded:", *words)
+    assert (ran.code, ran.out) == (8, ""), ran.said
+    assert "choose another port with --metrics" in ran.said
+    assert list(here.iterdir()) == []
 
 
 def test_ports_follow_the_first_one(serve: Start) -> None:
@@ -201,6 +241,20 @@ WRONG = {
         "can't listen on 192.0.2.1:0",
     ),
     "all addresses": (("-c", "embedded:", "--listen", "0.0.0.0:0"), 64, "--allow-anonymous"),
+    "all addresses, and none that clients can have": (
+        ("-c", "embedded:", "--listen", "0.0.0.0:0", "--allow-anonymous"),
+        64,
+        "advertised.listeners",
+    ),
+    "no controllers": (("-c", "embedded:", "--controllers", "0"), 64, "--controllers"),
+    "an unknown consistency": (("-c", "embedded:", "--consistency", "all"), 64, "--consistency"),
+    "a lag into the future": (("-c", "embedded:", "--lag", "-1"), 64, "--lag"),
+    "a port of metrics that is none": (("-c", "embedded:", "--metrics", "x"), 64, "whole number"),
+    "no folder for the control socket": (
+        ("-c", "embedded:", "--control", "no/such/socket"),
+        64,
+        "--control no/such/socket: there is no folder",
+    ),
     "all addresses of IPv6": (("-c", "embedded:", "--listen", "[::]:0"), 64, "--allow-anonymous"),
     "no folder for the ready file": (
         ("-c", "embedded:", "--ready-file", "no/such/file"),

@@ -1,13 +1,13 @@
 """The course of ``kgitops serve``: open the cluster, listen, say so, and end on a signal."""
 
 import asyncio
-import ipaddress
 import os
 import re
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cli.running.signals import InterruptedRunError, handled_signals
 from kgitops.cli.running.streams import (
@@ -18,6 +18,9 @@ from kgitops.cli.running.streams import (
     write_file,
 )
 from kgitops.model.errors import UsageError
+from kgitops.serve.control import ControlSocket
+from kgitops.serve.forwarding.options import Consistency, ForwardingOptions
+from kgitops.serve.metrics_listener import MetricsListener
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.workflow.commands.serving import open_served, with_brokers
 from kgitops.workflow.policies import load_policies
@@ -32,10 +35,23 @@ class ServeCommand(Struct, frozen=True, kw_only=True):
 
     path: Path | None
     cluster: str | None
-    listen: str
-    brokers: int | None
+    listen: str | None
     ready_file: Path | None
     allow_anonymous: bool
+    brokers: int | None
+    controllers: int
+    consistency: str
+    lag_ms: int
+    metrics: int | None
+    control: Path | None
+
+
+class _Doors(Struct, frozen=True):
+    """Everything of a served cluster that is opened, and closed in the reverse order."""
+
+    server: KafkaServer
+    metrics: MetricsListener | None
+    control: ControlSocket | None
 
 
 def run_server(command: ServeCommand) -> None:
@@ -45,16 +61,24 @@ def run_server(command: ServeCommand) -> None:
         UsageError: an option has an impossible value, or the cluster can't be served.
         KgitopsError: the cluster can't be opened, or the listeners can't.
     """
-    host, port = parse_address(command.listen)
-    if not (is_loopback(host) or command.allow_anonymous):
-        raise UsageError(
-            f"--listen {command.listen} lets other machines in, and nobody has to log in; have the "
-            "cluster's configs ask for a login, or add --allow-anonymous"
-        )
+    host, port = parse_address(command.listen) if command.listen else (None, None)
     check_place(command.ready_file, _READY_FILE)
+    check_place(command.control, "--control")
     # A signal that comes before there is anything to end.
     with suppress(InterruptedRunError):
-        _open_and_serve(command, ServeOptions(host=host, port=port))
+        _open_and_serve(
+            command,
+            ServeOptions(
+                host=host,
+                port=port,
+                allow_anonymous=command.allow_anonymous,
+                forwarding=ForwardingOptions(
+                    controllers=command.controllers,
+                    consistency=Consistency(command.consistency),
+                    lag_ms=command.lag_ms,
+                ),
+            ),
+        )
 
 
 def _open_and_serve(command: ServeCommand, options: ServeOptions) -> None:
@@ -67,15 +91,21 @@ def _open_and_serve(command: ServeCommand, options: ServeOptions) -> None:
     for warning in policies.warnings:
         print_notice(str(warning))
     with open_served(chosen, policies) as cluster:
+        server = KafkaServer(cluster, replace(options, folder=chosen.base))
+        doors = _Doors(
+            server,
+            None if command.metrics is None else MetricsListener(server, command.metrics),
+            None if command.control is None else ControlSocket(server, command.control),
+        )
         # From here on the store is this process's: so is a file that another one left behind.
         _remove(command.ready_file)
         try:
-            asyncio.run(_serve(KafkaServer(cluster, options), command.ready_file))
+            asyncio.run(_serve(doors, command.ready_file))
         finally:
             _remove(command.ready_file)
 
 
-async def _serve(server: KafkaServer, ready_file: Path | None) -> None:
+async def _serve(doors: _Doors, ready_file: Path | None) -> None:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     signals = handled_signals()
@@ -87,15 +117,16 @@ async def _serve(server: KafkaServer, ready_file: Path | None) -> None:
 
     for number in signals:
         loop.add_signal_handler(number, end)
-    await server.start()
-    try:
-        line = f"ready {server.url}"
+    async with AsyncExitStack() as opened:
+        for door in (doors.server, doors.metrics, doors.control):
+            if door is not None:
+                await door.start()
+                opened.push_async_callback(door.stop)
+        line = f"ready {doors.server.url}"
         if ready_file:
             write_file(ready_file, [f"{line}\n"], _READY_FILE)
         print_result(line)
         await ended.wait()
-    finally:
-        await server.stop()
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -113,14 +144,6 @@ def parse_address(text: str) -> tuple[str, int]:
             "(port 0 takes free ports)"
         )
     return found["ipv6"] or found["host"], int(found["port"])
-
-
-def is_loopback(host: str) -> bool:
-    """True if only this machine reaches the address; names other than localhost may mean any."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _remove(ready_file: Path | None) -> None:
