@@ -55,7 +55,9 @@ def _message(definition: dict[str, Any]) -> dict[str, Any]:
             for struct in definition.get("commonStructs", ())
         },
     }
-    return {key: value for key, value in kept.items() if value not in (None, {}, False)}
+    return {
+        key: value for key, value in kept.items() if value not in (None, {}) and value is not False
+    }
 
 
 def _field(field: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,11 @@ _LAST = {
     "TxnOffsetCommit": 4,
     "AddOffsetsToTxn": 4,
 }
+_FIRST = {
+    # Kafka's brokers announce these although they answer none of them: clients look here for what
+    # a broker can do (KIP-896).
+    "Produce": 0,
+}
 _METADATA_VERSION = 30
 """4.3-IV0 in org.apache.kafka.server.common.MetadataVersion."""
 SUPPORTED_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
@@ -39,7 +44,7 @@ def announced_versions(
     found = {}
     for name in answered:
         api = apis()[keys()[name]]
-        first = api.readable.start if seed else api.versions.start
+        first = _FIRST.get(name, api.readable.start if seed else api.versions.start)
         last = min(_LAST.get(name, api.versions[-1]), api.versions[-1])
         if api.key >= FIRST_PRIVATE_KEY and not virtual_clusters:
             continue

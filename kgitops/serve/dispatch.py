@@ -1,7 +1,7 @@
 """From a frame to its answer: the header, the version, the message, and who answers it."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from kgitops.model.results import ErrorCode
@@ -117,6 +117,11 @@ class Dispatcher:
     def close_channels(self) -> None:
         """Close the brokers' connections to controllers."""
         self._brokers.close()
+
+    async def decide(self, decide: Callable[[], None]) -> None:
+        """Let something be decided in the thread for that."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._threads[Thread.DECISION], decide)
 
     def close(self) -> None:
         """Wait for the decisions that are being taken; take no other."""

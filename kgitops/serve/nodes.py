@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.cluster_state import Broker
+from kgitops.serve.data.data_plane import DataPlane
 from kgitops.serve.groups.coordinator import GroupCoordinator
 from kgitops.serve.quorum import Quorum
 from kgitops.serve.views import BrokerViews
@@ -51,6 +52,7 @@ class ServedCluster(Struct, frozen=True, kw_only=True):
     nodes: Mapping[int, Node]
     view: Callable[[], Image]
     """The cluster as the controller sees it now."""
+    data: DataPlane
     views: BrokerViews
     controllers: Quorum
     groups: GroupCoordinator

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import UnreachableError, UsageError
+from kgitops.serve.data.data_plane import DataPlane
 from kgitops.serve.dispatch import Dispatcher
 from kgitops.serve.forwarding.metrics import ForwardingMetrics, metrics_text
 from kgitops.serve.forwarding.options import ForwardingOptions
@@ -28,6 +29,8 @@ from kgitops.serve.views import BrokerViews, Lag
 
 _LOOPBACK = "127.0.0.1"
 _ENDING_SECONDS = 5
+_SECONDS_BETWEEN_LOOKS = 1
+"""At transactions that are open for too long; Kafka looks every ten seconds."""
 _log = logging.getLogger("kgitops.serve")
 
 T = TypeVar("T")
@@ -67,6 +70,10 @@ class KafkaServer:
         self._unserved = self._controller.options
         self._servers: dict[int, asyncio.Server] = {}
         self._nodes: dict[int, Node] = {}
+        # The registry of kgitops that is connected to a Kafka is a topic.
+        self._controller.options = replace(self._controller.options, registry_topic=True)
+        self._data = DataPlane(self._controller)
+        self._transactions: asyncio.Task[None] | None = None
         forwarding = options.forwarding
         newest = self._controller.recent_image
         groups = GroupCoordinator(GroupSettings.of(self._controller.options.static_configs))
@@ -75,6 +82,7 @@ class KafkaServer:
             controller=self._controller,
             nodes=self._nodes,
             view=newest,
+            data=self._data,
             views=BrokerViews(newest, Lag(seconds=forwarding.lag_ms / 1000)),
             controllers=Quorum(range(FIRST_CONTROLLER, FIRST_CONTROLLER + forwarding.controllers)),
             groups=groups,
@@ -117,9 +125,12 @@ class KafkaServer:
         self.endpoints = tuple(
             node.endpoint for node in self._nodes.values() if node.kind is NodeKind.BROKER
         )
+        self._transactions = asyncio.create_task(self._abort_expired_transactions())
 
     async def stop(self) -> None:
         """Close the listeners and connections, and wait for the decisions being taken."""
+        if self._transactions:
+            self._transactions.cancel()
         self._dispatcher.close_channels()
         for server in self._servers.values():
             server.close()
@@ -205,6 +216,12 @@ class KafkaServer:
             known = ", ".join(map(str, self._nodes))
             raise UsageError(f"there is no node {node_id}; the nodes are {known}")
         return node
+
+    async def _abort_expired_transactions(self) -> None:
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            if self._data.expired(self._controller.recent_image()):
+                await self._dispatcher.decide(self._data.abort_expired)
 
     async def _listen(self, node_id: int, kind: NodeKind, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.cluster.embedded.controller import Controller
-from kgitops.cluster.embedded.controls import delete_records as records_control
 from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls import reassignments as reassignment_control
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
 from kgitops.cluster.embedded.controls.brokers import fence_brokers
+from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image.state import BACKEND, build_cluster_state, build_usage
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults

@@ -21,6 +21,7 @@ from kgitops.cluster.embedded.options import (
 )
 from kgitops.cluster.embedded.policy_hook import BrokerPolicies
 from kgitops.cluster.embedded.store.authorship import field_authors
+from kgitops.cluster.embedded.store.batches import BatchTables
 from kgitops.cluster.embedded.store.errors import damaged
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.store.store import Store
@@ -153,6 +154,7 @@ class Controller:
                     image = self._with_unstarted(position.image)
                     draft = self._draft(image, principal, host, client_id)
                     answer = decide(draft)
+                    self._store.append_batches(image, draft.batches)
                     if draft.records:
                         position = self._store.append(
                             position,
@@ -167,6 +169,33 @@ class Controller:
             finally:
                 if self.policies is not None:
                     self.policies.end(after)
+
+    @property
+    def batches(self) -> BatchTables:
+        """The record batches in the store, for whoever takes a turn with them, or reads alone."""
+        return self._store.batches
+
+    @contextmanager
+    def reading_batches(self) -> Iterator[Image]:
+        """Read batches at one moment of the cluster."""
+        with self.consistent_image() as image:
+            yield image
+
+    @contextmanager
+    def writing_batches(self) -> Iterator[Image]:
+        """Append batches to partitions of the cluster, all of them or none.
+
+        Raises:
+            LockedError: another process is writing for too long.
+            UnreachableError: the store can't be read or written.
+        """
+        with self._turn:
+            if not self._store.batches.exist:
+                with self._store.writing():
+                    self._store.create_batches(self._store.catch_up(self._position).image)
+            with self._store.writing_batches():
+                self._position = self._store.catch_up(self._position)
+                yield self._with_unstarted(self._position.image)
 
     def close(self) -> None:
         """Close the store, and the policies."""

@@ -64,6 +64,7 @@ class Draft:
     labels: Mapping[str, str] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     wire_records: int = 0
+    batches: list[tuple[tuple[str, int], bytes]] = field(default_factory=list)
 
     def write(self, *records: Record) -> None:
         """Write records to the draft.
@@ -77,6 +78,10 @@ class Draft:
                 raise ExcessivelyLargeBatchError
             self.delta.replay(record)
             self.records.append(record)
+
+    def append_batch(self, topic_id: str, partition: int, batch: bytes) -> None:
+        """Append a record batch to a partition, together with the draft's records."""
+        self.batches.append(((topic_id, partition), batch))
 
     def judge(self, request: Request, *, node: int | None = None) -> None:
         """Let the policies judge a request that is otherwise valid (P201-77, P201-78).

@@ -84,6 +84,10 @@ class GlobalNamespace:
         """The physical id of a group or of a transactional id."""
         return name
 
+    def local_id(self, physical: str) -> str | None:
+        """The caller's name of a transactional id; None if it is not in this namespace."""
+        return physical
+
     def local_group(self, physical: str) -> str | None:
         """The caller's name of the group; None if it is not in this namespace."""
         return physical
@@ -221,6 +225,10 @@ class VirtualClusterNamespace(GlobalNamespace):
     def physical_id(self, name: str) -> str:
         """The physical id of a group or of a transactional id (VC-111, VC-118, VC-120)."""
         return self.binding.physical_id(name)
+
+    def local_id(self, physical: str) -> str | None:
+        """The name of a transactional id in this virtual cluster."""
+        return self.binding.local_id(physical)
 
     def local_group(self, physical: str) -> str | None:
         """The caller's name of the group; None if it is not in this virtual cluster."""

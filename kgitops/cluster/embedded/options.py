@@ -35,6 +35,8 @@ class Options(Struct, frozen=True, kw_only=True):
     ``vendor_configs`` allows topic configs that Kafka does not know. ``static_configs`` is the
     properties file of all brokers, ``broker_configs`` what single brokers have in addition, by id.
     ``virtual_clusters``: the feature ``virtual.clusters`` is at level 1 (VC-351).
+    ``registry_topic``: clients may create the topic in which kgitops keeps its registry on a Kafka;
+    this cluster's own registry is in the store.
     """
 
     compat: Compat = Compat.SEED
@@ -42,6 +44,7 @@ class Options(Struct, frozen=True, kw_only=True):
     super_users: frozenset[str] = frozenset()
     virtual_clusters: bool = True
     vendor_configs: bool = False
+    registry_topic: bool = False
     static_configs: Mapping[str, str] = field(default_factory=dict)
     broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS

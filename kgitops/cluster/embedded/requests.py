@@ -5,7 +5,6 @@ from typing import assert_never
 
 from kgitops.cluster.embedded.controls import acls as acl_control
 from kgitops.cluster.embedded.controls import configs as config_control
-from kgitops.cluster.embedded.controls import delete_records as records_control
 from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls import partitions as partition_control
 from kgitops.cluster.embedded.controls import quotas as quota_control
@@ -14,6 +13,7 @@ from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_c
 from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
 from kgitops.cluster.embedded.controls.acl_filter import exact_filter
+from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import BROKER, TOPIC

@@ -18,6 +18,7 @@ from kgitops.serve.answers import (
     topics,
 )
 from kgitops.serve.answers.groups import groups, members, offsets
+from kgitops.serve.answers.records import fetch, partition_offsets, produce, producers, transactions
 from kgitops.serve.answers.settings import acls, configs, quotas, virtual_clusters
 from kgitops.serve.call import ApiCall, Later
 from kgitops.wire.messages import Message
@@ -95,6 +96,15 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "DeleteVirtualClusters": _writes(virtual_clusters.delete_virtual_clusters),
     "ListVirtualClusters": _reads(virtual_clusters.list_virtual_clusters),
     "DescribeVirtualClusters": _reads(virtual_clusters.describe_virtual_clusters),
+    "Produce": _writes(produce.produce),
+    "DeleteRecords": _writes(partition_offsets.delete_records),
+    "InitProducerId": _writes(producers.init_producer_id),
+    "AddPartitionsToTxn": _writes(transactions.add_partitions_to_txn),
+    "AddOffsetsToTxn": _writes(transactions.add_offsets_to_txn),
+    "TxnOffsetCommit": _writes(transactions.txn_offset_commit),
+    "EndTxn": _writes(transactions.end_txn),
+    "DescribeTransactions": _reads(transactions.describe_transactions),
+    "ListTransactions": _reads(transactions.list_transactions),
 }
 
 WAITING: Mapping[str, WaitingAnswer] = {
@@ -103,4 +113,8 @@ WAITING: Mapping[str, WaitingAnswer] = {
     "SyncGroup": members.sync_group,
     "Heartbeat": members.heartbeat,
     "LeaveGroup": members.leave_group,
+    "Fetch": fetch.fetch,
+    "ListOffsets": partition_offsets.list_offsets,
+    "OffsetForLeaderEpoch": partition_offsets.offset_for_leader_epoch,
+    "DescribeProducers": producers.describe_producers,
 }

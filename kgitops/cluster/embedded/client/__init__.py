@@ -23,6 +23,7 @@ Answers are values (``RequestResult`` with Kafka's code and message, or a datacl
 by the keys that were asked for. Connections are safe to use from several threads: the controller
 takes one request at a time.
 
-Not modelled, and so refused by being absent: produce and fetch, WriteTxnMarkers, log directories,
-quorum and broker requests, delegation tokens (a caller with one acts as its owner, VC-094).
+Not modelled, and so refused by being absent: produce and fetch (``kgitops/serve/data`` has them; a
+caller's topics are looked up here, ``topics_to``), WriteTxnMarkers, log directories, quorum and
+broker requests, delegation tokens (a caller with one acts as its owner, VC-094).
 """

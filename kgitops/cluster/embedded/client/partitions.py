@@ -1,8 +1,9 @@
-"""DeleteRecords, reassignments, elections and the bytes of replicas."""
+"""DeleteRecords, reassignments, elections, the bytes of replicas, rights to records."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.connection import (
@@ -11,16 +12,16 @@ from kgitops.cluster.embedded.client.connection import (
     before_policies,
     without_message,
 )
-from kgitops.cluster.embedded.controls import delete_records as records_control
 from kgitops.cluster.embedded.controls import reassignments as reassignment_control
-from kgitops.cluster.embedded.controls.delete_records import DeletedRecords
 from kgitops.cluster.embedded.controls.reassignments import (
     OngoingReassignment,
     TopicPartition,
     replicas_with_adding,
 )
+from kgitops.cluster.embedded.controls.records import delete_records as records_control
+from kgitops.cluster.embedded.controls.records.delete_records import DeletedRecords
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image.image import NO_LEADER, leader
+from kgitops.cluster.embedded.image.image import NO_LEADER, TopicImage, leader
 from kgitops.cluster.embedded.namespaces import (
     GlobalNamespace,
     namespace,
@@ -28,14 +29,28 @@ from kgitops.cluster.embedded.namespaces import (
 )
 from kgitops.cluster.embedded.refusal import Refusal, attempt, missing_right
 from kgitops.model.resources.acls import Operation
-from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.virtual_clusters.rights import ApiKey
 
 T = TypeVar("T")
 
 
+class TopicAccess(Struct, frozen=True, kw_only=True):
+    """The topic that a caller's name leads to, or the error in its place."""
+
+    result: RequestResult = OK
+    topic: TopicImage | None = None
+
+
 class PartitionCalls(Connection):
     """Calls about partitions."""
+
+    def topics_to(self, operation: Operation, names: Iterable[str]) -> dict[str, TopicAccess]:
+        """The topics of these names, each if the caller may do the operation on it.
+
+        Produce, Fetch and their kin ask here; bound callers name links (VC-029).
+        """
+        return self._read(lambda draft: {name: _topic(draft, operation, name) for name in names})
 
     def alter_partition_reassignments(
         self,
@@ -118,6 +133,14 @@ class PartitionCalls(Connection):
             key: replace(item, result=without_message(item.result))
             for key, item in outcomes.items()
         }
+
+
+def _topic(draft: Draft, operation: Operation, name: str) -> TopicAccess:
+    try:
+        physical = namespace(draft).topic(operation, name)
+    except Refusal as refusal:
+        return TopicAccess(result=refusal.result)
+    return TopicAccess(topic=draft.delta.topics.get(physical))
 
 
 def _delete_records(

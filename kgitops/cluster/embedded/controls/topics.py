@@ -41,7 +41,7 @@ MAX_PARTITIONS = 10_000
 _TOO_MANY_PARTITIONS = RequestResult(
     code=ErrorCode.POLICY_VIOLATION, message="Excessively large number of partitions per request."
 )
-_UNCREATABLE = frozenset({"__cluster_metadata", REGISTRY_TOPIC})
+_METADATA_TOPIC = "__cluster_metadata"
 _log = logging.getLogger(__name__)
 
 
@@ -82,7 +82,8 @@ def _create(draft: Draft, topic: NewTopic) -> RequestResult:
     # KRaft refuses uncreatable topics before it checks the right to create.
     if draft.options.seed:
         _check_may_create(draft, topic)
-    if topic.name in _UNCREATABLE:
+    registry = topic.name == REGISTRY_TOPIC and not draft.options.registry_topic
+    if topic.name == _METADATA_TOPIC or registry:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"Creation of internal topic {topic.name} is prohibited.",

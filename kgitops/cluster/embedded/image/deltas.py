@@ -28,6 +28,8 @@ from kgitops.cluster.embedded.image.records import (
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
     RemoveGroupRecord,
+    TransactionContents,
+    TransactionContentsRecord,
     TransactionRecord,
 )
 from kgitops.model.cluster_state import Broker
@@ -240,15 +242,27 @@ class TransactionsDelta:
         held = {**self._image.by_id, **self._changed}
         return frozenset(name for name, transaction in held.items() if transaction.open)
 
-    def replay(self, record: ProducerIdsRecord | TransactionRecord) -> None:
+    def replay(
+        self, record: ProducerIdsRecord | TransactionRecord | TransactionContentsRecord
+    ) -> None:
         """Take in an assigned producer id, or a change to a transactional id."""
         match record:
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
             case TransactionRecord():
+                held = self.get(record.transactional_id)
                 self._changed[record.transactional_id] = TransactionImage(
-                    producer_id=record.producer_id, epoch=record.epoch, open=record.open
+                    producer_id=record.producer_id,
+                    epoch=record.epoch,
+                    open=record.open,
+                    contents=held.contents if held else TransactionContents(),
                 )
+            case TransactionContentsRecord():
+                held = self.get(record.transactional_id)
+                if held is None:
+                    raise ValueError(f"no producer has {record.transactional_id}")
+                changed = replace(held, contents=record.contents)
+                self._changed[record.transactional_id] = changed
 
     def apply(self) -> TransactionsImage:
         """The next image."""

@@ -9,6 +9,7 @@ from kgitops.cluster.embedded.image.records import (
     RemoveAccessControlEntryRecord,
     RemoveGroupRecord,
     RemoveUserScramCredentialRecord,
+    TransactionContentsRecord,
     TransactionRecord,
     UserScramCredentialRecord,
 )
@@ -42,7 +43,11 @@ _OF_VIRTUAL_CLUSTERS = (
 def format_version(record: Record) -> int:
     """The first format whose kgitops neither loses nor misreads the record."""
     match record:
-        case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
+        case (
+            UserScramCredentialRecord()
+            | RemoveUserScramCredentialRecord()
+            | TransactionContentsRecord()
+        ):
             return _SERVED
         case _:
             return _WITH_VIRTUAL_CLUSTERS if _is_of_virtual_clusters(record) else FIRST_VERSION

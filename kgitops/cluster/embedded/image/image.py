@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 from msgspec import Struct, field
 
-from kgitops.cluster.embedded.image.records import OffsetsDetails
+from kgitops.cluster.embedded.image.records import OffsetsDetails, TransactionContents
 from kgitops.model.cluster_state import Broker, GroupOffsets
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
@@ -103,6 +103,7 @@ class TransactionImage(Struct, frozen=True, kw_only=True):
     producer_id: int
     epoch: int
     open: bool = False
+    contents: TransactionContents = TransactionContents()
 
 
 class TransactionsImage(Struct, frozen=True, kw_only=True):

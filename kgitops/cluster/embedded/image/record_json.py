@@ -3,7 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgitops.cluster.embedded.image.records import OffsetDetails, OffsetsDetails, Record
+from kgitops.cluster.embedded.image.records import (
+    OffsetDetails,
+    OffsetsDetails,
+    Record,
+    TransactionContents,
+)
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.json.codec import from_json, to_json
 from kgitops.model.resources.acls import (
@@ -100,12 +105,14 @@ _READERS: Mapping[str, Callable[[Json], Json]] = {
     "details": details_from_json,
     "options": lambda value: from_json(LoweringOptions, value, "options"),
     "entity_type": EntityType,
+    "contents": lambda value: from_json(TransactionContents, value, "contents"),
 }
 _WRITERS: Mapping[str, Callable[[Json], Json]] = {
     "binding": binding_to_json,
     "committed": committed_to_json,
     "details": details_to_json,
     "options": to_json,
+    "contents": to_json,
 }
 
 

@@ -190,6 +190,29 @@ class RemoveUserScramCredentialRecord(Struct, frozen=True, kw_only=True):
     mechanism: str
 
 
+class TransactionContents(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The contents of a transactional id's last transaction, and how that one ended.
+
+    ``partitions`` are named by topic ids, ``groups`` and ``offsets`` by physical names; an offset
+    is a group's, with the virtual cluster of its user.
+    """
+
+    timeout_ms: int = 60_000
+    started_ms: int = -1
+    committed: bool | None = None
+    """None while it is open, and before the first one."""
+    partitions: tuple[tuple[str, int], ...] = ()
+    groups: tuple[str, ...] = ()
+    offsets: tuple[tuple[str, str | None, str, int, int], ...] = ()
+
+
+class TransactionContentsRecord(Struct, frozen=True, kw_only=True):
+    """A transaction grew, began or ended. Kafka keeps this in ``__transaction_state``, too."""
+
+    transactional_id: str
+    contents: TransactionContents
+
+
 Record = (
     RegisterBrokerRecord
     | BrokerRegistrationChangeRecord
@@ -210,6 +233,7 @@ Record = (
     | TransactionRecord
     | UserScramCredentialRecord
     | RemoveUserScramCredentialRecord
+    | TransactionContentsRecord
     | VirtualClusterRecord
     | RemoveVirtualClusterRecord
     | VirtualClusterTopicLinkRecord
@@ -231,7 +255,9 @@ def wire_records(record: Record) -> int:
             return 1 + len(record.assignment) + len(record.configs)
         case PartitionsRecord():
             return len(record.assignment)
-        case OffsetsRecord() | GroupRecord() | RemoveGroupRecord() | TransactionRecord():
+        case OffsetsRecord() | GroupRecord() | RemoveGroupRecord():
+            return 0
+        case TransactionRecord() | TransactionContentsRecord():
             return 0
         case _:
             return 1

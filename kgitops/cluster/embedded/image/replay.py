@@ -32,6 +32,7 @@ from kgitops.cluster.embedded.image.records import (
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     TopicRecord,
+    TransactionContentsRecord,
     TransactionRecord,
     UserScramCredentialRecord,
 )
@@ -98,7 +99,7 @@ class Delta:
                 self.groups.commit(record)
             case RemoveGroupRecord():
                 self.groups.remove(record)
-            case ProducerIdsRecord() | TransactionRecord():
+            case ProducerIdsRecord() | TransactionRecord() | TransactionContentsRecord():
                 self.transactions.replay(record)
             case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
                 self.scram.replay(record)

@@ -30,6 +30,7 @@ from kgitops.cluster.embedded.image.record_json import (
     details_from_json,
     details_to_json,
 )
+from kgitops.cluster.embedded.image.records import TransactionContents
 from kgitops.model.cluster_state import Broker
 from kgitops.model.json.codec import decode, from_json, to_json
 from kgitops.model.json.strict import ShapeError
@@ -79,9 +80,12 @@ class _Document(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     offset_details: Mapping[str, tuple[tuple[str, int, int, str, int], ...]] = {}
     group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     client_metrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    transaction_contents: Mapping[str, TransactionContents] = field(default_factory=dict)
 
 
-_SELDOM = frozenset({"scram", "offset_details", "group_configs", "client_metrics"})
+_SELDOM = frozenset(
+    {"scram", "offset_details", "group_configs", "client_metrics", "transaction_contents"}
+)
 """A kgitops from before them can read a store without them."""
 
 
@@ -130,6 +134,11 @@ def image_to_json(image: Image) -> Json:
         },
         group_configs=image.configs.groups,
         client_metrics=image.configs.client_metrics,
+        transaction_contents={
+            name: to_json(held.contents)
+            for name, held in image.transactions.by_id.items()
+            if held.contents != TransactionContents()
+        },
     )
     rows = asdict(document)
     return {key: value for key, value in rows.items() if value or key not in _SELDOM}
@@ -188,7 +197,12 @@ def image_from_text(text: str) -> Image:
         transactions=TransactionsImage(
             next_producer_id=next_producer_id,
             by_id={
-                name: TransactionImage(producer_id=producer_id, epoch=epoch, open=is_open)
+                name: TransactionImage(
+                    producer_id=producer_id,
+                    epoch=epoch,
+                    open=is_open,
+                    contents=document.transaction_contents.get(name, TransactionContents()),
+                )
                 for name, producer_id, epoch, is_open in transactions
             },
         ),

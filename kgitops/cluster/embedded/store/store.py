@@ -15,11 +15,16 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from kgitops.cluster.embedded.image.format_versions import FIRST_VERSION, format_version
+from kgitops.cluster.embedded.image.format_versions import (
+    FIRST_VERSION,
+    FORMAT_VERSION,
+    format_version,
+)
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.record_json import Json, record_from_json, record_to_json
 from kgitops.cluster.embedded.image.records import Record
 from kgitops.cluster.embedded.image.replay import replay
+from kgitops.cluster.embedded.store.batches import BatchTables, PartitionKey
 from kgitops.cluster.embedded.store.errors import damaged, explained
 from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
 from kgitops.model.garbage_collection import without_garbage_collection
@@ -36,6 +41,8 @@ class Position(Struct, frozen=True, kw_only=True):
     offset: int
     log_chars: int = 0
     snapshot_chars: int = 0
+    partition_changes: int = 0
+    """Of the store's record batches: those that are in the image."""
 
 
 START = Position(image=Image.EMPTY, offset=-1)
@@ -48,6 +55,7 @@ class Store:
         self.connection = connection
         self.name = name
         self._busy_timeout_ms = busy_timeout_ms
+        self.batches = BatchTables(connection)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -60,6 +68,19 @@ class Store:
         """Be the only writer; all writes are kept, or none if there is an error."""
         with self._transaction("BEGIN IMMEDIATE"):
             yield
+
+    @contextmanager
+    def writing_batches(self) -> Iterator[None]:
+        """Be the only writer, whose writes outlive the process, and maybe not the machine.
+
+        Kafka's brokers don't wait for the disk either; that is what replicas are for.
+        """
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            with self.writing():
+                yield
+        finally:
+            self.connection.execute("PRAGMA synchronous = FULL")
 
     def load(self) -> Position:
         """The position at the end of the log, from the newest snapshot on."""
@@ -80,11 +101,14 @@ class Store:
             if log_offset != offset or crc != checksum(offset, text):
                 raise damaged(self.name, f"the log's batch {offset} can't be read")
             records.extend(self._records(text, offset))
+        image = self._replay(position.image, records, offset) if records else position.image
+        image, changes = self.batches.overlay(image, position.partition_changes)
         return Position(
-            image=self._replay(position.image, records, offset) if records else position.image,
+            image=image,
             offset=offset,
             log_chars=chars,
             snapshot_chars=position.snapshot_chars,
+            partition_changes=changes,
         )
 
     def history(self) -> Iterator[tuple[int, str, Sequence[Record]]]:
@@ -106,6 +130,7 @@ class Store:
             (offset, timestamp_ms, principal, text, checksum(offset, text)),
         )
         self._raise_version(max(map(format_version, records), default=FIRST_VERSION))
+        self.batches.follow(records)
         image = replay(position.image, records)
         chars = position.log_chars + len(text)
         if chars < max(_SNAPSHOT_MIN_CHARS, position.snapshot_chars // _SNAPSHOT_SHARE):
@@ -114,8 +139,23 @@ class Store:
                 offset=offset,
                 log_chars=chars,
                 snapshot_chars=position.snapshot_chars,
+                partition_changes=position.partition_changes,
             )
-        return self._append_snapshot(image, offset)
+        return self._append_snapshot(image, offset, position.partition_changes)
+
+    def append_batches(self, image: Image, batches: Sequence[tuple[PartitionKey, bytes]]) -> None:
+        """Append record batches to partitions."""
+        if batches:
+            self.create_batches(image)
+        for key, batch in batches:
+            self.batches.append(key, batch)
+
+    def create_batches(self, image: Image) -> None:
+        """Make the tables of batches if there are none."""
+        if not self.batches.exist:
+            self.batches.create(image)
+            # An older kgitops would take partitions with records for empty ones.
+            self._raise_version(FORMAT_VERSION)
 
     def meta(self, key: str) -> str | None:
         """A value that belongs to the store as a whole."""
@@ -156,6 +196,7 @@ class Store:
                 yield
                 self.connection.execute("COMMIT")
             except BaseException:
+                self.batches.forget()
                 with contextlib.suppress(sqlite3.Error):
                     self.connection.execute("ROLLBACK")
                 raise
@@ -168,13 +209,18 @@ class Store:
         if held < version:
             self.connection.execute(f"PRAGMA user_version = {version}")
 
-    def _append_snapshot(self, image: Image, offset: int) -> Position:
+    def _append_snapshot(self, image: Image, offset: int, partition_changes: int = 0) -> Position:
         text = dump_json(image_to_json(image))
         self.connection.execute("DELETE FROM snapshot")
         self.connection.execute(
             "INSERT INTO snapshot VALUES (?, ?, ?)", (offset, text, checksum(offset, text))
         )
-        return Position(image=image, offset=offset, snapshot_chars=len(text))
+        return Position(
+            image=image,
+            offset=offset,
+            snapshot_chars=len(text),
+            partition_changes=partition_changes,
+        )
 
     def _records(self, text: str, offset: int) -> Iterator[Record]:
         try:

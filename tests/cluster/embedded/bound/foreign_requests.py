@@ -89,6 +89,7 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
                 "alter_partition_reassignments",
                 lambda a, _, n=name: a.alter_partition_reassignments({(n, 0): (3, 1)}),
             ),
+            ("topics_to", lambda a, _, n=name: a.topics_to(Operation.READ, [n])),
             ("offset_commit", lambda a, _, n=name: a.offset_commit("hg", {(n, 0): 1})),
             ("offset_fetch", lambda a, _, n=name: a.offset_fetch("hg", [(n, 0)]).refused),
         ]
@@ -108,6 +109,15 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
         for call, asks in [
             ("add_offsets_to_txn", lambda a, t, n=name: a.add_offsets_to_txn(n, t.producer, "hg")),
             ("end_txn", lambda a, t, n=name: a.end_txn(n, t.producer)),
+            (
+                "txn_offset_commit",
+                lambda a, t, n=name: a.txn_offset_commit(n, t.producer, "hg", {("orders", 0): 1}),
+            ),
+            (
+                "add_partitions_to_txn",
+                lambda a, t, n=name: a.add_partitions_to_txn(n, t.producer, [("orders", 0)]),
+            ),
+            ("describe_transactions", lambda a, _, n=name: a.describe_transactions([n])),
         ]
     ),
     *(
@@ -172,6 +182,8 @@ ANSWERED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
 # Each makes something of the tenant's own that is called as it is there.
 OWN: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("create_topics", lambda a, _: a.create_topics([a_new_topic(PEOPLE), a_new_topic(PHYSICAL)])),
+    ("list_transactions", lambda a, _: a.list_transactions()),
+    ("transaction_to_write", lambda a, _: a.transaction_to_write("ht")),
     ("init_producer_id", lambda a, _: [a.init_producer_id(name) for name in ("ht", "hr:ht")]),
     ("find_coordinator", lambda a, _: a.find_coordinator(["hg", "hr:hg"])),
     ("find_coordinator", lambda a, _: a.find_coordinator(["ht"], CoordinatorType.TRANSACTION)),

@@ -46,16 +46,20 @@ def test_the_same_transactional_id_in_two_virtual_clusters():
 
 
 def test_a_newer_producer_fences_the_older_one():
-    """VC-120."""
+    """VC-120; an epoch of its own ends the transaction of the older one, as in Kafka."""
     cluster = two_tenants()
     a = connect(cluster)
     first = a.init_producer_id("t")
     assert a.add_offsets_to_txn("t", first, "g").ok
     second = a.init_producer_id("t")
-    assert (second.producer_id, second.epoch) == (first.producer_id, first.epoch + 1)
+    assert (second.producer_id, second.epoch) == (first.producer_id, first.epoch + 2)
     assert a.add_offsets_to_txn("t", first, "g").code is FENCED
     assert a.end_txn("t", first).code is FENCED
+    assert a.end_txn("t", second).code is ErrorCode.INVALID_TXN_STATE
+    assert a.add_offsets_to_txn("t", second, "g").ok
     assert a.end_txn("t", second).ok
+    assert a.end_txn("t", second).ok
+    assert a.end_txn("t", second, committed=False).code is ErrorCode.INVALID_TXN_STATE
     stranger = replace(second, producer_id=99)
     assert a.end_txn("t", stranger).code is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
@@ -78,6 +82,7 @@ def test_a_transaction_is_in_one_virtual_cluster():
     assert a.end_txn("hr:t", theirs).code is DENIED
     assert a.init_producer_id("hr:t").result.code is DENIED
     assert a.end_txn("t", theirs).code is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert b.add_offsets_to_txn("t", theirs, "g").ok
     assert b.end_txn("t", theirs).ok
 
 

@@ -1,0 +1,1 @@
+"""Decisions about the records in partitions: transactions, and deletions."""

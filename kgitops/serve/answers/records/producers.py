@@ -1,0 +1,67 @@
+"""InitProducerId and DescribeProducers."""
+
+import asyncio
+
+from kgitops.cluster.embedded.client.transactions import NO_PRODUCER, ProducerId
+from kgitops.model.resources.acls import Operation
+from kgitops.model.results import ErrorCode
+from kgitops.serve.answers.records.places import PartitionError, find_place
+from kgitops.serve.call import ApiCall
+from kgitops.serve.data.producers import ProducerState
+from kgitops.wire import messages
+from kgitops.wire.messages import Message
+
+_WITH_CURRENT = 3
+_WITH_FENCED = 4
+
+
+def init_producer_id(call: ApiCall, request: Message) -> Message:
+    """A producer id; a transactional id's earlier producer is fenced."""
+    current = None
+    if call.version >= _WITH_CURRENT and request.producer_id != NO_PRODUCER:
+        current = ProducerId(producer_id=request.producer_id, epoch=request.producer_epoch)
+    given = call.admin.init_producer_id(
+        request.transactional_id,
+        timeout_ms=request.transaction_timeout_ms,
+        current=current,
+    )
+    call.cluster.data.refresh_open()
+    code = given.result.code
+    if code is ErrorCode.PRODUCER_FENCED and call.version < _WITH_FENCED:
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return messages.InitProducerIdResponse(
+        error_code=code, producer_id=given.producer_id, producer_epoch=given.epoch
+    )
+
+
+async def describe_producers(call: ApiCall, request: Message) -> Message:
+    """The producers that have written to each partition (KIP-664)."""
+    response = messages.DescribeProducersResponse
+    image = call.image()
+    loop = asyncio.get_running_loop()
+    found = call.admin.topics_to(Operation.READ, (topic.name for topic in request.topics))
+    topics = []
+    for topic in request.topics:
+        rows = []
+        for partition in topic.partition_indexes:
+            row = response.PartitionResponse(partition_index=partition)
+            try:
+                place = find_place(call, image, found[topic.name], partition)
+                states = await loop.run_in_executor(None, call.cluster.data.producers, place.key)
+                row.active_producers = [_producer(id_, held) for id_, held in states.items()]
+            except PartitionError as error:
+                row.error_code = error.code
+            rows.append(row)
+        topics.append(response.TopicResponse(name=topic.name, partitions=rows))
+    return response(topics=topics)
+
+
+def _producer(producer_id: int, held: ProducerState) -> Message:
+    return messages.DescribeProducersResponse.ProducerState(
+        producer_id=producer_id,
+        producer_epoch=held.epoch,
+        last_sequence=held.last_sequence,
+        last_timestamp=held.last_timestamp,
+        coordinator_epoch=0 if held.first_offset is not None else -1,
+        current_txn_start_offset=-1 if held.first_offset is None else held.first_offset,
+    )

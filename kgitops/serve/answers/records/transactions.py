@@ -1,0 +1,176 @@
+"""Transactions: of AddPartitionsToTxn up to version 3, EndTxn and its kin up to version 4."""
+
+import re
+
+from kgitops.cluster.embedded.client.transactions import ProducerId
+from kgitops.cluster.embedded.image.image import TransactionImage
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.serve.call import ApiCall
+from kgitops.wire import messages
+from kgitops.wire.messages import Message
+
+_EMPTY, _ONGOING = "Empty", "Ongoing"
+_COMMITTED, _ABORTED = "CompleteCommit", "CompleteAbort"
+_STATES = frozenset(
+    {
+        _EMPTY,
+        _ONGOING,
+        _COMMITTED,
+        _ABORTED,
+        "PrepareCommit",
+        "PrepareAbort",
+        "PrepareEpochFence",
+        "Dead",
+    }
+)
+_WITH_FENCED = 2
+_OFFSETS_WITH_FENCED = 5
+
+
+def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
+    """Add partitions to a transaction, all of them or none."""
+    partitions = [
+        (topic.name, partition)
+        for topic in request.v3_and_below_topics
+        for partition in topic.partitions
+    ]
+    producer = ProducerId(
+        producer_id=request.v3_and_below_producer_id, epoch=request.v3_and_below_producer_epoch
+    )
+    results = call.admin.add_partitions_to_txn(
+        request.v3_and_below_transactional_id, producer, partitions
+    )
+    response = messages.AddPartitionsToTxnResponse
+    return response(
+        results_by_topic_v3_and_below=[
+            response.AddPartitionsToTxnTopicResult(
+                name=topic.name,
+                results_by_partition=[
+                    response.AddPartitionsToTxnPartitionResult(
+                        partition_index=partition,
+                        partition_error_code=_code(call, results[topic.name, partition]),
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.v3_and_below_topics
+        ]
+    )
+
+
+def add_offsets_to_txn(call: ApiCall, request: Message) -> Message:
+    """Add the offsets of a group to a transaction."""
+    result = call.admin.add_offsets_to_txn(
+        request.transactional_id, _producer(request), request.group_id
+    )
+    return messages.AddOffsetsToTxnResponse(error_code=_code(call, result))
+
+
+def txn_offset_commit(call: ApiCall, request: Message) -> Message:
+    """Commit offsets with a transaction."""
+    offsets = {
+        (topic.name, partition.partition_index): partition.committed_offset
+        for topic in request.topics
+        for partition in topic.partitions
+    }
+    results = call.admin.txn_offset_commit(
+        request.transactional_id, _producer(request), request.group_id, offsets
+    )
+    response = messages.TxnOffsetCommitResponse
+    return response(
+        topics=[
+            response.TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    response.TxnOffsetCommitResponsePartition(
+                        partition_index=partition.partition_index,
+                        error_code=_code(
+                            call,
+                            results[topic.name, partition.partition_index],
+                            _OFFSETS_WITH_FENCED,
+                        ),
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def end_txn(call: ApiCall, request: Message) -> Message:
+    """Commit or abort a transaction."""
+    result = call.admin.end_txn(
+        request.transactional_id, _producer(request), committed=request.committed
+    )
+    call.cluster.data.refresh_open()
+    return messages.EndTxnResponse(error_code=_code(call, result))
+
+
+def describe_transactions(call: ApiCall, request: Message) -> Message:
+    """The states of transactional ids (KIP-664)."""
+    response = messages.DescribeTransactionsResponse
+    described = call.admin.describe_transactions(request.transactional_ids)
+    rows = []
+    for name, one in described.items():
+        row = response.TransactionState(transactional_id=name, error_code=one.result.code)
+        held = one.transaction
+        if held is not None:
+            by_topic: dict[str, list[int]] = {}
+            for topic, partition in one.partitions:
+                by_topic.setdefault(topic, []).append(partition)
+            row.transaction_state = _state(held)
+            row.transaction_timeout_ms = held.contents.timeout_ms
+            row.transaction_start_time_ms = held.contents.started_ms if held.open else -1
+            row.producer_id, row.producer_epoch = held.producer_id, held.epoch
+            row.topics = [
+                response.TopicData(topic=topic, partitions=partitions)
+                for topic, partitions in by_topic.items()
+            ]
+        rows.append(row)
+    return response(transaction_states=rows)
+
+
+def list_transactions(call: ApiCall, request: Message) -> Message:
+    """The transactional ids that the client may see, and that its filters let through."""
+    response = messages.ListTransactionsResponse
+    now_ms = call.cluster.controller.clock_and_ids.now_ms()
+    pattern = request.transactional_id_pattern
+    try:
+        matches = re.compile(pattern or "").fullmatch if pattern else None
+    except re.error:
+        return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+    states, producers = set(request.state_filters), set(request.producer_id_filters)
+    rows = [
+        response.TransactionState(
+            transactional_id=name, producer_id=held.producer_id, transaction_state=_state(held)
+        )
+        for name, held in call.admin.list_transactions().items()
+        if (not states or _state(held) in states)
+        and (not producers or held.producer_id in producers)
+        and (matches is None or matches(name))
+        and (
+            request.duration_filter < 0
+            or (held.open and now_ms - held.contents.started_ms > request.duration_filter)
+        )
+    ]
+    return response(transaction_states=rows, unknown_state_filters=sorted(states - _STATES))
+
+
+def _producer(request: Message) -> ProducerId:
+    return ProducerId(producer_id=request.producer_id, epoch=request.producer_epoch)
+
+
+def _code(call: ApiCall, result: RequestResult, with_fenced: int = _WITH_FENCED) -> ErrorCode:
+    """The code in this version: PRODUCER_FENCED is newer than the first ones."""
+    if result.code is ErrorCode.PRODUCER_FENCED and call.version < with_fenced:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return result.code
+
+
+def _state(held: TransactionImage) -> str:
+    if held.open:
+        return _ONGOING
+    if held.contents.committed is None:
+        return _EMPTY
+    return _COMMITTED if held.contents.committed else _ABORTED

@@ -1,0 +1,77 @@
+"""Producers, consumers and transactions of librdkafka on a served cluster, in this process."""
+
+import time
+
+import pytest
+from cluster.clusters import a_new_topic
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.serve.server import KafkaServer
+
+
+def bootstrap(server: KafkaServer) -> dict[str, str]:
+    """The configs of any client of the server."""
+    return {"bootstrap.servers": ",".join(map(str, server.endpoints))}
+
+
+@pytest.fixture(autouse=True)
+def orders(embedded: EmbeddedCluster) -> None:
+    """A topic."""
+    assert EmbeddedAdmin(embedded.controller).create_topics([a_new_topic("orders")])["orders"].ok
+
+
+def consume(server: KafkaServer, count: int, **configs: str) -> list[bytes | None]:
+    """The values of the first records of the topic's first partition."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({**bootstrap(server), "group.id": "g", **configs})
+    consumer.assign([TopicPartition("orders", 0, 0)])
+    found: list[bytes | None] = []
+    deadline = time.monotonic() + 10
+    while len(found) < count and time.monotonic() < deadline:
+        message = consumer.poll(1)
+        if message is not None:
+            assert not message.error(), message.error()
+            found.append(message.value())
+    consumer.close()
+    return found
+
+
+def test_records_are_written_and_read(server: KafkaServer) -> None:
+    """By an idempotent producer, compressed, and by a consumer at another broker's partition."""
+    from confluent_kafka import Producer
+
+    producer = Producer(
+        {**bootstrap(server), "enable.idempotence": True, "compression.type": "lz4", "linger.ms": 0}
+    )
+    for number in range(100):
+        producer.produce("orders", str(number).encode(), key=b"k", partition=0)
+    assert producer.flush(10) == 0
+    assert consume(server, 100) == [str(number).encode() for number in range(100)]
+
+
+def test_only_committed_transactions_are_read(server: KafkaServer) -> None:
+    """What was aborted is not, and a second producer of the id fences the first."""
+    from confluent_kafka import KafkaError, KafkaException, Producer
+
+    configs = {**bootstrap(server), "transactional.id": "t"}
+    producer = Producer(configs)
+    producer.init_transactions(10)
+    for number, commit in enumerate((True, False, True)):
+        producer.begin_transaction()
+        producer.produce("orders", str(number).encode(), partition=0)
+        producer.flush(10)
+        if commit:
+            producer.commit_transaction(10)
+        else:
+            producer.abort_transaction(10)
+    assert consume(server, 2) == [b"0", b"2"]
+    assert consume(server, 3, **{"isolation.level": "read_uncommitted"}) == [b"0", b"1", b"2"]
+    second = Producer(configs)
+    second.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("orders", b"3", partition=0)
+    with pytest.raises(KafkaException) as fenced:
+        producer.commit_transaction(10)
+    assert fenced.value.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED)
