@@ -1,13 +1,15 @@
 """Consumers of librdkafka in a served cluster's groups."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient
 from serve.answers.groups.group_client import make_topic
 from serve.raw_client import RawClient
 
 from kgitops.serve.server import KafkaServer
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
 
 _POLL_SECONDS = 0.05
 _ROUNDS = 600
@@ -26,7 +28,7 @@ def configs(server: KafkaServer, **more: object) -> dict[str, object]:
     }
 
 
-def poll_until(consumers: Sequence[Consumer], is_done: Callable[[], bool]) -> None:
+def poll_until(consumers: Sequence["Consumer"], is_done: Callable[[], bool]) -> None:
     """Let the consumers work until it is done."""
     for _ in range(_ROUNDS):
         for consumer in consumers:
@@ -36,13 +38,16 @@ def poll_until(consumers: Sequence[Consumer], is_done: Callable[[], bool]) -> No
     raise AssertionError([consumer.assignment() for consumer in consumers])
 
 
-def assigned(consumer: Consumer) -> set[int]:
+def assigned(consumer: "Consumer") -> set[int]:
     """The partitions that the consumer has."""
     return {item.partition for item in consumer.assignment()}
 
 
 def test_two_consumers_share_a_topic(server: KafkaServer, client: RawClient) -> None:
     """Each has half; one commits and leaves, and the other has all."""
+    from confluent_kafka import Consumer, TopicPartition
+    from confluent_kafka.admin import AdminClient
+
     make_topic(client, "orders", 4)
     first, second = Consumer(configs(server)), Consumer(configs(server))
     try:
@@ -70,6 +75,8 @@ def test_two_consumers_share_a_topic(server: KafkaServer, client: RawClient) -> 
 
 def test_a_static_consumer_comes_back(server: KafkaServer, client: RawClient) -> None:
     """It has its partitions again without a rebalance."""
+    from confluent_kafka import Consumer
+
     make_topic(client, "orders", 2)
     first = Consumer(configs(server, **{"group.instance.id": "one"}))
     try:
