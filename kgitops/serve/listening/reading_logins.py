@@ -15,7 +15,7 @@ from kgitops.serve.listening.settings import (
     TlsSettings,
 )
 
-_RULE = re.compile(r"(?:DEFAULT|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))")
+_RULE = re.compile(r"\s*(?:DEFAULT|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:,|$)")
 _PEM = "PEM"
 
 
@@ -131,7 +131,7 @@ def _rules(reader: BrokerConfigReader) -> tuple[PrincipalRule, ...]:
     at = 0
     while at < len(text):
         match = _RULE.match(text, at)
-        if match is None or text[match.end() : match.end() + 1] not in ("", ","):
+        if match is None:
             break
         pattern, replacement, case = match.groups()
         rules.append(
@@ -139,8 +139,7 @@ def _rules(reader: BrokerConfigReader) -> tuple[PrincipalRule, ...]:
             if pattern is None
             else PrincipalRule(pattern.strip(), replacement.replace("\\/", "/").strip(), case)
         )
-        at = match.end() + 1
-        at += len(text[at:]) - len(text[at:].lstrip())
+        at = match.end()
     if at < len(text):
         reader.refuse(key, f"can't be read from {text[at : at + 40]!r} on; write DEFAULT or "
                       "RULE:PATTERN/REPLACEMENT/, with L or U at its end")  # fmt: skip

@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import hmac
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from serve.raw_client import RawClient
 
 from kgitops.cluster.embedded.boot import boot
@@ -74,6 +76,15 @@ def served(configs: Mapping[str, str], store: Path | None = None) -> Iterator[Ka
             yield server
     finally:
         cluster.close()
+
+
+def told(caplog: pytest.LogCaptureFixture) -> str:
+    """The one line that is logged; a connection may be closed before it is written."""
+    until = time.monotonic() + 10
+    while not caplog.records and time.monotonic() < until:
+        time.sleep(0.005)
+    (record,) = caplog.records
+    return record.getMessage()
 
 
 def shake_hands(client: RawClient, mechanism: str, version: int = 1) -> Message:

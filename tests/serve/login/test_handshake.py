@@ -14,6 +14,7 @@ from serve.login.logging_in import (
     scram_final,
     served,
     shake_hands,
+    told,
 )
 from serve.raw_client import RawClient, raw_client
 
@@ -50,7 +51,7 @@ def test_plain(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "answered"),
     [
         ("\0alice\0wrong", "Authentication failed: Invalid username or password"),
         ("\0nobody\0wrong", "Authentication failed: Invalid username or password"),
@@ -69,15 +70,15 @@ def test_plain(client: RawClient) -> None:
     ],
 )
 def test_plain_refuses(
-    client: RawClient, caplog: pytest.LogCaptureFixture, message: str, told: str
+    client: RawClient, caplog: pytest.LogCaptureFixture, message: str, answered: str
 ) -> None:
     """With SASL_AUTHENTICATION_FAILED, then the connection is closed, with a line of its own."""
     shake_hands(client, "PLAIN")
     with caplog.at_level(logging.INFO, "kgitops.serve"):
         answer = authenticate(client, message.encode())
-        assert (answer.error_code, answer.error_message) == (58, told)
+        assert (answer.error_code, answer.error_message) == (58, answered)
         assert is_closed(client)
-    (line,) = [record.getMessage() for record in caplog.records]
+        line = told(caplog)
     assert line.startswith("a connection from 127.0.0.1 is closed: its login by PLAIN failed: ")
     assert "wrong" not in line
     assert PASSWORD not in line
