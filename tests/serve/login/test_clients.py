@@ -1,0 +1,166 @@
+"""Clients as people use them log in by each mechanism, over TLS."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from cluster.kafka.token_endpoint import AUDIENCE, CLIENT, Provider, running
+from serve.login.logging_in import PASSWORD, SASL, served, with_tls
+
+from kgitops.sandbox.certificates import Certificates, issue_certificates
+from kgitops.serve.server import KafkaServer
+
+MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return issue_certificates(tmp_path_factory.mktemp("certificates"), ["alice"])
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with running() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def sasl(
+    certificates: Certificates, provider: Provider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KafkaServer]:
+    keys = tmp_path_factory.mktemp("keys") / "keys.json"
+    provider.write_keys(keys)
+    configs = with_tls(SASL, certificates) | oauth(keys)
+    with served(configs) as server:
+        yield server
+
+
+def oauth(keys: Path) -> dict[str, str]:
+    prefix = "listener.name.app.oauthbearer.sasl.oauthbearer"
+    return {
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        f"{prefix}.jwks.endpoint.url": keys.as_uri(),
+        f"{prefix}.expected.audience": AUDIENCE,
+        f"{prefix}.expected.issuer": "https://provider.example.com",
+        "super.users": f"User:alice;User:{CLIENT}",
+    }
+
+
+def librdkafka(
+    server: KafkaServer, certificates: Certificates, configs: Mapping[str, object]
+) -> None:
+    """Create a topic and find it, with confluent-kafka."""
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient(
+        {
+            "bootstrap.servers": ",".join(map(str, server.endpoints)),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": str(certificates.authority),
+            "ssl.endpoint.identification.algorithm": "none",
+            **configs,
+        },
+        logger=logging.getLogger("silent"),
+    )
+    name = f"by-librdkafka-{time.monotonic_ns()}"
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
+    assert name in admin.list_topics(timeout=20).topics
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_librdkafka(sasl: KafkaServer, certificates: Certificates, mechanism: str) -> None:
+    configs = {
+        "sasl.mechanism": mechanism,
+        "sasl.username": "alice",
+        "sasl.password": PASSWORD,
+    }
+    librdkafka(sasl, certificates, configs)
+
+
+def test_librdkafka_with_a_token(
+    sasl: KafkaServer, certificates: Certificates, provider: Provider
+) -> None:
+    configs = provider.configs() | {"security.protocol": "SASL_SSL"}
+    librdkafka(sasl, certificates, configs)
+
+
+def test_librdkafka_with_a_certificate(certificates: Certificates) -> None:
+    configs = with_tls({"listeners": "APP://127.0.0.1:0"}, certificates, auth="required")
+    with served(configs | {"super.users": "User:CN=alice"}) as server:
+        file = str(certificates.clients["alice"])
+        librdkafka(
+            server,
+            certificates,
+            {
+                "security.protocol": "SSL",
+                "ssl.certificate.location": file,
+                "ssl.key.location": file,
+            },
+        )
+
+
+def kafka_python(
+    server: KafkaServer, certificates: Certificates, configs: Mapping[str, object]
+) -> None:
+    """Create a topic and find it, with kafka-python."""
+    from kafka.admin import KafkaAdminClient, NewTopic
+
+    admin = KafkaAdminClient(
+        bootstrap_servers=[str(endpoint) for endpoint in server.endpoints],
+        ssl_cafile=str(certificates.authority),
+        ssl_check_hostname=False,
+        **configs,
+    )
+    try:
+        name = f"by-kafka-python-{time.monotonic_ns()}"
+        admin.create_topics([NewTopic(name, 1, 1)])
+        assert name in admin.list_topics()
+    finally:
+        admin.close()
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_kafka_python(sasl: KafkaServer, certificates: Certificates, mechanism: str) -> None:
+    kafka_python(
+        sasl,
+        certificates,
+        {
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": mechanism,
+            "sasl_plain_username": "alice",
+            "sasl_plain_password": PASSWORD,
+        },
+    )
+
+
+def test_kafka_python_with_a_token(
+    sasl: KafkaServer, certificates: Certificates, provider: Provider
+) -> None:
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+
+    class Tokens(AbstractTokenProvider):  # type: ignore[misc]
+        def token(self) -> str:
+            return provider.token("kafka:admin")
+
+    kafka_python(
+        sasl,
+        certificates,
+        {
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": "OAUTHBEARER",
+            "sasl_oauth_token_provider": Tokens(),
+        },
+    )
+
+
+def test_kafka_python_with_a_certificate(certificates: Certificates) -> None:
+    configs = with_tls({"listeners": "APP://127.0.0.1:0"}, certificates, auth="required")
+    with served(configs | {"super.users": "User:CN=alice"}) as server:
+        file = str(certificates.clients["alice"])
+        kafka_python(
+            server,
+            certificates,
+            {"security_protocol": "SSL", "ssl_certfile": file, "ssl_keyfile": file},
+        )
