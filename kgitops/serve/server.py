@@ -70,8 +70,6 @@ class KafkaServer:
         self._unserved = self._controller.options
         self._servers: dict[int, asyncio.Server] = {}
         self._nodes: dict[int, Node] = {}
-        # The registry of kgitops that is connected to a Kafka is a topic.
-        self._controller.options = replace(self._controller.options, registry_topic=True)
         self._data = DataPlane(self._controller)
         self._transactions: asyncio.Task[None] | None = None
         forwarding = options.forwarding
@@ -105,7 +103,10 @@ class KafkaServer:
         """
         self._loop = asyncio.get_running_loop()
         image = self._controller.image()
-        self._controller.options = with_rights(self._unserved, self._settings)
+        # The registry of a kgitops that is connected to a Kafka is a topic.
+        self._controller.options = replace(
+            with_rights(self._unserved, self._settings), registry_topic=True
+        )
         try:
             for index, broker in enumerate(sorted(image.brokers.brokers)):
                 port = self._settings.port + index if self._settings.port else 0
