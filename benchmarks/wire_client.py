@@ -1,0 +1,103 @@
+"""A client that costs little: one socket, any message, requests one by one or pipelined."""
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from kgitops.wire import messages
+from kgitops.wire.apis import apis, keys
+from kgitops.wire.codec import read
+from kgitops.wire.frames import request_frame, response_tags
+from kgitops.wire.messages import Message, message_class
+
+_PIPELINED = 50
+
+
+class WireClient:
+    """One connection to one server."""
+
+    def __init__(self, server: str) -> None:
+        host, _, port = server.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=300)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._stream = self._socket.makefile("rb", buffering=1 << 20)
+        self.versions = self._announced()
+
+    def frame(self, api: str, message: Message) -> tuple[str, int, bytes]:
+        """A request in the newest version that the server has: its API, version and bytes."""
+        found = apis()[keys()[api]]
+        version = min(self.versions[found.key], found.versions[-1])
+        return api, version, request_frame(found, version, 1, "benchmark", message)
+
+    def ask(self, request: tuple[str, int, bytes]) -> bytes:
+        """Send a request; the answer's bytes, not decoded."""
+        self._socket.sendall(request[2])
+        return self._receive()
+
+    def pipeline(self, request: tuple[str, int, bytes], count: int) -> None:
+        """Send a request so many times, some at once."""
+        for _ in range(count // _PIPELINED):
+            self._socket.sendall(request[2] * _PIPELINED)
+            for _ in range(_PIPELINED):
+                self._receive()
+
+    def decoded(self, request: tuple[str, int, bytes]) -> Message:
+        """Send a request; the answer."""
+        api, version, _ = request
+        return answer_of(api, version, self.ask(request))
+
+    def close(self) -> None:
+        self._stream.close()
+        self._socket.close()
+
+    def _receive(self) -> bytes:
+        return self._stream.read(int.from_bytes(self._stream.read(4), "big"))
+
+    def _announced(self) -> dict[int, int]:
+        request = messages.ApiVersionsRequest(
+            client_software_name="benchmark", client_software_version="0"
+        )
+        api = apis()[keys()["ApiVersions"]]
+        self._socket.sendall(request_frame(api, 3, 1, "benchmark", request))
+        answer = answer_of("ApiVersions", 3, self._receive())
+        return {row.api_key: row.max_version for row in answer.api_keys}
+
+
+def answer_of(api: str, version: int, data: bytes) -> Message:
+    found = apis()[keys()[api]]
+    after = 4 + response_tags(found, version)
+    return read(message_class(found.response), version, data, after)
+
+
+def until_answered(server: str, seconds: float = 60) -> None:
+    """Wait until a server answers ApiVersions."""
+    last = time.monotonic() + seconds
+    while True:
+        try:
+            WireClient(server).close()
+        except OSError:
+            if time.monotonic() > last:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def cpu_seconds(process: psutil.Process) -> float:
+    """The time on a processor of all threads and child processes, exact on Linux."""
+    family = [process, *process.children(recursive=True)]
+    return sum(_of_one(member.pid) for member in family)
+
+
+def _of_one(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    exact = sum(_task_times(pid))
+    return exact or times.user + times.system
+
+
+def _task_times(pid: int) -> Iterator[float]:
+    for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        yield int(file.read_text().split()[0]) / 1e9
