@@ -26,6 +26,12 @@ _FIELD = (
     ("ignorable", "ignorable"),
 )
 
+_RESTORED = {
+    # Kafka 4 took this field out with the version that had it (KIP-896); seed mode answers it.
+    ("DescribeConfigsResponse", "ReadOnly"): {"name": "IsDefault", "type": "bool", "versions": "0"}
+}
+"""Fields that are no longer in Kafka's definitions, by the message and the field before them."""
+
 
 def main() -> None:
     """Write the tables of the jar that the command line names."""
@@ -49,9 +55,9 @@ def _message(definition: dict[str, Any]) -> dict[str, Any]:
         "flexible": definition["flexibleVersions"],
         "listeners": definition.get("listeners"),
         "unstable": definition.get("latestVersionUnstable"),
-        "fields": [_field(field) for field in definition["fields"]],
+        "fields": _fields(definition["fields"], definition["name"]),
         "structs": {
-            struct["name"]: [_field(field) for field in struct["fields"]]
+            struct["name"]: _fields(struct["fields"], definition["name"])
             for struct in definition.get("commonStructs", ())
         },
     }
@@ -60,7 +66,16 @@ def _message(definition: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _field(field: dict[str, Any]) -> dict[str, Any]:
+def _fields(fields: list[dict[str, Any]], message: str) -> list[dict[str, Any]]:
+    made = []
+    for field in fields:
+        made.append(_field(field, message))
+        if (message, field["name"]) in _RESTORED:
+            made.append(_RESTORED[message, field["name"]])
+    return made
+
+
+def _field(field: dict[str, Any], message: str) -> dict[str, Any]:
     kept = {"name": field["name"], "type": field["type"], "versions": field["versions"]}
     kept |= {ours: field[theirs] for theirs, ours in _FIELD if theirs in field}
     if "default" in kept:
@@ -68,7 +83,7 @@ def _field(field: dict[str, Any]) -> dict[str, Any]:
     if kept.get("ignorable") is False:
         del kept["ignorable"]
     if "fields" in field:
-        kept["fields"] = [_field(inner) for inner in field["fields"]]
+        kept["fields"] = _fields(field["fields"], message)
     return kept
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kgitops.cluster.embedded.client.configs import DescribedConfigs
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource
-from kgitops.cluster.embedded.effective.entries import ConfigEntry, EntryType
+from kgitops.cluster.embedded.effective.entries import ConfigEntry, ConfigSource, EntryType
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.serve.answers.values import CONFIG_SOURCES, message_of
@@ -51,7 +51,7 @@ def describe_configs(call: ApiCall, request: Message) -> Message:
         return response(results=[_result(row, refused, []) for row in request.resources])
     resources = [_resource(row) for row in request.resources]
     described = call.admin.describe_configs(resources, broker=_broker(call))
-    rows_of = _row_maker(include_synonyms=request.include_synonyms)
+    rows_of = _row_maker(include_synonyms=request.include_synonyms, is_oldest=call.version == 0)
     shown: list[Message] = []
     hidden: list[Message] = []
     for row, resource in zip(request.resources, resources, strict=True):
@@ -201,10 +201,11 @@ def _is_number(name: str) -> bool:
     return name.removeprefix("-").isdecimal()
 
 
-def _row_maker(*, include_synonyms: bool) -> Rows:
+def _row_maker(*, include_synonyms: bool, is_oldest: bool) -> Rows:
     """A function that makes the rows of a resource; equal entries share a row.
 
-    Most configs of a thousand topics are the same objects.
+    Most configs of a thousand topics are the same objects. In its oldest version the answer tells
+    defaults by a field of their own.
     """
     rows: dict[int, Message] = {}
     lists: dict[int, list[Message]] = {}
@@ -217,6 +218,7 @@ def _row_maker(*, include_synonyms: bool) -> Rows:
                 name=entry.key,
                 value=entry.value,
                 read_only=entry.read_only,
+                is_default=is_oldest and entry.source is ConfigSource.DEFAULT_CONFIG,
                 config_source=CONFIG_SOURCES[entry.source],
                 is_sensitive=entry.sensitive,
                 synonyms=[

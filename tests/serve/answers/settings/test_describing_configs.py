@@ -89,6 +89,9 @@ def test_every_version_is_answered(client: RawClient, version: int, embedded: Em
     assert (config.name, config.value) == ("retention.ms", "77")
     assert config.config_type == (5 if version >= 3 else 0)
     assert bool(config.synonyms) == (version >= 1)
+    if version == 0:
+        (default,) = describe(client, TOPIC, "orders", ["flush.ms"], version=0).configs
+        assert (config.is_default, default.is_default) == (False, True)
 
 
 def test_synonyms_are_shown_on_request(client: RawClient) -> None:
