@@ -27,7 +27,7 @@ _KIP_590: Mapping[str, str] = {
     **{
         f"F590-{number}": _WIRE
         for number in (
-            *(f"{n:02}" for n in (*range(1, 11), *range(13, 30), *range(31, 36), 38, 39)),
+            *(f"{n:02}" for n in (*range(1, 11), *range(13, 27), 28, 29, *range(31, 36), 38, 39)),
             *("39b", "39c", "40", "43", "44"),
         )
     },
