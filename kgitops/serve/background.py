@@ -4,14 +4,20 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.serve.control import ControlSocket
 from kgitops.serve.server import KafkaServer, ServeOptions
 
 
 @contextmanager
-def serving(cluster: EmbeddedCluster, options: ServeOptions | None = None) -> Iterator[KafkaServer]:
+def serving(
+    cluster: EmbeddedCluster, options: ServeOptions | None = None, *, control: Path | None = None
+) -> Iterator[KafkaServer]:
     """Serve the cluster on free ports of loopback while the ``with`` statement lasts.
+
+    ``control`` is the file of a control socket.
 
     Raises:
         UnreachableError: it can't listen.
@@ -22,9 +28,14 @@ def serving(cluster: EmbeddedCluster, options: ServeOptions | None = None) -> It
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+        socket = None if control is None else ControlSocket(server, control)
         try:
+            if socket is not None:
+                asyncio.run_coroutine_threadsafe(socket.start(), loop).result()
             yield server
         finally:
+            if socket is not None:
+                asyncio.run_coroutine_threadsafe(socket.stop(), loop).result()
             asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
     finally:
         loop.call_soon_threadsafe(loop.stop)

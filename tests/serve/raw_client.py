@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from kgitops.serve.nodes import Endpoint
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
-from kgitops.wire.codec import read
-from kgitops.wire.frames import request_frame, response_tags
+from kgitops.wire.codec import read, write
+from kgitops.wire.frames import header_version, request_frame, response_tags, with_size
 from kgitops.wire.messages import Message
 
 
@@ -35,6 +35,19 @@ class RawClient:
         frame = request_frame(found, version, self._sent, self.client_id, message)
         self.socket.sendall(frame)
         return self._sent
+
+    def send_body(self, api: str, version: int, body: bytes | bytearray) -> None:
+        """Send a request whose message is written already."""
+        self._sent += 1
+        found = apis()[keys()[api]]
+        header = messages.RequestHeader(
+            request_api_key=found.key,
+            request_api_version=version,
+            correlation_id=self._sent,
+            client_id=self.client_id,
+        )
+        head = write(header, header_version(found, version))
+        self.socket.sendall(with_size(head, body))
 
     def receive(self, api: str, version: int) -> Message:
         """Read the answer to the request that was sent last."""

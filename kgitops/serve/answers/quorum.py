@@ -1,7 +1,5 @@
 """DescribeQuorum: the controllers that keep the metadata log, and the brokers that follow it."""
 
-import time
-
 from kgitops.cluster.embedded.refusal import missing_right
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
@@ -40,7 +38,7 @@ def describe_quorum(call: ApiCall, request: Message) -> Message:
 def _partition(call: ApiCall) -> Message:
     response = messages.DescribeQuorumResponse
     end = call.cluster.controller.end_offset
-    now_ms = int(time.time() * 1000)
+    now_ms = call.cluster.controller.clock_and_ids.now_ms()
 
     def replica(node_id: int) -> Message:
         return response.ReplicaState(

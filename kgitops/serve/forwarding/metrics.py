@@ -30,38 +30,38 @@ class ForwardingMetrics:
 
     @contextmanager
     def pending(self, client: object) -> Iterator[None]:
-        """Count a client for as long as a request of its is forwarded."""
+        """Count a client for as long as a request of its is forwarded.
+
+        Until it is sent, and between one attempt and the next, the request is in the queue.
+        """
         self._began.append(self._now())
         self._pending[client] = self._pending.get(client, 0) + 1
-        try:
-            yield
-        finally:
-            self._pending[client] -= 1
-            if not self._pending[client]:
-                del self._pending[client]
-
-    def count_redirected(self) -> None:
-        """Count an Envelope that is sent."""
-        self.redirected += 1
-        self._redirected.append(self._now())
-
-    @contextmanager
-    def queue(self) -> Iterator[None]:
-        """Count a request, and the time, until it can be sent to a controller."""
-        since = self._now()
         self.queued += 1
         try:
             yield
         finally:
             self.queued -= 1
-            self._queue_ms.append((self._now() - since) * 1000)
+            self._pending[client] -= 1
+            if not self._pending[client]:
+                del self._pending[client]
 
     @contextmanager
-    def remote(self) -> Iterator[None]:
-        """Measure the time until a controller has answered."""
-        since = self._now()
-        yield
-        self._remote_ms.append((self._now() - since) * 1000)
+    def remote(self, since: float) -> Iterator[None]:
+        """Count an Envelope that is sent, after waiting ``since`` then, until it is answered."""
+        sent = self._now()
+        self.redirected += 1
+        self._redirected.append(sent)
+        self._queue_ms.append((sent - since) * 1000)
+        self.queued -= 1
+        try:
+            yield
+            self._remote_ms.append((self._now() - sent) * 1000)
+        finally:
+            self.queued += 1
+
+    def now(self) -> float:
+        """Seconds, on the clock of these metrics."""
+        return self._now()
 
     def values(self) -> Mapping[str, float]:
         """All values now, by the names that Kafka and the proposal have for them."""

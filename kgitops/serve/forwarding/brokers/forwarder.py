@@ -76,13 +76,15 @@ class Forwarder:
     async def _ask_until(self, envelope: bytes | bytearray, deadline: float) -> ForwardedAnswer:
         loop = asyncio.get_running_loop()
         wait = _FIRST_WAIT
+        since = self.metrics.now()
         while True:
             try:
                 async with asyncio.timeout_at(deadline + _GRACE):
-                    answer = await self._ask(envelope)
+                    answer = await self._ask(envelope, since)
                 if answer.code is not ErrorCode.NOT_CONTROLLER:
                     return answer
                 self.channel.close()
+                since = self.metrics.now()
             except TimeoutError:
                 return ForwardedAnswer(ErrorCode.REQUEST_TIMED_OUT)
             except OSError:
@@ -95,11 +97,9 @@ class Forwarder:
             await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
 
-    async def _ask(self, envelope: bytes | bytearray) -> ForwardedAnswer:
-        with self.metrics.queue():
-            await self.channel.connect()
-        self.metrics.count_redirected()
-        with self.metrics.remote():
+    async def _ask(self, envelope: bytes | bytearray, since: float) -> ForwardedAnswer:
+        await self.channel.connect()
+        with self.metrics.remote(since):
             code, frame = read_answer(await self.channel.ask_envelope(envelope))
         return ForwardedAnswer(code, frame)
 

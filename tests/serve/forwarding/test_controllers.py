@@ -1,0 +1,117 @@
+"""Controllers that move, stop and start while requests are forwarded to them."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from serve.forwarding.requests import with_an_item
+from serve.forwarding.served import ServedBrokers, create, creating, served
+
+from kgitops.model.results import ErrorCode
+from kgitops.serve.answers.table import ANSWERS, WAITING
+from kgitops.serve.forwarding.apis import FORWARDED
+from kgitops.serve.forwarding.items import item_results
+from kgitops.wire.apis import apis, keys
+
+ANSWERED = sorted(FORWARDED & {*ANSWERS, *WAITING})
+
+
+@contextmanager
+def later(brokers: ServedBrokers, do: str, **fields: object) -> Iterator[None]:
+    """Give a command once a broker has tried to forward something."""
+
+    def give() -> None:
+        while not any(item.queued for item in brokers.server.forwarding_metrics.values()) and (
+            brokers.redirected() == before
+        ):
+            time.sleep(0.001)
+        time.sleep(0.03)
+        brokers.done(do, **fields)
+
+    before = brokers.redirected()
+    thread = threading.Thread(target=give)
+    thread.start()
+    yield
+    thread.join()
+
+
+def test_another_controller_goes_on_where_one_ended() -> None:
+    """F590-03, A4-105: it has all that was acknowledged, and clients see no error."""
+    with served(controllers=3) as brokers, brokers.client(1) as client:
+        assert create(client, "one") == {"one": 0}
+        brokers.done("stop", node=3000)
+        assert brokers.done("status")["active_controller"] == 3001
+        assert create(client, "two", "one") == {"two": 0, "one": ErrorCode.TOPIC_ALREADY_EXISTS}
+        brokers.done("move-controller", controller=3002)
+        assert create(client, "three") == {"three": 0}
+        assert brokers.topics() == ["one", "three", "two"]
+
+
+def test_a_moved_controller_is_found() -> None:
+    """F590-20, F590-21, F590-11, F590-12: its 41 is for the broker, which tries again."""
+    with served(controllers=3) as brokers, brokers.client(1) as client:
+        create(client, "one")
+        before = brokers.redirected()
+        brokers.done("move-controller", controller=3001)
+        assert create(client, "two") == {"two": 0}
+        assert brokers.redirected() == before + 2
+
+
+def test_a_request_waits_for_a_controller() -> None:
+    """F590-20: none is active for a moment."""
+    with served() as brokers, brokers.client(1) as client:
+        create(client, "one")
+        brokers.done("move-controller")
+        with later(brokers, "move-controller", controller=3000):
+            assert create(client, "two") == {"two": 0}
+
+
+def test_a_request_waits_for_a_controller_that_is_down() -> None:
+    """F590-20: its listener is closed, and connections to it are refused."""
+    with served() as brokers, brokers.client(1) as client:
+        create(client, "one")
+        brokers.done("stop", node=3000)
+        assert brokers.done("status")["active_controller"] is None
+        with later(brokers, "start", node=3000):
+            assert create(client, "two") == {"two": 0}
+
+
+def test_a_lost_connection_is_opened_again() -> None:
+    """F590-20: as after a 41."""
+    with served() as brokers, brokers.client(1) as client:
+        create(client, "one")
+        brokers.done("drop-connections", node=3000)
+        assert create(client, "two") == {"two": 0}
+
+
+def test_a_controller_that_moves_while_a_request_waits_for_it() -> None:
+    """F590-21: what is decided is asked of the controller that is active then."""
+    with served(controllers=3) as brokers, brokers.client(1) as client:
+        create(client, "one")
+        controller = brokers.embedded.controller
+        with controller._turn:
+            # The decision before this one takes its time.
+            first = threading.Thread(target=lambda: create(client, "two"))
+            first.start()
+            with brokers.client(2) as other:
+                other.send("CreateTopics", 7, creating("three"))
+                while brokers.redirected() < 3:
+                    time.sleep(0.001)
+                brokers.done("move-controller", controller=3002)
+        first.join()
+        assert "two" in brokers.topics()
+
+
+@pytest.mark.parametrize("api", ANSWERED)
+def test_without_a_controller_each_item_times_out(api: str) -> None:
+    """F590-12, F590-20: REQUEST_TIMED_OUT within the request's own time, in every version."""
+    with served(timeout_ms=60) as brokers, brokers.client(1) as client:
+        brokers.done("move-controller")
+        for version in apis()[keys()[api]].readable:
+            since = time.monotonic()
+            answer = client.ask(api, version, with_an_item(api, version, timeout_ms=60))
+            assert time.monotonic() - since < 5
+            found = {code for _, code in item_results(answer)}
+            assert found - {ErrorCode.NONE} == {ErrorCode.REQUEST_TIMED_OUT}, (version, answer)

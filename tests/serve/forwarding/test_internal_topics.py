@@ -1,0 +1,182 @@
+"""Topics that brokers have created: those that Metadata misses, and their own."""
+
+import threading
+import time
+
+import pytest
+from cluster.clusters import BOTH, a_grant
+from cluster.policing import Recorder, denying, policed
+from serve.forwarding.served import ServedBrokers, create, served
+from serve.forwarding.test_envelopes import enveloped, frame_of
+from serve.raw_client import RawClient
+
+from kgitops.cluster.embedded.options import Compat
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.results import ErrorCode
+from kgitops.policy import Principal
+from kgitops.serve.forwarding.brokers.internal_topics import create_topics_frame, internal_topic
+from kgitops.serve.forwarding.principals import DefaultPrincipalSerde
+from kgitops.wire import messages
+from kgitops.wire.codec import read, write
+
+ABSENT = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+OFFSETS = "__consumer_offsets"
+
+
+def wanted(client: RawClient, name: str) -> int:
+    topic = messages.MetadataRequest.MetadataRequestTopic(name=name)
+    (row,) = client.ask("Metadata", 12, messages.MetadataRequest(topics=[topic])).topics
+    return row.error_code
+
+
+def eventually(brokers: ServedBrokers, *names: str) -> None:
+    with brokers.client(3) as client:
+        while any(wanted_quietly(client, name) for name in names):
+            pass
+
+
+def wanted_quietly(client: RawClient, name: str) -> int:
+    topic = messages.MetadataRequest.MetadataRequestTopic(name=name)
+    request = messages.MetadataRequest(topics=[topic], allow_auto_topic_creation=False)
+    (row,) = client.ask("Metadata", 12, request).topics
+    return row.error_code
+
+
+def test_metadata_has_the_controller_create_a_topic() -> None:
+    """F590-32, F590-35: the client waits meanwhile; with the client's principal."""
+    recorder = Recorder()
+    with served(policed(recorder)) as brokers, brokers.client(2, "User:alice") as client:
+        assert wanted(client, "orders") == 0
+        assert brokers.redirected() == 1
+        assert [call.principal for call in recorder.requests] == [Principal("User", "alice")]
+
+
+def test_as_kafka_has_it_the_client_is_not_waited_with() -> None:
+    """F590-35, F590-36: it is answered 3 at once, and asks again."""
+    with served(compat=Compat.KRAFT) as brokers, brokers.client(1) as client:
+        assert wanted(client, "orders") == ABSENT
+        eventually(brokers, "orders")
+        assert wanted(client, "orders") == 0
+
+
+@pytest.mark.parametrize("compat", BOTH)
+def test_a_client_without_the_right_gets_no_topic(compat: Compat) -> None:
+    """F590-36: the controller asks for the client's rights."""
+    grants = (a_grant(Operation.DESCRIBE, ResourceType.TOPIC, "orders", "User:a"),)
+    with (
+        served(compat=compat, acls=grants) as brokers,
+        brokers.client(1, "User:a") as client,
+    ):
+        assert wanted(client, "orders") in (ABSENT, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        with brokers.client(1, "User:root") as root:
+            assert create(root, "other") == {"other": 0}
+        assert brokers.topics() == ["other"]
+
+
+def test_topics_are_only_created_where_brokers_allow_that() -> None:
+    """F590-32: ``auto.create.topics.enable``."""
+    static = {"auto.create.topics.enable": "false"}
+    with served(static_configs=static) as brokers, brokers.client(1) as client:
+        assert wanted(client, "orders") == ABSENT
+        assert brokers.server.forwarding_metrics == {}
+
+
+def test_an_internal_topic_passes_by_the_policies() -> None:
+    """F590-33, F590-34: as long as brokers wrote it themselves they did; no other topic does."""
+    with served(policed(denying("no topics here"))) as brokers, brokers.client(1) as client:
+        assert wanted(client, OFFSETS) == 0
+        assert wanted(client, "orders") == ABSENT
+        assert create(client, "orders") == {"orders": ErrorCode.POLICY_VIOLATION}
+        assert brokers.topics() == [OFFSETS]
+
+
+def test_in_kraft_an_internal_topic_is_judged() -> None:
+    """F590-36: a policy that is too strict keeps it from being there."""
+    with (
+        served(policed(denying("no topics here"), compat=Compat.KRAFT)) as brokers,
+        brokers.client(1) as client,
+    ):
+        for _ in range(3):
+            assert wanted(client, OFFSETS) == ABSENT
+        assert create(client, "orders") == {"orders": ErrorCode.POLICY_VIOLATION}
+        assert brokers.topics() == []
+
+
+def as_client(data: bytes, principal: str) -> object:
+    """A broker's Envelope with the flag that lets its request pass by the policies."""
+    return messages.ServedEnvelope(
+        request_data=data,
+        request_principal=DefaultPrincipalSerde().serialize(principal),
+        client_host_address=bytes((127, 0, 0, 1)),
+        bypasses_policies=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("principal", "name", "created"),
+    [
+        ("User:kafka", OFFSETS, True),
+        ("User:kafka", "orders", False),
+        ("User:alice", OFFSETS, False),
+    ],
+)
+def test_the_flag_is_a_brokers_and_for_its_own_topics(
+    principal: str, name: str, *, created: bool
+) -> None:
+    """F590-34: for clients it does not count, nor for other topics."""
+    with served(policed(denying("no topics here"))) as brokers, brokers.as_broker() as broker:
+        topic = messages.CreateTopicsRequest.CreatableTopic(
+            name=name, num_partitions=1, replication_factor=1
+        )
+        envelope = as_client(create_topics_frame("broker-1", topic, 1000), principal)
+        # Kafka's Envelope and this one have the same bytes, but for the tags.
+        body = write(envelope, 0)
+        assert read(messages.EnvelopeRequest, 0, bytes(body)).request_data
+        broker.send_body("Envelope", 0, body)
+        assert broker.receive("Envelope", 0).error_code == 0
+        assert brokers.topics() == ([name] if created else [])
+
+
+def test_a_client_has_no_such_flag() -> None:
+    """F590-34, C-17: CreateTopics has no field for it, and clients can't send Envelopes."""
+    fields = messages.CreateTopicsRequest().__struct_fields__
+    assert set(fields) == {"topics", "timeout_ms", "validate_only"}
+    with served() as brokers, brokers.client(3000) as client:
+        topic = internal_topic(brokers.server.cluster, OFFSETS)
+        request = frame_of("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic]))
+        answer = client.ask("Envelope", 0, enveloped(request))
+        assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_many_that_want_a_topic_make_one_request() -> None:
+    """F590-36: concurrent creations of the same topic are one."""
+    with served() as brokers:
+        brokers.done("move-controller")
+        found: list[int] = []
+
+        def ask() -> None:
+            with brokers.client(1) as client:
+                found.append(wanted(client, "orders"))
+
+        threads = [threading.Thread(target=ask) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        while brokers.server.cluster.controllers.active is None:
+            metrics = brokers.server.forwarding_metrics.get(1)
+            if metrics is not None and metrics.queued:
+                brokers.done("move-controller", controller=3000)
+            time.sleep(0.001)
+        for thread in threads:
+            thread.join()
+        assert found == [0] * 5
+        assert brokers.redirected() <= 5
+
+
+def test_internal_topics_are_as_brokers_configs_say() -> None:
+    """F590-32: partitions, replicas on no more brokers than there are, and compaction."""
+    static = {"offsets.topic.num.partitions": "7"}
+    with served(static_configs=static) as brokers, brokers.client(1) as client:
+        assert wanted(client, OFFSETS) == 0
+        topic = brokers.embedded.controller.image().topics.by_name[OFFSETS]
+        assert (len(topic.assignment), len(topic.assignment[0])) == (7, 3)
+        assert topic.configs["cleanup.policy"] == "compact"
