@@ -92,6 +92,8 @@ class Dispatcher:
             return self._api_versions(frame, connection)
         name = frame.api.name
         if connection.node.kind is NodeKind.CONTROLLER:
+            if connection.principal is None and name not in LOGIN_APIS:
+                raise CloseConnectionError("it has not logged in at a controller")
             if name == ENVELOPE:
                 return self._controllers.answer_envelope(frame, connection)
             if name in LOGIN_APIS:

@@ -57,6 +57,9 @@ class ListenerMaker:
     def _connection(self, node: Node, host: str) -> ClientConnection:
         connection = ClientConnection(node=node, host=host)
         if node.kind is NodeKind.CONTROLLER:
+            if self._settings.asks_for_login and self._settings.authorizes is False:
+                # Nothing but the login says who may do what, and here only brokers have one.
+                connection.principal = None
             return connection
         if self._settings.protocol.tls or self._mechanisms:
             connection.principal = None

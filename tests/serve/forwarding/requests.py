@@ -56,6 +56,17 @@ def with_an_item(api: str, version: int, timeout_ms: int = 60_000) -> Message:
             made = request(
                 topics=[request.TopicData(topic_name="__cluster_metadata", partitions=[part])]
             )
+        case "CreateVirtualClusters":
+            made = request(virtual_clusters=[request.CreatableVirtualCluster(name="team")])
+        case "AlterVirtualClusters":
+            row = request.VirtualClusterResource(
+                resource_type=2, resource_name="User:alice", resource_operation=1
+            )
+            made = request(
+                virtual_cluster=[request.VirtualClusterData(name="team", resources=[row])]
+            )
+        case "DeleteVirtualClusters":
+            made = request(virtual_clusters=[request.DeletableVirtualCluster(name="team")])
         case _:
             made = request()
     if hasattr(made, "timeout_ms"):

@@ -47,7 +47,7 @@ class ServedBrokers:
 
     def set_principal(self, client: RawClient, principal: str) -> None:
         port = client.socket.getsockname()[1]
-        for connection in list(self.server._connections):
+        for connection in list(self.server._listeners.open):
             if connection._transport.get_extra_info("peername")[1] == port:
                 connection.connection.principal = principal
                 return

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from serve.forwarding.requests import with_an_item
 from serve.forwarding.served import ServedBrokers, new_topic, served
 
 from kgitops.cluster.embedded.options import Compat
@@ -116,7 +117,7 @@ def real(api: str, version: int) -> Iterator[Message]:
                 ]
             )
         case _:
-            pass
+            yield with_an_item(api, version)
 
 
 def acls(api: str) -> Iterator[Message]:
