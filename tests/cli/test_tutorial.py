@@ -12,6 +12,7 @@ import pytest
 from installed import BASH
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-steps.md"
+SERVED = PAGE.with_name("a-kafka-for-tests.md")
 KAFKA = "## 8. A real Kafka"
 STEP = re.compile(
     r"^`(?P<file>[\w/.-]+)`:\n\n```(?:yaml|python)\n(?P<text>.*?)^```$"
@@ -52,6 +53,27 @@ def test_the_tutorial_ends_on_a_real_kafka(here: Path, tmp_path: Path) -> None:
         assert len(go_through(commands, shop, environ)) == 4
     finally:
         run("kgitops sandbox stop --yes", shop, environ)
+
+
+@pytest.mark.slow
+def test_the_tutorial_on_a_kafka_for_tests_works_in_its_order(here: Path) -> None:
+    """Only the ports may be others."""
+    before, _, after = SERVED.read_text().partition("$ kgitops serve -c embedded:\n")
+    environ = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    go_through(before, here, environ)
+    words = [sys.executable, "-m", "kgitops", "serve", "-c", "embedded:", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(words, cwd=here / "shop", stdout=subprocess.PIPE, text=True) as serve:
+        try:
+            assert serve.stdout is not None
+            ready = serve.stdout.readline()
+            shown, _, rest = after.partition("```text\n")[2].partition("```\n")
+            assert re.sub(r":\d+", ":", ready) == re.sub(r":\d+", ":", shown)
+            address = ready.partition("//")[2].partition(",")[0]
+            text = rest.replace("127.0.0.1:9092", address)
+            assert len(go_through(text, here / "shop", environ)) == 4
+        finally:
+            serve.terminate()
+        assert serve.wait(30) == 0
 
 
 def go_through(text: str, folder: Path, environ: dict[str, str]) -> list[str]:
