@@ -81,7 +81,10 @@ class _Fetching:
     def row(self, access: TopicAccess, wanted: Message) -> Message:
         """The row of a partition in the answer; ``read`` fills it."""
         row = messages.FetchResponse.PartitionData(
-            partition_index=wanted.partition, high_watermark=-1, records=b""
+            partition_index=wanted.partition,
+            high_watermark=-1,
+            aborted_transactions=None,
+            records=b"",
         )
         epoch = wanted.current_leader_epoch
         try:

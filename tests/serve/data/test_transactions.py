@@ -1,0 +1,218 @@
+"""Idempotent producers and transactions, message by message."""
+
+import time
+from pathlib import Path
+
+import pytest
+from serve.data.batches import batch, fetch, produce
+from serve.data.test_records import list_offset, make_topic, recent
+from serve.raw_client import RawClient, raw_client
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.model.results import ErrorCode
+from kgitops.serve.background import serving
+from kgitops.wire import messages
+
+Producer = tuple[int, int]
+
+
+def init(client: RawClient, name: str | None = "t", timeout_ms: int = 60_000) -> Producer:
+    """A new producer."""
+    request = messages.InitProducerIdRequest(
+        transactional_id=name, transaction_timeout_ms=timeout_ms
+    )
+    answer = client.ask("InitProducerId", 4, request)
+    assert not answer.error_code
+    return answer.producer_id, answer.producer_epoch
+
+
+def add(client: RawClient, producer: Producer, topic: str = "orders", version: int = 3) -> int:
+    """The code of adding the topic's first partition to the transaction."""
+    request = messages.AddPartitionsToTxnRequest
+    row = request.AddPartitionsToTxnTopic(name=topic, partitions=[0])
+    asked = request(
+        v3_and_below_transactional_id="t",
+        v3_and_below_producer_id=producer[0],
+        v3_and_below_producer_epoch=producer[1],
+        v3_and_below_topics=[row],
+    )
+    answer = client.ask("AddPartitionsToTxn", version, asked)
+    code: int = answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+    return code
+
+
+def end(client: RawClient, producer: Producer, *, committed: bool, version: int = 3) -> int:
+    """The code of ending the transaction."""
+    asked = messages.EndTxnRequest(
+        transactional_id="t",
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        committed=committed,
+    )
+    code: int = client.ask("EndTxn", version, asked).error_code
+    return code
+
+
+def write(client: RawClient, producer: Producer, sequence: int, *, transactional: bool = True):
+    """The row of the answer to one record of the producer."""
+    data = batch(
+        b"x", producer=producer, sequence=sequence, transactional=transactional, first_ms=recent()
+    )
+    name = "t" if transactional else None
+    return produce(client, data, transactional_id=name)
+
+
+def test_an_idempotent_producer(embedded: EmbeddedCluster, client: RawClient) -> None:
+    """What it sends again is not written again, and what is missing is missed."""
+    make_topic(embedded)
+    producer = init(client, None)
+
+    def send(sequence: int, epoch: int = 0):
+        row = write(client, (producer[0], epoch), sequence, transactional=False)
+        return row.error_code or row.base_offset
+
+    assert [send(0), send(1), send(2)] == [0, 1, 2]
+    assert [send(1), send(2)] == [1, 2]
+    assert send(4) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert send(5, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert send(0, 1) == 3
+    assert send(3, 0) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert fetch(client).high_watermark == 4
+
+
+def test_a_transaction(embedded: EmbeddedCluster, client: RawClient) -> None:
+    """Its records are read when it is committed, and those of an aborted one are told of."""
+    make_topic(embedded)
+    producer = init(client)
+    assert write(client, producer, 0).error_code == ErrorCode.INVALID_TXN_STATE
+    assert add(client, producer) == 0
+    assert write(client, producer, 0).base_offset == 0
+    row = fetch(client, committed=True)
+    assert (row.records, row.high_watermark, row.last_stable_offset) == (b"", 1, 0)
+    assert list_offset(client, -1, isolation=1) == (0, -1)
+    assert end(client, producer, committed=False) == 0
+    row = fetch(client, committed=True)
+    assert (row.high_watermark, row.last_stable_offset) == (2, 2)
+    assert [(one.producer_id, one.first_offset) for one in row.aborted_transactions] == [
+        (producer[0], 0)
+    ]
+    assert fetch(client).aborted_transactions is None
+    assert add(client, producer) == 0
+    assert write(client, producer, 1).base_offset == 2
+    assert end(client, producer, committed=True) == 0
+    assert end(client, producer, committed=True) == 0
+    assert end(client, producer, committed=False) == ErrorCode.INVALID_TXN_STATE
+    row = fetch(client, 2, committed=True)
+    assert (row.last_stable_offset, row.aborted_transactions) == (4, [])
+
+
+def test_all_partitions_are_added_or_none(embedded: EmbeddedCluster, client: RawClient) -> None:
+    """And nothing of it opens a transaction."""
+    make_topic(embedded)
+    producer = init(client)
+    assert add(client, producer, "absent") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert end(client, producer, committed=True) == ErrorCode.INVALID_TXN_STATE
+    newer = init(client)
+    assert add(client, producer) == ErrorCode.PRODUCER_FENCED
+    assert add(client, producer, version=1) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert add(client, newer) == 0
+    assert init(client) == (newer[0], newer[1] + 2)
+    assert write(client, newer, 0).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_offsets_are_committed_with_it(embedded: EmbeddedCluster, client: RawClient) -> None:
+    """Not before, and not if it is aborted."""
+    make_topic(embedded)
+    producer = init(client)
+
+    def commit_in(group: str, offset: int) -> tuple[int, int]:
+        request = messages.TxnOffsetCommitRequest
+        partition = request.TxnOffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata=""
+        )
+        topic = request.TxnOffsetCommitRequestTopic(name="orders", partitions=[partition])
+        ids = {"transactional_id": "t", "producer_id": producer[0], "producer_epoch": producer[1]}
+        added = messages.AddOffsetsToTxnRequest(group_id=group, **ids)
+        kept = request(group_id=group, topics=[topic], **ids)
+        return (
+            client.ask("AddOffsetsToTxn", 3, added).error_code,
+            client.ask("TxnOffsetCommit", 3, kept).topics[0].partitions[0].error_code,
+        )
+
+    admin = EmbeddedAdmin(embedded.controller)
+    assert commit_in("g", 5) == (0, 0)
+    assert not admin.offset_fetch("g").offsets
+    assert end(client, producer, committed=False) == 0
+    assert not admin.offset_fetch("g").offsets
+    assert commit_in("g", 6) == (0, 0)
+    assert end(client, producer, committed=True) == 0
+    assert admin.offset_fetch("g").offsets == {("orders", 0): 6}
+
+
+def test_one_that_takes_too_long_is_aborted(embedded: EmbeddedCluster, client: RawClient) -> None:
+    """And its producer is fenced."""
+    make_topic(embedded)
+    producer = init(client, timeout_ms=1)
+    assert add(client, producer) == 0
+    deadline = time.monotonic() + 20
+    while fetch(client).high_watermark == 0 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert end(client, producer, committed=True) == ErrorCode.PRODUCER_FENCED
+
+
+def test_they_are_described(embedded: EmbeddedCluster, client: RawClient) -> None:
+    """KIP-664: the transaction, and its producer in the partition."""
+    make_topic(embedded)
+    producer = init(client)
+    add(client, producer)
+    write(client, producer, 0)
+    asked = messages.DescribeTransactionsRequest(transactional_ids=["t", "absent"])
+    known, absent = client.ask("DescribeTransactions", 0, asked).transaction_states
+    assert (known.transaction_state, known.producer_id) == ("Ongoing", producer[0])
+    assert [(row.topic, row.partitions) for row in known.topics] == [("orders", [0])]
+    assert absent.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    listed = client.ask(
+        "ListTransactions", 2, messages.ListTransactionsRequest(state_filters=["Ongoing", "No"])
+    )
+    assert [row.transactional_id for row in listed.transaction_states] == ["t"]
+    assert listed.unknown_state_filters == ["No"]
+    request = messages.DescribeProducersRequest
+    asked = request(topics=[request.TopicRequest(name="orders", partition_indexes=[0])])
+    (row,) = client.ask("DescribeProducers", 0, asked).topics[0].partitions[0].active_producers
+    assert (row.producer_id, row.last_sequence, row.current_txn_start_offset) == (producer[0], 0, 0)
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_restart_forgets_nothing(tmp_path: Path, committed: bool) -> None:
+    """Records, sequence numbers, and an open transaction, which can be ended afterwards."""
+    path = tmp_path / "local.db"
+    cluster = boot(path, brokers=1)
+    make_single(cluster)
+    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+        producer = init(client)
+        add(client, producer)
+        assert write(client, producer, 0).base_offset == 0
+        plain = init(client, None)
+        assert write(client, plain, 0, transactional=False).base_offset == 1
+    cluster.close()
+    cluster = boot(path)
+    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+        row = fetch(client, committed=True)
+        assert (row.high_watermark, row.last_stable_offset) == (2, 0)
+        assert write(client, plain, 0, transactional=False).base_offset == 1
+        assert write(client, producer, 1).base_offset == 2
+        assert end(client, producer, committed=committed) == 0
+        row = fetch(client, committed=True)
+        assert (row.high_watermark, row.last_stable_offset) == (4, 4)
+        assert len(row.aborted_transactions) == (0 if committed else 1)
+    cluster.close()
+
+
+def make_single(cluster: EmbeddedCluster) -> None:
+    """The topic, on the one broker."""
+    from kgitops.cluster.embedded.controls.topics import NewTopic
+
+    topic = NewTopic(name="orders", num_partitions=1, replication_factor=1)
+    assert EmbeddedAdmin(cluster.controller).create_topics([topic])["orders"].ok
