@@ -5,8 +5,6 @@ Where a user may miss something, docs/internals/differences-from-the-proposals.m
 
 from collections.abc import Mapping
 
-_WIRE = "needs the wire protocol (KIP-590), which nothing serves yet"
-_ONE_PROCESS = "the embedded cluster is one process with one image: no broker of it lags behind"
 _BACKGROUND = "background of the proposal, which asks for nothing"
 _NOT_TAKEN = "a rejected or later alternative of the proposal"
 _NO_SUCH_FLAG = "the contract's §3 lists the commands, and what is not in it doesn't exist"
@@ -14,27 +12,12 @@ _TOLD = "not implemented; docs/internals/differences-from-the-proposals.md says 
 
 _KIP_4: Mapping[str, str] = {
     "A4-04": "overridden by each request's own rule: A4-31, A4-61, A4-83",
-    "A4-16": _WIRE,
     "A4-70": "KIP-4 never specified AlterTopics; the requests that came instead have their rules",
-    "A4-82": _WIRE,
-    "A4-100": _ONE_PROCESS,
-    "A4-103": _ONE_PROCESS,
     "A4-104": _NOT_TAKEN,
-    "A4-106": _WIRE,
     "A4-107": "DescribeConfigs and AlterConfigs are KIP-133's: A4-74…79",
 }
 _KIP_590: Mapping[str, str] = {
-    **{
-        f"F590-{number}": _WIRE
-        for number in (
-            *(f"{n:02}" for n in (*range(1, 11), *range(13, 27), 28, 29, *range(31, 36), 38, 39)),
-            *("39b", "39c", "40", "43", "44"),
-        )
-    },
-    "F590-30": _BACKGROUND,
-    "F590-36": "of Kafka's own brokers, which make their internal topics without kgitops",
-    "F590-41": _BACKGROUND,
-    "F590-42": _NOT_TAKEN,
+    "F590-30": "the releases of Kafka in which it came, in two parts",
 }
 _POLICIES: Mapping[str, str] = {
     "P108-10": _BACKGROUND,
@@ -43,7 +26,6 @@ _POLICIES: Mapping[str, str] = {
 }
 _CONTRADICTIONS: Mapping[str, str] = {
     "C-10": "how it is resolved is A4-84's and A4-85's",
-    **{f"C-{number}": _WIRE for number in range(16, 22)},
     "C-33": "slips of the pen in the seeds; they are read as they are meant",
     "K-04": "about the futures of confluent-kafka's admin client, which is not used",
 }

@@ -51,7 +51,7 @@ def test_what_kafka_forwards_is_forwarded() -> None:
 
 
 def test_the_answer_is_that_of_the_version_asked_for() -> None:
-    """F590-09, F590-16: version 0 has no topic id and no message."""
+    """F590-09, F590-16, F590-41: version 0 has no topic id and no message."""
     with served() as brokers, brokers.client(1) as client:
         client.socket.sendall(
             request_frame(apis()[keys()["CreateTopics"]], 0, 5, "old", creating("orders"))
@@ -314,7 +314,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("compat", Compat)
 def test_the_audit_names_the_client(caplog: pytest.LogCaptureFixture, compat: Compat) -> None:
-    """F590-31, F590-40, F590-42: at the controller, with what became of each item."""
+    """F590-31, F590-40, F590-41, F590-42: at the controller, with what became of each item."""
     caplog.set_level(logging.INFO, "kgitops.serve.audit")
     with served(compat=compat) as brokers, brokers.client(2, "User:alice") as client:
         client.ask(

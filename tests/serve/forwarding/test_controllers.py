@@ -4,11 +4,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from serve.forwarding.requests import with_an_item
 from serve.forwarding.served import ServedBrokers, create, creating, served
+from serve.login.logging_in import SASL
+from serve.login.logging_in import served as served_with_logins
+from serve.raw_client import raw_client
 
+from kgitops.cluster.embedded.boot import boot
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.table import ANSWERS, WAITING
 from kgitops.serve.forwarding.apis import FORWARDED
@@ -102,6 +107,29 @@ def test_a_controller_that_moves_while_a_request_waits_for_it() -> None:
                 brokers.done("move-controller", controller=3002)
         first.join()
         assert "two" in brokers.topics()
+
+
+def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
+    """F590-03: the store is the truth, for the controllers of another process too."""
+    store = tmp_path / "store"
+    with served(boot(store, brokers=3)) as brokers, brokers.client(2) as client:
+        assert create(client, "orders") == {"orders": 0}
+        # As it is at this moment, with the server still running.
+        copied = tmp_path / "copied"
+        for file in tmp_path.glob("store*"):
+            (tmp_path / file.name.replace("store", "copied")).write_bytes(file.read_bytes())
+    with served(boot(copied, brokers=3)) as brokers:
+        assert brokers.topics() == ["orders"]
+
+
+def test_nobody_decides_at_a_controller_without_a_login_that_is_asked_for() -> None:
+    """F590-17: with logins and without ACLs, a login is all that gives rights."""
+    configs = {**SASL, "authorizer.class.name": ""}
+    with served_with_logins(configs) as server:
+        endpoint = server.cluster.nodes[3000].endpoint
+        with raw_client(endpoint) as client, pytest.raises(ConnectionResetError):
+            create(client, "orders")
+        assert not server.cluster.view().topics.by_name
 
 
 @pytest.mark.parametrize("api", ANSWERED)

@@ -74,7 +74,7 @@ def test_an_envelope_has_all_that_the_proposal_puts_into_it(host: str) -> None:
 
 
 def test_kafkas_own_controllers_could_read_it() -> None:
-    """F590-14: what Kafka's Envelope has not is in tagged fields, which its reader skips."""
+    """F590-14, C-18: what Kafka's Envelope has not is in tagged fields, which its reader skips."""
     data = bytes(packed(b"frame", ALICE, SERDE, with_listener=True))
     found = read(messages.EnvelopeRequest, 0, data)
     assert found.request_data == b"frame"
@@ -279,7 +279,7 @@ class Reversed:
 
 
 def test_a_serde_of_ones_own_is_asked() -> None:
-    """F590-28: on both sides."""
+    """F590-28, C-19: on both sides."""
     grants = (a_grant(Operation.CREATE, ResourceType.TOPIC, "mine", "User:alice"),)
     with served(compat=Compat.KRAFT, acls=grants, principal_serde=Reversed()) as brokers:
         with brokers.client(1, "User:alice") as client:

@@ -52,7 +52,7 @@ def test_metadata_has_the_controller_create_a_topic() -> None:
 
 
 def test_as_kafka_has_it_the_client_is_not_waited_with() -> None:
-    """F590-35, F590-36: it is answered 3 at once, and asks again."""
+    """F590-35, F590-36, C-21: it is answered 3 at once, and asks again."""
     with served(compat=Compat.KRAFT) as brokers, brokers.client(1) as client:
         assert wanted(client, "orders") == ABSENT
         eventually(brokers, "orders")

@@ -45,7 +45,7 @@ def test_a_broker_without_the_right_is_noticed() -> None:
 
 
 def test_kafkas_own_names_are_there_too() -> None:
-    """F590-39c: those of KIP-938, from times that were measured."""
+    """F590-39c, C-20: those of KIP-938, from times that were measured."""
     now = [0.0]
     metrics = ForwardingMetrics(lambda: now[0])
     for milliseconds in range(1, 101):
