@@ -85,15 +85,23 @@ class ConfigCalls(Connection):
         )
 
     def describe_configs(
-        self, resources: Sequence[ConfigResource], *, broker: int | None = None
+        self,
+        resources: Sequence[ConfigResource],
+        *,
+        broker: int | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> dict[ConfigResource, DescribedConfigs]:
         """Every config in effect, with its source, as a broker has it: by default the controller's.
 
-        Topics and groups get their defaults from the broker that answers.
+        Topics and groups get their defaults from the broker that answers. ``properties`` are those
+        that it was started with besides the cluster's options.
         """
         return self._read(
             lambda draft: _describe_all(
-                draft, resources, str(controller_id(draft.image) if broker is None else broker)
+                draft,
+                resources,
+                str(controller_id(draft.image) if broker is None else broker),
+                properties or {},
             )
         )
 
@@ -184,10 +192,13 @@ def _alter_levels(
 
 
 def _describe_all(
-    draft: Draft, resources: Sequence[ConfigResource], broker: str
+    draft: Draft,
+    resources: Sequence[ConfigResource],
+    broker: str,
+    properties: Mapping[str, str],
 ) -> dict[ConfigResource, DescribedConfigs]:
     here = namespace(draft)
-    describer = _Describer(here, broker)
+    describer = _Describer(here, broker, properties)
     results = {}
     for resource in resources:
         try:
@@ -200,10 +211,11 @@ def _describe_all(
 class _Describer:
     """Describes resources as one broker does; topics that set nothing share their entries."""
 
-    def __init__(self, here: GlobalNamespace, broker: str) -> None:
+    def __init__(self, here: GlobalNamespace, broker: str, properties: Mapping[str, str]) -> None:
         self._here = here
         self._draft = here.draft
         self._broker = broker
+        self._properties = properties
         self._defaults: Mapping[str, ConfigEntry] | None = None
 
     def entries(self, resource: ConfigResource) -> Mapping[str, ConfigEntry]:
@@ -218,7 +230,8 @@ class _Describer:
             case "broker":
                 check_cluster_right(self._draft, Operation.DESCRIBE_CONFIGS)
                 self._check_broker(resource.name)
-                return broker_entries(self._draft, resource.name)
+                own = self._properties if resource.name == self._broker else {}
+                return broker_entries(self._draft, resource.name, own)
             case "broker_logger":
                 check_cluster_right(self._draft, Operation.DESCRIBE_CONFIGS)
                 if not resource.name:

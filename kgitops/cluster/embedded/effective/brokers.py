@@ -1,6 +1,7 @@
 """The configs in effect of one broker, and those that are the default of all."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.effective.entries import (
@@ -22,20 +23,30 @@ from kgitops.cluster.embedded.options import AuthorizerKind
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
-def broker_layers(draft: Draft, broker: str) -> Layers:
-    """The configs of a broker by their source; of the default of all brokers for ``""``."""
+_NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+
+
+def broker_layers(
+    draft: Draft, broker: str, properties: Mapping[str, str] = _NO_PROPERTIES
+) -> Layers:
+    """The configs of a broker by their source; of the default of all brokers for ``""``.
+
+    ``properties`` are those that it was started with besides the cluster's options.
+    """
     configs = draft.image.configs.brokers
     return [
         (ConfigSource.DYNAMIC_BROKER_CONFIG, configs.get(broker, {}) if broker else {}),
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, configs.get("", {})),
-        (ConfigSource.STATIC_BROKER_CONFIG, _static(draft, broker)),
+        (ConfigSource.STATIC_BROKER_CONFIG, {**properties, **_static(draft, broker)}),
         (ConfigSource.DEFAULT_CONFIG, broker_config_defaults()),
     ]
 
 
-def broker_entries(draft: Draft, broker: str) -> dict[str, ConfigEntry]:
+def broker_entries(
+    draft: Draft, broker: str, properties: Mapping[str, str] = _NO_PROPERTIES
+) -> dict[str, ConfigEntry]:
     """Every config of a broker, or what was set as the default of all."""
-    layers = broker_layers(draft, broker)
+    layers = broker_layers(draft, broker, properties)
     if not broker:
         layers = layers[1:2]
     keys = {key for _, configs in layers for key in configs}

@@ -50,7 +50,9 @@ def describe_configs(call: ApiCall, request: Message) -> Message:
         refused = RequestResult(code=ErrorCode.INVALID_REQUEST, message=_MALFORMED)
         return response(results=[_result(row, refused, []) for row in request.resources])
     resources = [_resource(row) for row in request.resources]
-    described = call.admin.describe_configs(resources, broker=_broker(call))
+    described = call.admin.describe_configs(
+        resources, broker=_broker(call), properties=_properties(call)
+    )
     rows_of = _row_maker(include_synonyms=request.include_synonyms, is_oldest=call.version == 0)
     shown: list[Message] = []
     hidden: list[Message] = []
@@ -132,6 +134,12 @@ def _altered(
         )
         for row, result in zip(rows, outcomes, strict=True)
     ]
+
+
+def _properties(call: ApiCall) -> Mapping[str, str]:
+    """The properties that tell clients where the broker listens."""
+    listener = f"{call.node.listener}://{call.node.endpoint}"
+    return {"listeners": listener, "advertised.listeners": listener}
 
 
 def _broker(call: ApiCall) -> int | None:

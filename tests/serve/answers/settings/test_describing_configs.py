@@ -99,7 +99,7 @@ def test_synonyms_are_shown_on_request(client: RawClient) -> None:
     assert not any(config.synonyms for config in result.configs)
 
 
-def test_a_broker_shows_kafkas_keys(client: RawClient) -> None:
+def test_a_broker_shows_kafkas_keys(server: KafkaServer, client: RawClient) -> None:
     """All 340 of a Kafka 4.3: type, default, and what can't be altered while it runs."""
     result = describe(client, BROKER, "1")
     names = [config.name for config in result.configs]
@@ -111,6 +111,8 @@ def test_a_broker_shows_kafkas_keys(client: RawClient) -> None:
         for config in result.configs
     }
     assert found["node.id"] == ("1", 4, True, 3)
+    listener = f"PLAINTEXT://{server.endpoints[0]}"
+    assert found["advertised.listeners"] == (listener, 4, True, 7)
     assert found["num.io.threads"] == ("8", 5, False, 3)
     assert found["log.dir"] == ("/tmp/kafka-logs", 5, True, 7)  # noqa: S108
     assert found["log.retention.hours"] == ("2", 4, True, 3)
