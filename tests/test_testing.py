@@ -120,6 +120,22 @@ def test_policies_judge(payments: Path) -> None:
         assert metadata(kafka).topics == []
 
 
+def test_policies_of_the_brokers_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their modules are found in the folder that the tests run in."""
+    (tmp_path / "rules.py").write_text(
+        "from kgitops.policy import PolicyViolation, TopicManagementPolicy\n"
+        "class NoTopics(TopicManagementPolicy):\n"
+        "    def validate_create_topic(self, request, cluster_state):\n"
+        "        raise PolicyViolation('not today')\n"
+        "    def validate_alter_topic(self, request, cluster_state): pass\n"
+        "    def validate_delete_topic(self, request, cluster_state): pass\n"
+        "    def validate_delete_records(self, request, cluster_state): pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    with cluster(configs={"topic.management.policy.class.name": "rules:NoTopics"}) as kafka:
+        assert create(kafka, "orders", 1).error_message == "not today"
+
+
 def test_a_project_is_applied_with_the_variables_of_one_of_its_clusters(payments: Path) -> None:
     with cluster(payments, apply=True, variables_of="local") as kafka:
         (orders,) = (topic for topic in metadata(kafka).topics if topic.name == "orders")

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -82,11 +83,13 @@ def serve(here: Path) -> Iterator[Start]:
         process.communicate()
 
 
-def create(client: RawClient, name: str, partitions: int = 1) -> messages.Message:
+def create(
+    client: RawClient, name: str, partitions: int = 1, timeout_ms: int = 10_000
+) -> messages.Message:
     """The answer about one topic that is asked for."""
     request = messages.CreateTopicsRequest
     wanted = request.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
-    answer = client.ask("CreateTopics", 7, request(topics=[wanted], timeout_ms=10_000))
+    answer = client.ask("CreateTopics", 7, request(topics=[wanted], timeout_ms=timeout_ms))
     (found,) = answer.topics
     return found
 
@@ -107,6 +110,87 @@ def test_what_was_acknowledged_is_kept_when_a_signal_ends_it(
     again = serve("-c", "embedded:kept.db")
     with raw_client(again.endpoints[0]) as client:
         assert topic_names(client) == {"orders"}
+
+
+def test_what_was_acknowledged_is_kept_after_a_kill(serve: Start, here: Path) -> None:
+    """And the next one takes neither the lock nor the ready file that it left for those of one."""
+    words = ("-c", "embedded:kept.db", "--brokers", 1, "--ready-file", "ready")
+    served = serve(*words)
+    with raw_client(served.endpoints[0]) as client:
+        assert create(client, "orders").error_code == 0
+        served.process.kill()
+        served.process.wait()
+    assert (here / "ready").read_text() == served.line
+    again = serve(*words)
+    assert (here / "ready").read_text() == again.line != served.line
+    with raw_client(again.endpoints[0]) as client:
+        assert topic_names(client) == {"orders"}
+
+
+def test_a_second_one_leaves_the_first_one_alone(
+    serve: Start, kgitops: Kgitops, here: Path
+) -> None:
+    words = ("-c", "embedded:one.db", "--ready-file", "ready")
+    served = serve(*words)
+    ran = kgitops("serve", *words, "--listen", "127.0.0.1:0")
+    assert (ran.code, ran.out) == (7, ""), ran.said
+    assert (here / "ready").read_text() == served.line
+    port = served.endpoints[0].port
+    ran = kgitops("serve", "-c", "embedded:", "--listen", f"127.0.0.1:{port}")
+    assert (ran.code, ran.out) == (8, ""), ran.said
+    with raw_client(served.endpoints[0]) as client:
+        client.ask("ApiVersions", 3)
+
+
+def test_a_terminal_that_goes_away_ends_it_too(serve: Start) -> None:
+    assert serve("-c", "embedded:").end(signal.SIGHUP) == (0, "", "")
+
+
+def test_an_ignored_signal_stays_ignored(here: Path) -> None:
+    """A shell's background jobs ignore SIGINT."""
+    script = (
+        "import signal, sys; from kgitops.cli.main import run; "
+        "signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "sys.argv[1:] = ['serve', '-c', 'embedded:', '--listen', '127.0.0.1:0']; run()"
+    )
+    words = [sys.executable, "-c", script]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert READY.fullmatch(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+
+
+def test_a_store_that_is_held_is_told_to_clients_and_in_one_line(serve: Start, here: Path) -> None:
+    """Another process writes to it for too long: nothing is decided, and nothing breaks."""
+    served = serve("-c", "embedded:held.db?lockTimeoutMs=50", "--brokers", 1)
+    with closing(sqlite3.connect(here / "held.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with raw_client(served.endpoints[0]) as client:
+            assert create(client, "orders", timeout_ms=300).error_code != 0
+        other.execute("ROLLBACK")
+    with raw_client(served.endpoints[0]) as client:
+        assert create(client, "orders").error_code == 0
+    code, out, err = served.end()
+    assert (code, out) == (0, "")
+    assert "has been locked by another process" in err
+    assert "Traceback" not in err
+
+
+def test_a_store_that_is_held_can_get_no_more_brokers(kgitops: Kgitops, here: Path) -> None:
+    words = ("serve", "-c", "embedded:held.db?lockTimeoutMs=50", "--listen", "127.0.0.1:0")
+    assert kgitops("snapshot", *words[1:3], "-o", "state.json").code == 0
+    with closing(sqlite3.connect(here / "held.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ran = kgitops(*words, "--brokers", 5)
+    assert (ran.code, ran.out) == (7, ""), ran.said
+    assert "has been locked by another process" in ran.said
+    ran = kgitops(*words, "--brokers", 2)
+    assert (ran.code, ran.out) == (64, ""), ran.said
+    assert "a broker can't be dropped" in ran.said
 
 
 def test_an_open_connection_does_not_keep_it_from_ending(serve: Start) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 
 from msgspec import Struct
 
+from kgitops.model.errors import KgitopsError
 from kgitops.serve.listening.closing_log import ClosingLog
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.listening.frames import FrameCutter
@@ -251,6 +252,8 @@ class KafkaProtocol(asyncio.Protocol):
             if answer and not self._closed:
                 self._transport.write(answer)
             self._close(str(error))
+        elif isinstance(error, KgitopsError):  # such as a store that another process holds
+            self._close(str(error), level=logging.ERROR)
         else:
             self._close(_BUG, level=logging.ERROR, error=error)
 
