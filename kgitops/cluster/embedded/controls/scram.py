@@ -176,20 +176,21 @@ def scram_keys(mechanism: ScramMechanism, salted_password: bytes) -> tuple[bytes
 def _visible(draft: Draft, operation: Operation, api_key: ApiKey) -> Callable[[str], bool]:
     """A test of the users that the caller has the right for.
 
-    In a virtual cluster it is one on the users that are bound to it (VC-160c).
+    A right on a virtual cluster is one on the users that are bound to it (VC-160c).
 
     Raises:
-        Refusal: it has the right for nobody (31).
+        Refusal: the caller has the right for nobody (31).
     """
     if draft.authorizer.allows_cluster(operation):
         return lambda _: True
-    binding = draft.authorizer.binding
-    if binding is None or not draft.authorizer.allows_request(
-        api_key, VirtualClusterScope(binding.virtual_cluster.name)
-    ):
+    administered = [
+        virtual_cluster
+        for name, virtual_cluster in draft.image.virtual_clusters.by_name.items()
+        if draft.authorizer.allows_request(api_key, VirtualClusterScope(name))
+    ]
+    if not administered:
         raise _unauthorized(operation)
-    bound = binding.virtual_cluster.users
-    return lambda user: f"User:{user}" in bound
+    return lambda user: any(f"User:{user}" in item.users for item in administered)
 
 
 def _unauthorized(operation: Operation) -> Refusal:
