@@ -32,7 +32,6 @@ _CONTRADICTIONS: Mapping[str, str] = {
 _VIRTUAL_CLUSTERS: Mapping[str, str] = {
     "VC-070": _TOLD,
     "VC-125": _TOLD,
-    "VC-160c": _TOLD,
     "VC-174": "how confluent-kafka calls CLUSTER; the wire is spoken without its admin client",
     "VC-212": "embedded brokers keep quotas and measure nothing, so per broker can't be seen",
     "VC-218": "quotas go over the wire, so a Kafka without a quota API is none of the cases",
