@@ -14,6 +14,11 @@ BROKER_PRINCIPAL = "User:kafka"
 DEFAULT_BUSY_TIMEOUT_MS = 5_000
 
 
+SECRET_ENDINGS = ("sasl.jaas.config", "ssl.keystore.key", ".password")
+"""The ends of the keys whose values only the listeners may see."""
+_HIDDEN = "[hidden]"
+
+
 class Compat(StrEnum):
     """The answers to give where the seed KIPs differ from today's KRaft (spec §5)."""
 
@@ -69,6 +74,13 @@ class GroupMembers(Protocol):
     def subscribed_topics(self, group: str) -> frozenset[str] | None:
         """The topics that its consumers read, by their own names; None if they don't tell."""
         ...
+
+
+def without_secrets(configs: Mapping[str, str]) -> dict[str, str]:
+    """The configs with Kafka's word for a password in the place of each secret."""
+    return {
+        key: _HIDDEN if key.endswith(SECRET_ENDINGS) else value for key, value in configs.items()
+    }
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)

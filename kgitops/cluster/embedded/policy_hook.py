@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.state import controller_id, topic_state
-from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Options
+from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Options, without_secrets
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
@@ -20,7 +20,8 @@ from kgitops.virtual_clusters.image import VirtualClustersImage
 def static_configs(options: Options, broker: Broker) -> dict[str, str]:
     """The configs of the broker's properties file."""
     rack = {} if broker.rack is None else {"broker.rack": broker.rack}
-    return {"node.id": str(broker.id), **rack, **options.static_configs_of(broker.id)}
+    configs = without_secrets(options.static_configs_of(broker.id))
+    return {"node.id": str(broker.id), **rack, **configs}
 
 
 def node_configs(draft: Draft, node: int | None = None) -> Mapping[str, str]:
@@ -28,7 +29,7 @@ def node_configs(draft: Draft, node: int | None = None) -> Mapping[str, str]:
     brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
     number = controller_id(draft.image) if node is None else node
     if number not in brokers:  # no broker is alive to be the controller
-        return dict(draft.options.static_configs)
+        return without_secrets(draft.options.static_configs)
     dynamic = draft.delta.configs
     return {
         **static_configs(draft.options, brokers[number]),

@@ -68,6 +68,10 @@ class BrokerConfigReader:
             self.refuse(key, f"names the file {name}, which is no PEM; convert it to PEM")
         return None
 
+    def own_key(self, key: str) -> str:
+        """The key of this listener alone."""
+        return self._prefix + key
+
     def refuse(self, key: str, problem: str) -> None:
         """Keep a problem of a key; it is the rest of the sentence that the key begins."""
         self.problems.append(f"{self.key(key)} {problem}")

@@ -78,7 +78,9 @@ def _passwords(reader: BrokerConfigReader) -> dict[str, str]:
     key = "plain.sasl.jaas.config"
     text = reader.text(key) or reader.text("sasl.jaas.config")
     if text is None:
-        reader.refuse(key, 'is missing; PLAIN needs its users there, as user_NAME="PASSWORD"')
+        reader.refuse(
+            reader.own_key(key), 'is missing; PLAIN needs its users there, as user_NAME="PASSWORD"'
+        )
         return {}
     try:
         users = parse_jaas(text).users

@@ -5,7 +5,12 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.image.image import Image
-from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, AuthorizerKind, Options
+from kgitops.cluster.embedded.options import (
+    BROKER_PRINCIPAL,
+    SECRET_ENDINGS,
+    AuthorizerKind,
+    Options,
+)
 from kgitops.serve.listening.closing_log import ClosingLog
 from kgitops.serve.listening.connection import ANONYMOUS, ClientConnection
 from kgitops.serve.listening.open_connections import OpenConnections
@@ -17,8 +22,6 @@ from kgitops.serve.login.handshake import SaslLogin
 from kgitops.serve.login.mechanisms import LoginMechanisms
 from kgitops.serve.login.principals import UnmappedNameError, certificate_principal
 from kgitops.serve.nodes import Node, NodeKind
-
-_SECRET_ENDS = ("sasl.jaas.config", "ssl.keystore.key", ".password")
 
 
 class ListenerMaker:
@@ -95,6 +98,6 @@ def with_rights(options: Options, settings: ListenerSettings) -> Options:
         static_configs={
             key: value
             for key, value in options.static_configs.items()
-            if not key.endswith(_SECRET_ENDS)
+            if not key.endswith(SECRET_ENDINGS)
         },
     )

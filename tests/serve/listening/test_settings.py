@@ -135,7 +135,7 @@ def test_rules_of_principals(certificates: Certificates) -> None:
         ({**SASL, "sasl.enabled.mechanisms": "GSSAPI"}, "has 'GSSAPI'; known are PLAIN"),
         (
             {**SASL, "listener.name.app.plain.sasl.jaas.config": ""},
-            "plain.sasl.jaas.config is missing; PLAIN needs its users there",
+            "listener.name.app.plain.sasl.jaas.config is missing; PLAIN needs its users there",
         ),
         (
             {**SASL, "listener.name.app.plain.sasl.jaas.config": 'x required user_a="secret"'},

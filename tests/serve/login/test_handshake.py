@@ -19,6 +19,8 @@ from serve.login.logging_in import (
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.controls.scram import ScramMechanism
+from kgitops.cluster.embedded.options import Options
+from kgitops.cluster.embedded.policy_hook import static_configs
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 
@@ -233,6 +235,11 @@ def test_acls_count_where_clients_log_in(sasl: KafkaServer) -> None:
 
 
 def test_secrets_are_not_among_the_configs(sasl: KafkaServer) -> None:
+    """Nor do policies see them."""
+    broker = sasl.cluster.controller.image().brokers.brokers[1]
+    shown = static_configs(Options(static_configs=SASL), broker)
+    assert PASSWORD not in str(shown)
+    assert shown["listener.name.app.plain.sasl.jaas.config"] == "[hidden]"
     assert not any("jaas" in key for key in sasl.cluster.controller.options.static_configs)
 
 
