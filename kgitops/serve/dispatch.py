@@ -107,8 +107,10 @@ class Dispatcher:
         if name in WAITING:
             return self._wait_for(frame, connection)
         answer = ANSWERS[name]
-        if answer.thread is Thread.READ_IF_LARGE and not self._is_large(data):
-            return self._answer(frame, connection)
+        if answer.thread is Thread.READ_IF_LARGE and len(data) < _LARGE:
+            request = read_message(frame)
+            if not (self._has_many_topics() and answer.asks_for_all(request)):
+                return self._answer(frame, request, connection)
         return self._answer_in(answer.thread, frame, connection)
 
     @property
@@ -134,18 +136,21 @@ class Dispatcher:
         self, thread: Thread, frame: RequestFrame, connection: ClientConnection
     ) -> Answer:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads[thread], self._find, frame, connection)
+        found = await loop.run_in_executor(
+            self._threads[thread], lambda: self._find(frame, read_message(frame), connection)
+        )
         return found if found is None or isinstance(found, bytes) else await _later(frame, found)
 
     def _answer(
-        self, frame: RequestFrame, connection: ClientConnection
+        self, frame: RequestFrame, request: Message, connection: ClientConnection
     ) -> Answer | Awaitable[Answer]:
-        found = self._find(frame, connection)
+        found = self._find(frame, request, connection)
         return found if found is None or isinstance(found, bytes) else _later(frame, found)
 
-    def _find(self, frame: RequestFrame, connection: ClientConnection) -> Answer | Later:
+    def _find(
+        self, frame: RequestFrame, request: Message, connection: ClientConnection
+    ) -> Answer | Later:
         """The answer, or what waits for it in the event loop."""
-        request = read_message(frame)
         answer = ANSWERS[frame.api.name].answer(self._call(frame, connection), request)
         if callable(answer):
             later: Later = answer
@@ -190,8 +195,8 @@ class Dispatcher:
         controller = self._brokers.versions_of_controller(node)
         return announced if controller is None else common_versions(announced, controller)
 
-    def _is_large(self, data: bytes) -> bool:
-        return len(data) >= _LARGE or len(self._cluster.view().topics.by_name) >= _MANY
+    def _has_many_topics(self) -> bool:
+        return len(self._cluster.view().topics.by_name) >= _MANY
 
     def _api_versions(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         request = read_message(frame)

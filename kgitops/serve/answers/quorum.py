@@ -1,6 +1,5 @@
 """DescribeQuorum: the controllers that keep the metadata log, and the brokers that follow it."""
 
-from kgitops.cluster.embedded.refusal import missing_right
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.serve.call import ApiCall
@@ -9,6 +8,7 @@ from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
 _METADATA_TOPIC = "__cluster_metadata"
+_DENIED = "Cluster authorization failed."
 _NO_SUCH_LOG = "This server does not host this topic-partition."
 _WITH_NODES = 2
 """The version that has the controllers' addresses and, at last, messages."""
@@ -18,8 +18,8 @@ def describe_quorum(call: ApiCall, request: Message) -> Message:
     """The quorum of the metadata log; there is no other log with one."""
     response = messages.DescribeQuorumResponse
     if not call.allows(Operation.DESCRIBE, ResourceType.CLUSTER):
-        denied = missing_right(Operation.DESCRIBE).result
-        return response(error_code=denied.code, error_message=denied.message)
+        code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return response(error_code=code, error_message=_DENIED)
     asked = [
         (topic.topic_name, row.partition_index)
         for topic in request.topics

@@ -47,10 +47,16 @@ class ApiAnswer(Struct, frozen=True):
 
     answer: Answer
     thread: Thread
+    asks_for_all: Callable[[Message], bool] = lambda _: True
+    """Tells if a request, if it only reads, may be about all that the cluster has."""
 
 
-def _reads(answer: Answer) -> ApiAnswer:
-    return ApiAnswer(answer, Thread.READ_IF_LARGE)
+def _reads(answer: Answer, asks_for_all: Callable[[Message], bool] = lambda _: True) -> ApiAnswer:
+    return ApiAnswer(answer, Thread.READ_IF_LARGE, asks_for_all)
+
+
+def _names_no_topics(request: Message) -> bool:
+    return not request.topics
 
 
 def _writes(answer: Answer) -> ApiAnswer:
@@ -58,16 +64,16 @@ def _writes(answer: Answer) -> ApiAnswer:
 
 
 ANSWERS: Mapping[str, ApiAnswer] = {
-    "Metadata": _reads(metadata.metadata),
-    "DescribeCluster": _reads(cluster.describe_cluster),
+    "Metadata": _reads(metadata.metadata, _names_no_topics),
+    "DescribeCluster": _reads(cluster.describe_cluster, lambda _: False),
     "CreateTopics": _writes(topics.create_topics),
     "DeleteTopics": _writes(topics.delete_topics),
     "CreatePartitions": _writes(topics.create_partitions),
-    "DescribeTopicPartitions": _reads(partitions.describe_topic_partitions),
+    "DescribeTopicPartitions": _reads(partitions.describe_topic_partitions, _names_no_topics),
     "AlterPartitionReassignments": _writes(reassignments.alter_partition_reassignments),
     "ListPartitionReassignments": _reads(reassignments.list_partition_reassignments),
     "ElectLeaders": _reads(reassignments.elect_leaders),
-    "DescribeLogDirs": _reads(log_dirs.describe_log_dirs),
+    "DescribeLogDirs": _reads(log_dirs.describe_log_dirs, _names_no_topics),
     "DescribeQuorum": _reads(quorum.describe_quorum),
     "UpdateFeatures": _reads(features.update_features),
     "SaslHandshake": _reads(sasl.sasl_handshake),

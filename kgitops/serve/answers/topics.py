@@ -10,6 +10,7 @@ from kgitops.cluster.embedded.client.pending import POLL_SECONDS, PendingResults
 from kgitops.cluster.embedded.client.topic_requests import CreatedTopic
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
+from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.serve.answers.values import CONFIG_SOURCES, message_of, topic_id_bytes, topic_id_text
 from kgitops.serve.call import ApiCall, Later
@@ -202,8 +203,9 @@ def _asked_to_delete(call: ApiCall, request: Message) -> _AskedToDelete:
             message = "Neither topic name nor id were specified."
             refused.append(_refused(None, NIL_UUID, message))
     known = call.admin.topic_names(set(ids)) if ids else {}
+    may = call.admin.allowed_operations(ResourceType.TOPIC, {*known.values()} & {*names})
     for topic_id, name in known.items():
-        if name not in names:
+        if Operation.DELETE not in may.get(name, ()):
             continue
         if not call.seed:
             message = "The provided topic name maps to an ID that was already supplied."

@@ -107,14 +107,17 @@ def find_topics(draft: Draft, names: Sequence[str] | None) -> FoundTopics:
 
 def find_topic_ids(draft: Draft, topic_ids: Sequence[str]) -> FoundTopics:
     """The topics with these ids, by the caller's names."""
+    # To Kafka ids are no secret; one of another namespace is unknown here (VC-150).
+    tells = not draft.options.seed and namespace(draft).virtual_cluster is None
     found = []
     for topic_id in dict.fromkeys(topic_ids):
         name = name_of_id(draft, topic_id)
         topic = draft.delta.topics.by_id(topic_id)
-        if name is not None:
-            found.append(FoundTopic(name, topic, topic_id=topic_id))
-        else:
-            found.append(FoundTopic(None, None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id))
+        error = ErrorCode.NONE
+        if name is None:
+            hidden = tells and topic is not None
+            error = ErrorCode.TOPIC_AUTHORIZATION_FAILED if hidden else ErrorCode.UNKNOWN_TOPIC_ID
+        found.append(FoundTopic(name, topic if name else None, error, topic_id))
     return FoundTopics(draft.image, found)
 
 

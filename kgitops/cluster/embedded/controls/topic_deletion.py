@@ -51,7 +51,7 @@ def _delete_by_name(draft: Draft, name: str) -> RequestResult:
         if hidden and draft.options.seed:
             topic = None
         else:
-            raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+            raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     if topic is None:
         code = (
             ErrorCode.INVALID_TOPIC_EXCEPTION
