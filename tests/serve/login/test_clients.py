@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cluster.kafka.token_endpoint import AUDIENCE, CLIENT, Provider, running
 from serve.login.logging_in import PASSWORD, SASL, served, with_tls
 
+from kgitops.cluster.connect import connect
 from kgitops.sandbox.certificates import Certificates, issue_certificates
 from kgitops.serve.server import KafkaServer
 
@@ -164,3 +166,19 @@ def test_kafka_python_with_a_certificate(certificates: Certificates) -> None:
             certificates,
             {"security_protocol": "SSL", "ssl_certfile": file, "ssl_keyfile": file},
         )
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_kgitops(
+    sasl: KafkaServer, certificates: Certificates, tmp_path: Path, mechanism: str
+) -> None:
+    """By ``kafka://``, over the clients that it has itself."""
+    configs = {
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(certificates.authority),
+        "sasl.mechanism": mechanism,
+        "sasl.username": "alice",
+        "sasl.password": PASSWORD,
+    }
+    with closing(connect(sasl.url, configs=configs, base=tmp_path)) as cluster:
+        assert len(cluster.read_state(frozenset()).brokers) == 1
