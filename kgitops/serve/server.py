@@ -107,6 +107,7 @@ class KafkaServer:
         self._controller.options = replace(
             with_rights(self._unserved, self._settings), registry_topic=True
         )
+        await self._dispatcher.decide(self._data.compact)
         try:
             for index, broker in enumerate(sorted(image.brokers.brokers)):
                 port = self._settings.port + index if self._settings.port else 0

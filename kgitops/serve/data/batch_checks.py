@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from kgitops.cluster.embedded.image.image import Image, TopicImage
+from kgitops.cluster.embedded.image.state import topic_defaults
+from kgitops.cluster.embedded.options import Options
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.results import ErrorCode
 from kgitops.wire.batch_records import UnknownCodecError, batch_records
@@ -42,7 +45,7 @@ class TopicRules(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, configs: Mapping[str, str]) -> "TopicRules":
-        """The rules of a topic's configs, the brokers' defaults among them."""
+        """The rules of these configs."""
 
         def value(key: str) -> str:
             found = configs.get(key)
@@ -56,6 +59,12 @@ class TopicRules(Struct, frozen=True, kw_only=True):
             before_ms=int(value("message.timestamp.before.max.ms")),
             after_ms=int(value("message.timestamp.after.max.ms")),
         )
+
+
+def topic_rules(image: Image, options: Options, topic: TopicImage) -> TopicRules:
+    """The rules of a topic, with the brokers' defaults."""
+    defaults = topic_defaults(options.static_configs, image.configs.brokers.get("", {}))
+    return TopicRules.of({**defaults, **topic.configs})
 
 
 def check_batch(data: bytes | None, version: int) -> BatchHeader:

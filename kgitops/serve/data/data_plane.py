@@ -10,7 +10,8 @@ from kgitops.cluster.embedded.controls.records import transactions as transactio
 from kgitops.cluster.embedded.image.image import Image, TopicImage
 from kgitops.cluster.embedded.store.batches import PartitionKey
 from kgitops.model.results import ErrorCode
-from kgitops.serve.data.batch_checks import BatchError
+from kgitops.serve.data.batch_checks import BatchError, topic_rules
+from kgitops.serve.data.compaction import compact
 from kgitops.serve.data.partition_log import BatchRange, LogView, PartitionLog
 from kgitops.serve.data.producers import ProducerState, find_duplicate, producer_error
 from kgitops.serve.data.waiting import WaitingFetches
@@ -112,6 +113,21 @@ class DataPlane:
         with self._controller.reading_batches() as image:
             return dict(self._catch_up(image, key).producers)
 
+    def compact(self) -> None:
+        """Compact the partitions of compacted topics, as brokers do now and then."""
+        with self._controller.reading_batches() as image:
+            options = self._controller.options
+            compacted = {
+                topic.topic_id
+                for topic in image.topics.by_name.values()
+                if topic_rules(image, options, topic).compacted
+            }
+            keys = [key for key in self._controller.batches.partitions() if key[0] in compacted]
+        for key in keys:
+            with self._controller.writing_batches() as image:
+                self._compact(image, key)
+            self._logs.pop(key, None)
+
     def expired(self, image: Image) -> Collection[str]:
         """The transactional ids whose transactions are open for too long."""
         now_ms = self._controller.clock_and_ids.now_ms()
@@ -130,6 +146,17 @@ class DataPlane:
             return None
         start, end, _ = place.topic.offsets_of(place.partition)
         return log.view if log.view.end >= end and log.view.start >= start else None
+
+    def _compact(self, image: Image, key: PartitionKey) -> None:
+        if key[0] not in image.topics.names:
+            return
+        log = self._catch_up(image, key)
+        log.publish()
+        tables = self._controller.batches
+        batches = tables.read(key, 0, log.view.last_stable - 1)
+        compacted = compact(batches, log.view.aborted)
+        if compacted.removed:
+            tables.replace(key, compacted.removed, compacted.added)
 
     def _append(self, image: Image, batch: NewBatch) -> AppendedBatch:
         if batch.key[0] not in image.topics.names:

@@ -152,7 +152,7 @@ class BatchTables:
         records = [OffsetsRecord(topic_id=key, offsets=value) for key, value in changed.items()]
         return replay(image, records), seen
 
-    def keys(self) -> Iterator[PartitionKey]:
+    def partitions(self) -> Iterator[PartitionKey]:
         """All partitions that have, or had, records."""
         if self.exist:
             yield from self._connection.execute(

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from kgitops.cluster.embedded.client.partitions import TopicAccess
 from kgitops.cluster.embedded.client.transactions import TransactionAccess
-from kgitops.cluster.embedded.image.image import Image, TopicImage, in_sync
-from kgitops.cluster.embedded.image.state import topic_defaults
+from kgitops.cluster.embedded.image.image import Image, in_sync
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.names import INTERNAL_TOPICS
 from kgitops.model.results import ErrorCode
@@ -19,7 +18,13 @@ from kgitops.serve.answers.records.places import (
     topics_by_id,
 )
 from kgitops.serve.call import ApiCall
-from kgitops.serve.data.batch_checks import BatchError, TopicRules, check_batch, check_content
+from kgitops.serve.data.batch_checks import (
+    BatchError,
+    TopicRules,
+    check_batch,
+    check_content,
+    topic_rules,
+)
 from kgitops.serve.data.data_plane import AppendedBatch, NewBatch, Place
 from kgitops.serve.listening.protocol import CloseConnectionError
 from kgitops.wire import messages
@@ -123,7 +128,8 @@ class _Producing:
         if access.topic is not None and access.topic.name in INTERNAL_TOPICS:
             raise PartitionError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         place = find_place(self.call, self.image, access, partition.index)
-        rules = _rules(self.call, self.image, place.topic)
+        options = self.call.cluster.controller.options
+        rules = topic_rules(self.image, options, place.topic)
         if self._acks == _ALL_IN_SYNC:
             _check_in_sync(self.image, place, rules)
         check_content(partition.records, header, rules, self._now_ms)
@@ -146,12 +152,6 @@ def _access(call: ApiCall, topics: Sequence[Message]) -> list[TopicAccess]:
         return [by_id[topic.topic_id] for topic in topics]
     by_name = call.admin.topics_to(Operation.WRITE, [topic.name for topic in topics])
     return [by_name[topic.name] for topic in topics]
-
-
-def _rules(call: ApiCall, image: Image, topic: TopicImage) -> TopicRules:
-    static = call.cluster.controller.options.static_configs
-    defaults = topic_defaults(static, image.configs.brokers.get("", {}))
-    return TopicRules.of({**defaults, **topic.configs})
 
 
 def _check_in_sync(image: Image, place: Place, rules: TopicRules) -> None:

@@ -1,0 +1,110 @@
+"""Compaction, of values and of a store that is served again."""
+
+import gzip
+import struct
+from pathlib import Path
+
+from serve.data.batches import batch, fetch, produce
+from serve.data.test_records import make_topic, recent
+from serve.raw_client import raw_client
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.serve.background import serving
+from kgitops.serve.data.compaction import CompactedLog, compact
+from kgitops.serve.data.partition_log import AbortedTransaction
+from kgitops.wire.batch_records import batch_records
+from kgitops.wire.batches import HEADER_BYTES, end_marker, place, read_header, seal
+
+
+def log(*batches: bytes) -> list[bytes]:
+    """The batches at their offsets."""
+    placed, offset = [], 0
+    for data in batches:
+        placed.append(place(data, offset, 0))
+        offset = read_header(placed[-1]).last_offset + 1
+    return placed
+
+
+def left(compacted: CompactedLog, before: list[bytes]) -> list[tuple[int, bytes | None]]:
+    """The offsets and values that are left."""
+    kept = [data for data in before if read_header(data).base_offset not in compacted.removed]
+    data = sorted([*kept, *compacted.added], key=lambda one: read_header(one).base_offset)
+    rows = [one for one in data if not read_header(one).control]
+    return [(record.offset, record.value) for one in rows for record in batch_records(one)]
+
+
+def gzipped(data: bytes) -> bytes:
+    """The batch, compressed."""
+    packed = bytearray(data[:HEADER_BYTES]) + gzip.compress(data[HEADER_BYTES:])
+    struct.pack_into(">h", packed, 21, 1)
+    return bytes(seal(packed))
+
+
+def test_the_last_of_each_key_is_left() -> None:
+    """With its offset; a tombstone too."""
+    before = log(
+        batch(b"1", b"2", keys=(b"a", b"b")),
+        gzipped(batch(b"3", b"4", keys=(b"a", b"c"))),
+        batch(None, keys=(b"c",)),
+    )
+    compacted = compact(before, ())
+    assert left(compacted, before) == [(1, b"2"), (2, b"3"), (4, None)]
+    assert compacted.removed == (0, 2)
+
+
+def test_a_log_without_old_records_is_left_alone() -> None:
+    """Also one of which nothing can be read."""
+    unknown = bytearray(batch(b"1"))
+    struct.pack_into(">h", unknown, 21, 7)
+    before = log(batch(b"1", b"2", keys=(b"a", b"b")), bytes(seal(unknown)))
+    assert compact(before, ()) == CompactedLog((), ())
+
+
+def test_aborted_records_go_and_sequence_numbers_stay() -> None:
+    """An aborted record is no key's last one; a producer's last batch stays without records."""
+    transaction = {"producer": (7, 0), "transactional": True}
+    before = log(
+        batch(b"1", sequence=0, **transaction),
+        end_marker(7, 0, 5, commit=True),
+        batch(b"2", sequence=1, **transaction),
+        end_marker(7, 0, 5, commit=False),
+        batch(b"3", producer=(8, 0), sequence=0, keys=(b"z",)),
+        batch(b"4", keys=(b"z",)),
+    )
+    compacted = compact(before, [AbortedTransaction(7, 2, 3)])
+    assert left(compacted, before) == [(0, b"1"), (5, b"4")]
+    assert compacted.removed == (2, 4)
+    (empty,) = compacted.added
+    assert (read_header(empty).base_sequence, read_header(empty).records) == (0, 0)
+
+
+def test_a_store_that_is_served_again(tmp_path: Path) -> None:
+    """Its compacted topics are, its others are not."""
+    path = tmp_path / "local.db"
+
+    def write(cluster: EmbeddedCluster) -> None:
+        make_topic(cluster, cleanup_policy="compact")
+        make_topic(cluster, "other")
+        with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+            for value in (b"1", b"2"):
+                for topic in ("orders", "other"):
+                    assert not produce(
+                        client, batch(value, first_ms=recent()), topic=topic
+                    ).error_code
+
+    cluster = boot(path, brokers=3)
+    write(cluster)
+    cluster.close()
+    cluster = boot(path)
+    size = cluster.read_usage(frozenset({"orders"})).topics["orders"].size_bytes[0]
+    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+        row = fetch(client)
+        assert [(one.offset, one.value) for one in batch_records(row.records)] == [(1, b"2")]
+        assert (row.high_watermark, row.log_start_offset) == (2, 0)
+        other = fetch(client, topic="other").records
+        assert read_header(other).base_offset == 0
+        after = cluster.read_usage(frozenset({"orders"})).topics["orders"].size_bytes[0]
+        assert after * 2 == size
+        assert produce(client, batch(b"3", first_ms=recent())).base_offset == 2
+    cluster.close()
