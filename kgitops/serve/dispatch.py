@@ -60,6 +60,8 @@ class Dispatcher:
                 (NodeKind.CONTROLLER, [*ANSWERS, *WAITING, _API_VERSIONS, ENVELOPE, *LOGIN_APIS]),
             )
         }
+        self._decide = decide_in(self._threads[Thread.DECISION])
+        self._common: dict[int, tuple[Announced, Announced]] = {}
         decider = Decider(cluster, self._threads, self._announced[NodeKind.CONTROLLER])
         self._brokers = BrokerRequests(
             cluster, forwarding, self._secret, decider.decide, decider.read_message
@@ -176,7 +178,7 @@ class Dispatcher:
             self._cluster,
             frame,
             connection.node,
-            decide_in(self._threads[Thread.DECISION]),
+            self._decide,
             principal=connection.principal or "",
             host=connection.host,
             create_topics=self._brokers.creation(connection, frame.client_id),
@@ -193,7 +195,12 @@ class Dispatcher:
         """The versions that a node announces: of what it forwards, those of the controller too."""
         announced = self._announced[node.kind]
         controller = self._brokers.versions_of_controller(node)
-        return announced if controller is None else common_versions(announced, controller)
+        if controller is None:
+            return announced
+        known = self._common.get(node.id)
+        if known is None or known[0] is not controller:
+            known = self._common[node.id] = controller, common_versions(announced, controller)
+        return known[1]
 
     def _has_many_topics(self) -> bool:
         return len(self._cluster.view().topics.by_name) >= _MANY

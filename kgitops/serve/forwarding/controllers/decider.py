@@ -39,6 +39,7 @@ class Decider:
         self._cluster = cluster
         self._threads = threads
         self._versions = versions
+        self._decide_in = decide_in(threads[Thread.DECISION])
 
     async def decide(
         self,
@@ -61,7 +62,7 @@ class Decider:
             self._cluster,
             frame,
             node or self._cluster.active_controller,
-            decide_in(self._threads[Thread.DECISION]),
+            self._decide_in,
             principal=client.principal,
             host=client.host,
         )
