@@ -61,7 +61,9 @@ class BrokerRequests:
     @property
     def metrics(self) -> Mapping[int, ForwardingMetrics]:
         """The metrics of the brokers that have forwarded something."""
-        return {broker: forwarder.metrics for broker, forwarder in self._forwarders.items()}
+        # Read in other threads than the one that adds to them.
+        found = self._forwarders.copy()
+        return {broker: forwarder.metrics for broker, forwarder in found.items()}
 
     def forwarder(self, broker: int) -> Forwarder:
         """The one of a broker."""
