@@ -13,6 +13,7 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.model.results import ErrorCode
 from kgitops.serve.background import serving
+from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 
 Producer = tuple[int, int]
@@ -122,15 +123,21 @@ def test_all_partitions_are_added_or_none(embedded: EmbeddedCluster, client: Raw
     assert write(client, newer, 0).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_offsets_are_committed_with_it(embedded: EmbeddedCluster, client: RawClient) -> None:
-    """Not before, and not if it is aborted."""
+def test_offsets_are_committed_with_it(embedded: EmbeddedCluster, server: KafkaServer) -> None:
+    """Not before, and not if it is aborted; asked of the group's coordinator."""
     make_topic(embedded)
+    coordinator = EmbeddedAdmin(embedded.controller).find_coordinator(["g"])["g"].node_id
+    with raw_client(server.endpoints[coordinator - 1]) as client:
+        _commit_offsets(embedded, client)
+
+
+def _commit_offsets(embedded: EmbeddedCluster, client: RawClient) -> None:
     producer = init(client)
 
     def commit_in(group: str, offset: int) -> tuple[int, int]:
         request = messages.TxnOffsetCommitRequest
         partition = request.TxnOffsetCommitRequestPartition(
-            partition_index=0, committed_offset=offset, committed_metadata=""
+            partition_index=0, committed_offset=offset, committed_metadata="here"
         )
         topic = request.TxnOffsetCommitRequestTopic(name="orders", partitions=[partition])
         ids = {"transactional_id": "t", "producer_id": producer[0], "producer_epoch": producer[1]}
@@ -148,7 +155,9 @@ def test_offsets_are_committed_with_it(embedded: EmbeddedCluster, client: RawCli
     assert not admin.offset_fetch("g").offsets
     assert commit_in("g", 6) == (0, 0)
     assert end(client, producer, committed=True) == 0
-    assert admin.offset_fetch("g").offsets == {("orders", 0): 6}
+    fetched = admin.offset_fetch("g")
+    assert fetched.offsets == {("orders", 0): 6}
+    assert fetched.details["orders", 0].metadata == "here"
 
 
 def test_one_that_takes_too_long_is_aborted(embedded: EmbeddedCluster, client: RawClient) -> None:

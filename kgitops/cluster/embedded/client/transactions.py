@@ -14,6 +14,7 @@ from kgitops.cluster.embedded.controls.records import transactions as transactio
 from kgitops.cluster.embedded.controls.records.transactions import DEFAULT_TIMEOUT_MS
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TopicImage, TransactionImage
+from kgitops.cluster.embedded.image.records import OffsetDetails, OffsetsDetails, PendingOffset
 from kgitops.cluster.embedded.namespaces import GlobalNamespace, namespace
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -102,10 +103,13 @@ class TransactionCalls(Connection):
         producer: ProducerId,
         group: str,
         offsets: Mapping[TopicPartition, int],
+        details: OffsetsDetails | None = None,
     ) -> dict[TopicPartition, RequestResult]:
         """Commit offsets of the group together with the transaction; one result for each."""
         return self._ask(
-            lambda draft: _txn_offset_commit(draft, transactional_id, producer, group, offsets)
+            lambda draft: _txn_offset_commit(
+                draft, transactional_id, producer, group, offsets, details or {}
+            )
         )
 
     def end_txn(
@@ -214,6 +218,7 @@ def _txn_offset_commit(
     producer: ProducerId,
     group: str,
     offsets: Mapping[TopicPartition, int],
+    details: OffsetsDetails,
 ) -> dict[TopicPartition, RequestResult]:
     here = namespace(draft)
     try:
@@ -222,20 +227,31 @@ def _txn_offset_commit(
     except Refusal as refusal:
         return dict.fromkeys(offsets, refusal.result)
     results: dict[TopicPartition, RequestResult] = {}
-    kept: dict[TopicPartition, int] = {}
+    kept: list[PendingOffset] = []
     for (name, partition), offset in offsets.items():
         try:
             topic = _topic(here, Operation.READ, (name, partition))
-            kept[topic.name, partition] = offset
         except Refusal as refusal:
             results[name, partition] = refusal.result
+        else:
+            remarks = details.get((name, partition), OffsetDetails())
+            kept.append(
+                PendingOffset(
+                    group=physical_group,
+                    virtual_cluster=here.virtual_cluster,
+                    topic=topic.name,
+                    partition=partition,
+                    offset=offset,
+                    leader_epoch=remarks.leader_epoch,
+                    metadata=remarks.metadata,
+                )
+            )
     result = attempt(
         transaction_control.commit_offsets,
         draft,
         physical,
         _pair(producer),
         physical_group,
-        here.virtual_cluster,
         kept,
     )
     return {key: results.get(key, result) for key in offsets}

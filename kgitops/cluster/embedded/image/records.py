@@ -190,6 +190,18 @@ class RemoveUserScramCredentialRecord(Struct, frozen=True, kw_only=True):
     mechanism: str
 
 
+class PendingOffset(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An offset that a group commits together with a transaction."""
+
+    group: str
+    virtual_cluster: str | None
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+
+
 class TransactionContents(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The contents of a transactional id's last transaction, and how that one ended.
 
@@ -203,7 +215,7 @@ class TransactionContents(Struct, frozen=True, kw_only=True, omit_defaults=True)
     """None while it is open, and before the first one."""
     partitions: tuple[tuple[str, int], ...] = ()
     groups: tuple[str, ...] = ()
-    offsets: tuple[tuple[str, str | None, str, int, int], ...] = ()
+    offsets: tuple[PendingOffset, ...] = ()
 
 
 class TransactionContentsRecord(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,10 @@ import re
 
 from kgitops.cluster.embedded.client.transactions import ProducerId
 from kgitops.cluster.embedded.image.image import TransactionImage
+from kgitops.cluster.embedded.image.records import OffsetDetails
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.serve.answers.groups.groups import coordinated
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
@@ -67,15 +70,35 @@ def add_offsets_to_txn(call: ApiCall, request: Message) -> Message:
 
 
 def txn_offset_commit(call: ApiCall, request: Message) -> Message:
-    """Commit offsets with a transaction."""
-    offsets = {
-        (topic.name, partition.partition_index): partition.committed_offset
+    """Commit offsets with a transaction, if the consumer is still in its group (KIP-447)."""
+    rows = {
+        (topic.name, partition.partition_index): partition
         for topic in request.topics
         for partition in topic.partitions
     }
-    results = call.admin.txn_offset_commit(
-        request.transactional_id, _producer(request), request.group_id, offsets
+    physical, error = coordinated(call, request.group_id, Operation.READ)
+    error = error or call.cluster.groups.check_commit(
+        physical,
+        request.member_id,
+        request.group_instance_id,
+        request.generation_id,
+        transactional=True,
     )
+    if error:
+        results = dict.fromkeys(rows, RequestResult(code=error))
+    else:
+        results = call.admin.txn_offset_commit(
+            request.transactional_id,
+            _producer(request),
+            request.group_id,
+            {key: row.committed_offset for key, row in rows.items()},
+            {
+                key: OffsetDetails(
+                    leader_epoch=row.committed_leader_epoch, metadata=row.committed_metadata or ""
+                )
+                for key, row in rows.items()
+            },
+        )
     response = messages.TxnOffsetCommitResponse
     return response(
         topics=[

@@ -12,6 +12,8 @@ from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TransactionImage
 from kgitops.cluster.embedded.image.records import (
+    OffsetDetails,
+    PendingOffset,
     ProducerIdsRecord,
     TransactionContents,
     TransactionContentsRecord,
@@ -113,8 +115,7 @@ def commit_offsets(
     transactional_id: str,
     producer: Producer,
     group: str,
-    virtual_cluster: str | None,
-    offsets: Mapping[tuple[str, int], int],
+    offsets: Iterable[PendingOffset],
 ) -> None:
     """Keep offsets of a group until the producer's transaction is committed.
 
@@ -124,9 +125,9 @@ def commit_offsets(
     held = held_by(draft, transactional_id, producer)
     if not held.open or group not in held.contents.groups:
         raise _not_open()
-    kept = {(row[0], row[2], row[3]): row for row in held.contents.offsets}
-    for (topic, partition), offset in offsets.items():
-        kept[group, topic, partition] = (group, virtual_cluster, topic, partition, offset)
+    kept = {
+        (one.group, one.topic, one.partition): one for one in (*held.contents.offsets, *offsets)
+    }
     contents = replace(held.contents, offsets=tuple(kept.values()))
     _write(draft, transactional_id, replace(held, contents=contents))
 
@@ -201,14 +202,19 @@ def _end(
         if draft.delta.topics.by_id(topic_id) is not None:
             draft.append_batch(topic_id, partition, marker)
     if committed:
-        for group, virtual_cluster, topic, partition, offset in contents.offsets:
+        for one in contents.offsets:
+            key = one.topic, one.partition
+            details = OffsetDetails(
+                leader_epoch=one.leader_epoch, metadata=one.metadata, timestamp_ms=now_ms
+            )
             # A topic may have been deleted meanwhile.
             attempt(
                 group_control.commit,
                 draft,
-                group,
-                {(topic, partition): offset},
-                virtual_cluster=virtual_cluster,
+                one.group,
+                {key: one.offset},
+                virtual_cluster=one.virtual_cluster,
+                details={key: details},
             )
     ended = TransactionContents(
         timeout_ms=contents.timeout_ms, started_ms=contents.started_ms, committed=committed
