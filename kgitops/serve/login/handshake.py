@@ -133,8 +133,10 @@ class SaslLogin:
                 raise await self._closing(error, None) from None
         frame = read_request(data)
         if frame.api.name != _AUTHENTICATE:
+            refusal = messages.SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
             raise CloseConnectionError(
-                f"unexpected Kafka request of type {frame.api.name} during SASL authentication"
+                f"unexpected Kafka request of type {frame.api.name} during SASL authentication",
+                answer=_framed(frame, refusal) if frame.api.name == _HANDSHAKE else b"",
             )
         request = read_message(frame)
         try:

@@ -1,6 +1,6 @@
 """The listeners that settings ask for: with TLS, with logins, and with the rights behind them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from kgitops.cluster.embedded.options import (
 )
 from kgitops.serve.listening.closing_log import ClosingLog
 from kgitops.serve.listening.connection import ANONYMOUS, ClientConnection
-from kgitops.serve.listening.open_connections import OpenConnections
+from kgitops.serve.listening.open_connections import OpenConnection, OpenConnections
 from kgitops.serve.listening.protocol import Answering, CloseConnectionError, Listener
 from kgitops.serve.listening.settings import ListenerSettings, TlsSettings
 from kgitops.serve.listening.tls import tls_context
@@ -25,7 +25,10 @@ from kgitops.serve.nodes import Node, NodeKind
 
 
 class ListenerMaker:
-    """Makes the listeners of all nodes; they count their connections together."""
+    """Makes the listeners of all nodes; those of brokers count their connections together.
+
+    Those of controllers count on their own: clients of brokers can't keep brokers from forwarding.
+    """
 
     def __init__(
         self, settings: ListenerSettings, answer: Answering, image: Callable[[], Image]
@@ -41,7 +44,12 @@ class ListenerMaker:
         self._mechanisms = LoginMechanisms(settings.sasl, image) if settings.sasl else None
         self._failures = FailedLogins(settings.failure_delay_ms)
         self._log = ClosingLog()
-        self.open = OpenConnections(settings.limits)
+        self._open = {kind: OpenConnections(settings.limits) for kind in NodeKind}
+
+    @property
+    def open(self) -> Sequence[OpenConnection]:
+        """The connections of all nodes."""
+        return [connection for kind in self._open.values() for connection in kind]
 
     def make(self, kind: NodeKind, node: Callable[[], Node]) -> Listener:
         """The listener of a node. That of a controller is plain: it is on loopback alone."""
@@ -51,7 +59,7 @@ class ListenerMaker:
             answer=self._answer,
             make_connection=lambda host: self._connection(node(), host),
             limits=self._settings.limits,
-            open=self.open,
+            open=self._open[kind],
             log=self._log,
             tls=self._tls if for_clients else None,
             identify=None if tls is None or self._mechanisms else lambda der: _principal(tls, der),

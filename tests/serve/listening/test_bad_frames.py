@@ -201,6 +201,18 @@ def test_too_many_connections(caplog: pytest.LogCaptureFixture) -> None:
         cluster.close()
 
 
+def test_clients_leave_brokers_room_to_forward() -> None:
+    """The connections of brokers to controllers are counted on their own."""
+    cluster = boot(None, brokers=1, options=_with({"max.connections": "1"}))
+    with serving(cluster, ServeOptions(port=0)) as server, raw_client(server.endpoints[0]) as only:
+        topic = messages.CreateTopicsRequest.CreatableTopic(
+            name="x", num_partitions=1, replication_factor=1
+        )
+        answer = only.ask("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic]))
+        assert [row.error_code for row in answer.topics] == [0]
+    cluster.close()
+
+
 def test_too_many_bytes_wait(caplog: pytest.LogCaptureFixture) -> None:
     """Of all connections together: the one that sends more is closed."""
     options = _with({"queued.max.request.bytes": "100000"})

@@ -169,6 +169,12 @@ def test_a_mechanism_that_is_not_enabled(client: RawClient) -> None:
     assert is_closed(client)
 
 
+def test_a_second_handshake_instead_of_a_message(client: RawClient) -> None:
+    shake_hands(client, "PLAIN")
+    assert shake_hands(client, "PLAIN").error_code == 34
+    assert is_closed(client)
+
+
 def test_handshake_version_0_has_messages_without_headers(client: RawClient) -> None:
     assert shake_hands(client, "PLAIN", 0).error_code == 0
     message = f"\0alice\0{PASSWORD}".encode()
