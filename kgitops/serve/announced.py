@@ -23,8 +23,12 @@ _FIRST = {
 }
 _METADATA_VERSION = 30
 """4.3-IV0 in org.apache.kafka.server.common.MetadataVersion."""
-SUPPORTED_FEATURES = {"metadata.version": (7, _METADATA_VERSION), "kraft.version": (0, 1)}
-FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1}
+SUPPORTED_FEATURES = {
+    "metadata.version": (7, _METADATA_VERSION),
+    "kraft.version": (0, 1),
+    "group.version": (0, 1),
+}
+FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1, "group.version": 1}
 VIRTUAL_CLUSTERS = "virtual.clusters"
 """The feature of KIP-1134's APIs; their keys are private, and they are experimental (VC-351)."""
 FIRST_PRIVATE_KEY = 10_001

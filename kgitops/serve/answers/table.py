@@ -17,7 +17,7 @@ from kgitops.serve.answers import (
     scram,
     topics,
 )
-from kgitops.serve.answers.groups import groups, members, offsets
+from kgitops.serve.answers.groups import consumers, groups, members, offsets
 from kgitops.serve.answers.records import fetch, partition_offsets, produce, producers, transactions
 from kgitops.serve.answers.settings import acls, configs, quotas, virtual_clusters
 from kgitops.serve.call import ApiCall, Later
@@ -84,7 +84,7 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "ListGroups": _reads(groups.list_groups),
     "DescribeGroups": _reads(groups.describe_groups),
     "DeleteGroups": _writes(groups.delete_groups),
-    "ConsumerGroupDescribe": _reads(groups.consumer_group_describe),
+    "ConsumerGroupDescribe": _reads(consumers.consumer_group_describe),
     "OffsetCommit": _writes(offsets.offset_commit),
     "OffsetFetch": _reads(offsets.offset_fetch),
     "OffsetDelete": _writes(offsets.offset_delete),
@@ -119,6 +119,7 @@ WAITING: Mapping[str, WaitingAnswer] = {
     "SyncGroup": members.sync_group,
     "Heartbeat": members.heartbeat,
     "LeaveGroup": members.leave_group,
+    "ConsumerGroupHeartbeat": consumers.consumer_group_heartbeat,
     "Fetch": fetch.fetch,
     "ListOffsets": partition_offsets.list_offsets,
     "OffsetForLeaderEpoch": partition_offsets.offset_for_leader_epoch,

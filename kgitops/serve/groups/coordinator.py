@@ -16,6 +16,9 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
 from kgitops.serve.groups.checks import commit_error
+from kgitops.serve.groups.consumers.coordinator import ConsumerGroups
+from kgitops.serve.groups.consumers.group import HeartbeatAnswer
+from kgitops.serve.groups.consumers.heartbeats import ConsumerHeartbeat, FindTopics
 from kgitops.serve.groups.expiring import expired, next_deadline_ms
 from kgitops.serve.groups.group import (
     NO_GENERATION,
@@ -37,10 +40,12 @@ _COMMITS_KEEP_ALIVE = frozenset({GroupState.STABLE, GroupState.PREPARING_REBALAN
 
 
 class GroupCoordinator:
-    """The classic groups of a served cluster, by their physical ids."""
+    """The groups of a served cluster, by their physical ids."""
 
     def __init__(self, settings: GroupSettings) -> None:
         self.settings = settings
+        self.consumers = ConsumerGroups(settings, self._now_ms)
+        """The groups of KIP-848. A group is of the kind of its first member, while it has any."""
         self._groups: dict[str, Group] = {}
         self._arriving: Counter[str] = Counter()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -55,10 +60,14 @@ class GroupCoordinator:
     def has_members(self, group: str) -> bool:
         """Tell if anybody is in the group, or is about to be."""
         held = self._groups.get(group)
-        return bool(self._arriving[group] or (held and held.state is not GroupState.EMPTY))
+        classic = held is not None and held.state is not GroupState.EMPTY
+        return classic or self._arriving[group] > 0 or self.consumers.has_members(group)
 
     def subscribed_topics(self, group: str) -> frozenset[str] | None:
         """The topics that the group's members read, by their own names; None if they don't tell."""
+        consumers = self.consumers.group(group)
+        if consumers is not None:
+            return consumers.subscribed
         held = self._groups.get(group)
         return subscribed_topics(held) if held else frozenset()
 
@@ -72,6 +81,11 @@ class GroupCoordinator:
         transactional: bool = False,
     ) -> ErrorCode:
         """The error of who may not commit offsets of the group now; in any thread."""
+        consumers = self.consumers.group(group)
+        if consumers is not None:
+            return self.consumers.check_commit(
+                consumers, member_id, generation, transactional=transactional
+            )
         held = self._groups.get(group)
         return commit_error(held, member_id, instance_id, generation, transactional=transactional)
 
@@ -83,7 +97,7 @@ class GroupCoordinator:
 
     def forget(self, group: str) -> None:
         """Forget a group that was deleted; in any thread."""
-        if group in self._groups:
+        if group in self._groups or self.consumers.group(group):
             self._soon(lambda: self._forget(group))
 
     async def join(
@@ -99,6 +113,10 @@ class GroupCoordinator:
                 error = await create()
                 if error is not ErrorCode.NONE:
                     return JoinAnswer(error=error, member_id=request.member_id)
+            if self.consumers.has_members(group):
+                error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+                return JoinAnswer(error=error, member_id=request.member_id)
+            self.consumers.forget(group)
             held = self._groups.get(group, Group())
             answer = self._waits_for(request.ticket)
             self._keep(group, join(held, request, self._now_ms(), self.settings))
@@ -133,8 +151,31 @@ class GroupCoordinator:
         self._keep(group, held)
         return errors
 
+    async def consumer_heartbeat(
+        self,
+        group: str,
+        request: ConsumerHeartbeat,
+        find: FindTopics,
+        create: Callable[[], Awaitable[ErrorCode]],
+    ) -> HeartbeatAnswer:
+        """Answer a heartbeat of KIP-848; ``create`` puts the group into the store."""
+        with self._arrival(group):
+            if request.epoch == 0 and not self.consumers.has_members(group):
+                error = await create()
+                if error is not ErrorCode.NONE:
+                    return HeartbeatAnswer(error=error)
+            held = self._groups.get(group)
+            if held is not None and held.state is not GroupState.EMPTY:
+                message = f"Group {group} is not a consumer group."
+                return HeartbeatAnswer(error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
+            if held is not None and request.epoch == 0:
+                self._forget(group)
+            self._loop = asyncio.get_running_loop()
+            return self.consumers.heartbeat(group, request, find)
+
     def close(self) -> None:
         """Stop the timers, and leave those that wait without an answer."""
+        self.consumers.close()
         for timer in self._timers.values():
             timer.cancel()
         for future in self._waiting.values():
@@ -198,6 +239,7 @@ class GroupCoordinator:
         if held is not None and held.state is GroupState.EMPTY and not held.pending:
             del self._groups[group]
             self._timers.pop(group, None)
+        self.consumers.forget(group)
 
     def _soon(self, change: Callable[[], None]) -> None:
         if self._loop is not None:

@@ -7,13 +7,16 @@ from msgspec import Struct
 
 
 class GroupSettings(Struct, frozen=True, kw_only=True):
-    """Limits and times of classic groups."""
+    """Limits and times of groups, those of KIP-848 with ``consumer_`` before them."""
 
     initial_delay_ms: int = 0
     """The wait of a new group for more members. Kafka's default is 3 s; tests want none."""
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
     max_size: int = 2**31 - 1
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_max_size: int = 2**31 - 1
 
     @classmethod
     def of(cls, configs: Mapping[str, str]) -> Self:
@@ -32,4 +35,7 @@ _KEYS = {
     "min_session_timeout_ms": "group.min.session.timeout.ms",
     "max_session_timeout_ms": "group.max.session.timeout.ms",
     "max_size": "group.max.size",
+    "consumer_session_timeout_ms": "group.consumer.session.timeout.ms",
+    "consumer_heartbeat_interval_ms": "group.consumer.heartbeat.interval.ms",
+    "consumer_max_size": "group.consumer.max.size",
 }

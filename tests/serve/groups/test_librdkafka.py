@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import pytest
 from serve.answers.groups.group_client import make_topic
 from serve.raw_client import RawClient
 
@@ -15,13 +16,14 @@ _POLL_SECONDS = 0.05
 _ROUNDS = 600
 
 
-def configs(server: KafkaServer, **more: object) -> dict[str, object]:
+def configs(server: KafkaServer, protocol: str = "classic", **more: object) -> dict[str, object]:
     """The options of a consumer in the group ``g``."""
+    if protocol == "classic":
+        more |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 50}
     return {
         "bootstrap.servers": ",".join(map(str, server.endpoints)),
         "group.id": "g",
-        "session.timeout.ms": 6000,
-        "heartbeat.interval.ms": 50,
+        "group.protocol": protocol,
         "enable.auto.commit": False,
         "log_level": 2,
         **more,
@@ -43,13 +45,14 @@ def assigned(consumer: "Consumer") -> set[int]:
     return {item.partition for item in consumer.assignment()}
 
 
-def test_two_consumers_share_a_topic(server: KafkaServer, client: RawClient) -> None:
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_two_consumers_share_a_topic(server: KafkaServer, client: RawClient, protocol: str) -> None:
     """Each has half; one commits and leaves, and the other has all."""
     from confluent_kafka import Consumer, TopicPartition
     from confluent_kafka.admin import AdminClient
 
     make_topic(client, "orders", 4)
-    first, second = Consumer(configs(server)), Consumer(configs(server))
+    first, second = (Consumer(configs(server, protocol)) for _ in range(2))
     try:
         first.subscribe(["orders"])
         poll_until([first], lambda: len(assigned(first)) == 4)

@@ -1,4 +1,4 @@
-"""FindCoordinator, ListGroups, DescribeGroups, DeleteGroups and ConsumerGroupDescribe."""
+"""FindCoordinator, ListGroups, DescribeGroups and DeleteGroups."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from kgitops.serve.groups.group import ClassicMember, Group
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
-CLASSIC = "classic"
+CLASSIC, CONSUMER = "classic", "consumer"
 _KEY_TYPES = {0: CoordinatorType.GROUP, 1: CoordinatorType.TRANSACTION}
 _NO_PORT = -1
 _BATCHES = 4
@@ -61,15 +61,14 @@ def list_groups(call: ApiCall, request: Message) -> Message:
     for group in groups:
         if found[group].node_id != call.node.id:
             continue
-        held = call.cluster.groups.group(found[group].physical)
-        state = held.state if held else GroupState.EMPTY
-        if (not states or state.lower() in states) and (not types or CLASSIC in types):
+        state, kind, protocol_type = _kind(call, found[group].physical)
+        if (not states or state.lower() in states) and (not types or kind in types):
             rows.append(
                 response.ListedGroup(
                     group_id=group,
-                    protocol_type=_protocol_type(held),
+                    protocol_type=protocol_type,
                     group_state=state,
-                    group_type=CLASSIC,
+                    group_type=kind,
                 )
             )
     return response(groups=rows)
@@ -98,21 +97,6 @@ def delete_groups(call: ApiCall, request: Message) -> Message:
     return messages.DeleteGroupsResponse(results=rows)
 
 
-def consumer_group_describe(call: ApiCall, request: Message) -> Message:
-    """All groups are classic ones: clients go on with DescribeGroups (KIP-848)."""
-    row = messages.ConsumerGroupDescribeResponse.DescribedGroup
-    rows = []
-    for group in request.group_ids:
-        _, error = coordinated(call, group, Operation.DESCRIBE)
-        text = None
-        if error is ErrorCode.NONE:
-            error = ErrorCode.GROUP_ID_NOT_FOUND
-            known = call.admin.describe_groups([group])[group].result.ok
-            text = f"Group {group} {'is not a consumer group' if known else 'not found'}."
-        rows.append(row(group_id=group, error_code=error, error_message=text))
-    return messages.ConsumerGroupDescribeResponse(groups=rows)
-
-
 def _coordinator(call: ApiCall, key: str, found: Coordinator) -> Message:
     row = messages.FindCoordinatorResponse.Coordinator
     node = call.cluster.nodes.get(found.node_id)
@@ -127,8 +111,13 @@ def _coordinator(call: ApiCall, key: str, found: Coordinator) -> Message:
     return row(key=key, node_id=node.id, host=node.endpoint.host, port=node.endpoint.port)
 
 
-def _protocol_type(group: Group | None) -> str:
-    return (group.protocol_type if group else None) or ""
+def _kind(call: ApiCall, physical: str) -> tuple[str, str, str]:
+    """State, type and protocol type of a group."""
+    consumers = call.cluster.groups.consumers.group(physical)
+    if consumers is not None:
+        return consumers.state, CONSUMER, CONSUMER
+    held = call.cluster.groups.group(physical) or Group()
+    return held.state, CLASSIC, held.protocol_type or ""
 
 
 def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
@@ -136,10 +125,13 @@ def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
     physical, error = coordinated(call, group, Operation.DESCRIBE)
     if error is ErrorCode.NONE:
         error = call.admin.describe_groups([group])[group].result.code
+    text = f"Group {group} not found."
+    if error is ErrorCode.NONE and call.cluster.groups.consumers.group(physical):
+        error = ErrorCode.GROUP_ID_NOT_FOUND
+        text = f"Group {group} is not a classic group."
     if error is ErrorCode.GROUP_ID_NOT_FOUND:
         if call.version < _TELLS_UNKNOWN:
             return row(group_id=group, group_state=GroupState.DEAD)
-        text = f"Group {group} not found."
         return row(
             group_id=group, error_code=error, error_message=text, group_state=GroupState.DEAD
         )

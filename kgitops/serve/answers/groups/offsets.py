@@ -173,7 +173,7 @@ def _longest_metadata(call: ApiCall) -> int:
 def _fetched_group(call: ApiCall, group: Message) -> Message:
     response = messages.OffsetFetchResponse
     names = None if group.topics is None else _names(call, group.topics)
-    fetched = _fetch(call, group.group_id, group.topics, names)
+    fetched = _fetch(call, group.group_id, group.topics, names, group)
     row = response.OffsetFetchResponseGroup
     if not fetched.result.ok:
         return row(group_id=group.group_id, error_code=fetched.result.code)
@@ -207,8 +207,14 @@ def _fetch(
     group: str,
     topics: Sequence[Message] | None,
     names: Sequence[str | None] | None,
+    member: Message = None,
 ) -> FetchedOffsets:
-    _, error = coordinated(call, group, Operation.DESCRIBE)
+    """The offsets; a member of KIP-848 that tells its epoch must be in the group."""
+    physical, error = coordinated(call, group, Operation.DESCRIBE)
+    consumers = call.cluster.groups.consumers
+    held = consumers.group(physical)
+    if error is ErrorCode.NONE and held is not None and member is not None:
+        error = consumers.check_fetch(held, member.member_id, member.member_epoch)
     if error is not ErrorCode.NONE:
         return FetchedOffsets(result=RequestResult(code=error))
     if topics is None or names is None:

@@ -188,5 +188,6 @@ OWN: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("find_coordinator", lambda a, _: a.find_coordinator(["hg", "hr:hg"])),
     ("find_coordinator", lambda a, _: a.find_coordinator(["ht"], CoordinatorType.TRANSACTION)),
     ("offset_commit", lambda a, _: [a.offset_commit(g, {("orders", 0): 1}) for g in GROUP_IDS]),
+    ("group_topics", lambda a, _: [a.group_topics(["prices", "people", PEOPLE])]),
     ("create_group", lambda a, _: [a.create_group(g) for g in GROUP_IDS]),
 ]

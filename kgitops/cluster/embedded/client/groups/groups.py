@@ -1,7 +1,7 @@
 """ListGroups, FindCoordinator and the other requests about groups as such."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -70,6 +70,13 @@ class GroupCalls(Connection):
         """Create a group that members are about to join, unless it exists (VC-113)."""
         return self._ask(lambda draft: attempt(_create_group, draft, group))
 
+    def group_topics(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Ids and numbers of partitions of topics that a group's members read, by their names.
+
+        Those that do not exist are left out. No right is asked for: the members' were checked.
+        """
+        return self._read(lambda draft: _group_topics(draft, names))
+
     def find_coordinator(
         self,
         keys: Sequence[str],
@@ -112,6 +119,15 @@ def _create_group(draft: Draft, group: str) -> None:
     here.check_group(physical)
     if draft.delta.groups.get(physical) is None:
         draft.write(GroupRecord(group=physical, virtual_cluster=here.virtual_cluster))
+
+
+def _group_topics(draft: Draft, names: Iterable[str]) -> dict[str, tuple[str, int]]:
+    here = namespace(draft)
+    return {
+        name: (topic.topic_id, len(topic.assignment))
+        for name in names
+        if (topic := here.find_topic(name)) is not None
+    }
 
 
 def _find_coordinator(

@@ -1,0 +1,97 @@
+"""Keeps the groups of KIP-848 and their timers; groups change in the event loop alone."""
+
+import asyncio
+from collections.abc import Callable
+
+from kgitops.model.results import ErrorCode
+from kgitops.serve.groups.consumers.expiring import (
+    next_consumer_deadline_ms,
+    without_late_consumers,
+)
+from kgitops.serve.groups.consumers.group import ConsumerGroup, HeartbeatAnswer
+from kgitops.serve.groups.consumers.heartbeats import (
+    ConsumerHeartbeat,
+    FencedError,
+    FindTopics,
+    consumer_heartbeat,
+)
+from kgitops.serve.groups.settings import GroupSettings
+
+
+class ConsumerGroups:
+    """The groups of KIP-848, by their physical ids."""
+
+    def __init__(self, settings: GroupSettings, now_ms: Callable[[], int]) -> None:
+        self._settings = settings
+        self._now_ms = now_ms
+        self._groups: dict[str, ConsumerGroup] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    def group(self, group: str) -> ConsumerGroup | None:
+        """The group of this physical id, if it is one of KIP-848."""
+        return self._groups.get(group)
+
+    def has_members(self, group: str) -> bool:
+        """Tell if anybody is in the group."""
+        held = self._groups.get(group)
+        return held is not None and bool(held.members)
+
+    def heartbeat(
+        self, group: str, request: ConsumerHeartbeat, find: FindTopics
+    ) -> HeartbeatAnswer:
+        """Answer a heartbeat; the first one of a group makes it."""
+        held = self._groups.get(group)
+        if held is None and request.epoch != 0:
+            return HeartbeatAnswer(
+                error=ErrorCode.GROUP_ID_NOT_FOUND, message=f"Group {group} not found."
+            )
+        try:
+            held, answer = consumer_heartbeat(
+                held or ConsumerGroup(), request, find, self._now_ms(), self._settings
+            )
+        except FencedError as error:
+            return error.answer
+        self._keep(group, held)
+        return answer
+
+    def check_commit(
+        self, held: ConsumerGroup, member_id: str, epoch: int, *, transactional: bool = False
+    ) -> ErrorCode:
+        """The error of who may not commit offsets of the group now."""
+        if epoch < 0 and (not held.members or (transactional and not member_id)):
+            return ErrorCode.NONE
+        return self.check_fetch(held, member_id, epoch)
+
+    def check_fetch(self, held: ConsumerGroup, member_id: str | None, epoch: int) -> ErrorCode:
+        """The error of who says that it is a member, and is not one of this epoch."""
+        if member_id is None and epoch < 0:
+            return ErrorCode.NONE
+        member = held.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE if member.epoch == epoch else ErrorCode.STALE_MEMBER_EPOCH
+
+    def forget(self, group: str) -> None:
+        """Forget a group without members: it was deleted, or becomes a classic one."""
+        if group in self._groups and not self.has_members(group):
+            del self._groups[group]
+
+    def close(self) -> None:
+        """Stop the timers."""
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _keep(self, group: str, held: ConsumerGroup) -> None:
+        self._groups[group] = held
+        timer = self._timers.pop(group, None)
+        if timer is not None:
+            timer.cancel()
+        deadline_ms = next_consumer_deadline_ms(held)
+        if deadline_ms is not None:
+            loop = asyncio.get_running_loop()
+            self._timers[group] = loop.call_at(deadline_ms / 1000, self._expire, group)
+
+    def _expire(self, group: str) -> None:
+        held = self._groups.get(group)
+        if held is not None:
+            self._keep(group, without_late_consumers(held, self._now_ms()))

@@ -1,0 +1,142 @@
+"""A consumer group of KIP-848 and its members, as immutable values.
+
+Partitions are (topic id, partition). The group's epoch rises with each change of who reads what;
+the target assignment is made for that epoch, and every member reaches it in its own time.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kgitops.model.results import ErrorCode
+
+Partition = tuple[bytes, int]
+Partitions = frozenset[Partition]
+NOTHING: Partitions = frozenset()
+LEAVES, LEAVES_FOR_A_WHILE = -1, -2
+"""Epochs by which a member says that it leaves; a static one comes back after the second."""
+
+
+class TopicMetadata(Struct, frozen=True):
+    """A topic as members are assigned to it."""
+
+    id: bytes
+    partitions: int
+
+
+class ConsumerGroupState(StrEnum):
+    """The state of a group, by Kafka's names."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+
+
+class ReconciledState(StrEnum):
+    """The state of a member on the way to its target assignment."""
+
+    STABLE = "stable"
+    UNREVOKED = "unrevoked"
+    """It still reads partitions that others are to have."""
+    UNRELEASED = "unreleased"
+    """Others still read partitions that it is to have."""
+
+
+class ConsumerMember(Struct, frozen=True, kw_only=True):
+    """A member, what it reads, and the partitions it has."""
+
+    id: str
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = 0
+    topics: frozenset[str] = frozenset()
+    """Topics that it has subscribed to by the names that it has for them."""
+    pattern: str = ""
+    matched: frozenset[str] = frozenset()
+    """Topics whose names match the pattern that it has subscribed to."""
+    assignor: str | None = None
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: ReconciledState = ReconciledState.STABLE
+    assigned: Partitions = NOTHING
+    revoking: Partitions = NOTHING
+    """Partitions that it was told to give up and may still read."""
+    expires_ms: int | None = None
+    """The end of its session."""
+    revoked_by_ms: int | None = None
+    """The time by which it must have given up what it is told to."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names of all topics that it reads."""
+        return self.topics | self.matched
+
+    @property
+    def held(self) -> Partitions:
+        """The partitions that nobody else may have now."""
+        return self.assigned | self.revoking
+
+
+class ConsumerGroup(Struct, frozen=True, kw_only=True):
+    """A consumer group; times are milliseconds of one clock."""
+
+    epoch: int = 0
+    target_epoch: int = 0
+    target: Mapping[str, Partitions] = field(default_factory=dict)
+    """The partitions that each member is to have."""
+    assignor: str = "uniform"
+    topics: Mapping[str, TopicMetadata] = field(default_factory=dict)
+    """The topics that members read, as they were when the target was made."""
+    members: Mapping[str, ConsumerMember] = field(default_factory=dict)
+
+    @property
+    def state(self) -> ConsumerGroupState:
+        """Stable once every member has what it is to have."""
+        if not self.members:
+            return ConsumerGroupState.EMPTY
+        if self.target_epoch < self.epoch:
+            return ConsumerGroupState.ASSIGNING
+        reached = all(
+            member.state is ReconciledState.STABLE and member.epoch == self.target_epoch
+            for member in self.members.values()
+        )
+        return ConsumerGroupState.STABLE if reached else ConsumerGroupState.RECONCILING
+
+    @property
+    def subscribed(self) -> frozenset[str]:
+        """The names of all topics that members read."""
+        return frozenset[str]().union(*(member.reads for member in self.members.values()))
+
+    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+        """The member with this instance id."""
+        if instance_id is None:
+            return None
+        found = (item for item in self.members.values() if item.instance_id == instance_id)
+        return next(found, None)
+
+
+class HeartbeatAnswer(Struct, frozen=True, kw_only=True):
+    """The answer to a heartbeat; without an assignment the member goes on with what it has."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    member_id: str | None = None
+    epoch: int = 0
+    assigned: Partitions | None = None
+
+
+def with_consumer(group: ConsumerGroup, member: ConsumerMember) -> ConsumerGroup:
+    """The group with the member, at the end or where it was."""
+    return replace(group, members={**group.members, member.id: member})
+
+
+def without_consumer(group: ConsumerGroup, member_id: str) -> ConsumerGroup:
+    """The group after a member is gone: the others are to share what it had."""
+    members = {key: item for key, item in group.members.items() if key != member_id}
+    target = {key: item for key, item in group.target.items() if key != member_id}
+    return replace(group, members=members, target=target, epoch=group.epoch + 1)

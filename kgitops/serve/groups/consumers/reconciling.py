@@ -1,0 +1,56 @@
+"""The way of a member to its target: it gives up, then reaches the epoch, then is given more.
+
+As org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.
+"""
+
+from msgspec.structs import replace
+
+from kgitops.serve.groups.consumers.group import (
+    NOTHING,
+    ConsumerGroup,
+    ConsumerMember,
+    Partitions,
+    ReconciledState,
+)
+
+
+def reconciled(
+    group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None, now_ms: int
+) -> ConsumerMember:
+    """The member one step on; ``owned`` are the partitions that it says it has, None if nothing."""
+    match member.state:
+        case ReconciledState.STABLE if member.epoch == group.target_epoch:
+            return member
+        case ReconciledState.UNREVOKED if owned is None or owned & member.revoking:
+            return member
+        case _:
+            return _next(group, member, owned, now_ms)
+
+
+def _next(
+    group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None, now_ms: int
+) -> ConsumerMember:
+    target = group.target.get(member.id, NOTHING)
+    kept, given_up = member.assigned & target, member.assigned - target
+    if given_up and (owned is None or owned & given_up):
+        return replace(
+            member,
+            state=ReconciledState.UNREVOKED,
+            assigned=kept,
+            revoking=given_up,
+            revoked_by_ms=now_ms + member.rebalance_timeout_ms,
+        )
+    others = (item for item in group.members.values() if item.id != member.id)
+    taken = NOTHING.union(*(item.held for item in others))
+    unreleased = (target - kept) & taken
+    return replace(
+        member,
+        state=ReconciledState.UNRELEASED if unreleased else ReconciledState.STABLE,
+        assigned=target - unreleased,
+        revoking=NOTHING,
+        revoked_by_ms=None,
+        previous_epoch=member.previous_epoch
+        if member.epoch == group.target_epoch
+        else member.epoch,
+        epoch=group.target_epoch,
+    )
