@@ -1,12 +1,15 @@
 """Consumers of librdkafka in a served cluster's groups."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 from serve.answers.groups.group_client import make_topic
 from serve.raw_client import RawClient
 
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.options import Options
 from kgitops.serve.server import KafkaServer
 
 if TYPE_CHECKING:
@@ -14,6 +17,15 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05
 _ROUNDS = 600
+
+
+@pytest.fixture
+def embedded() -> Iterator[EmbeddedCluster]:
+    """A cluster whose members of KIP-848 send heartbeats often."""
+    configs = {"group.consumer.heartbeat.interval.ms": "50"}
+    cluster = boot(None, brokers=3, options=Options(static_configs=configs))
+    yield cluster
+    cluster.close()
 
 
 def configs(server: KafkaServer, protocol: str = "classic", **more: object) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
 
+import asyncio
 import uuid
 from collections.abc import Iterable, Mapping
 
@@ -16,11 +17,11 @@ from kgitops.serve.answers.values import (
 )
 from kgitops.serve.call import ApiCall
 from kgitops.serve.groups.consumers.group import (
-    ConsumerGroup,
     ConsumerMember,
     HeartbeatAnswer,
+    ModernGroup,
     Partitions,
-    TopicMetadata,
+    ReadTopic,
 )
 from kgitops.serve.groups.consumers.heartbeats import (
     ConsumerHeartbeat,
@@ -80,7 +81,7 @@ async def _beat(call: ApiCall, request: Message) -> HeartbeatAnswer:
         error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if error is ErrorCode.NONE:
         try:
-            beat = _matched(call, physical, beat)
+            beat = await _matched(call, physical, beat)
         except InvalidPatternError as problem:
             invalid = ErrorCode.INVALID_REGULAR_EXPRESSION
             return HeartbeatAnswer(error=invalid, message=str(problem))
@@ -115,7 +116,7 @@ def _heartbeat(call: ApiCall, request: Message) -> ConsumerHeartbeat:
     )
 
 
-def _matched(call: ApiCall, physical: str, beat: ConsumerHeartbeat) -> ConsumerHeartbeat:
+async def _matched(call: ApiCall, physical: str, beat: ConsumerHeartbeat) -> ConsumerHeartbeat:
     """The heartbeat with the topics that its member's pattern matches, of those it may see."""
     held = call.cluster.groups.consumers.group(physical)
     member = held.members.get(beat.member_id) if held else None
@@ -123,7 +124,8 @@ def _matched(call: ApiCall, physical: str, beat: ConsumerHeartbeat) -> ConsumerH
     if not pattern:
         return beat
     seen = frozenset(topic.name for topic in call.admin.find_topics(None).topics)
-    return replace(beat, matched=matching(pattern, seen))
+    # The engine is large, and takes its time to be imported.
+    return replace(beat, matched=await asyncio.to_thread(matching, pattern, seen))
 
 
 def _sees_all(call: ApiCall, names: Iterable[str]) -> bool:
@@ -131,10 +133,10 @@ def _sees_all(call: ApiCall, names: Iterable[str]) -> bool:
     return all(Operation.DESCRIBE in operations for operations in allowed.values())
 
 
-def _topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, TopicMetadata]:
+def _topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, ReadTopic]:
     """The topics of these names that exist, by the names that the group's members have."""
     found = call.admin.group_topics(names)
-    return {name: TopicMetadata(topic_id_bytes(id_), count) for name, (id_, count) in found.items()}
+    return {name: ReadTopic(topic_id_bytes(id_), count) for name, (id_, count) in found.items()}
 
 
 def _by_topic(partitions: Partitions) -> Mapping[bytes, list[int]]:
@@ -173,7 +175,7 @@ def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
     )
 
 
-def _names(call: ApiCall, group: ConsumerGroup) -> Mapping[bytes, str] | None:
+def _names(call: ApiCall, group: ModernGroup) -> Mapping[bytes, str] | None:
     """The client's names of all topics that members have; None if it may not see one."""
     held = [partitions for member in group.members.values() for partitions in (member.held,)]
     ids = {topic_id for partitions in (*held, *group.target.values()) for topic_id, _ in partitions}
@@ -183,7 +185,7 @@ def _names(call: ApiCall, group: ConsumerGroup) -> Mapping[bytes, str] | None:
     return names if (ids & existing) <= names.keys() else None
 
 
-def _member(group: ConsumerGroup, member: ConsumerMember, names: Mapping[bytes, str]) -> Message:
+def _member(group: ModernGroup, member: ConsumerMember, names: Mapping[bytes, str]) -> Message:
     return messages.ConsumerGroupDescribeResponse.Member(
         member_id=member.id,
         instance_id=member.instance_id,

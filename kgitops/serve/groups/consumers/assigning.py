@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kgitops.serve.groups.consumers.group import ConsumerGroup, Partition, Partitions, TopicMetadata
+from kgitops.serve.groups.consumers.group import ModernGroup, Partition, Partitions, ReadTopic
 
-Topics = Mapping[str, TopicMetadata]
-Assign = Callable[[ConsumerGroup, Topics], Mapping[str, Partitions]]
+Topics = Mapping[str, ReadTopic]
+Assign = Callable[[ModernGroup, Topics], Mapping[str, Partitions]]
 
 
-def uniform(group: ConsumerGroup, topics: Topics) -> Mapping[str, Partitions]:
+def uniform(group: ModernGroup, topics: Topics) -> Mapping[str, Partitions]:
     """Members have as many partitions as each other, give or take one, and keep what they can."""
     readers = _readers(group, topics)
     kept: dict[str, set[Partition]] = {member: set() for member in group.members}
@@ -28,7 +28,7 @@ def uniform(group: ConsumerGroup, topics: Topics) -> Mapping[str, Partitions]:
     return {member: frozenset(partitions) for member, partitions in kept.items()}
 
 
-def by_range(group: ConsumerGroup, topics: Topics) -> Mapping[str, Partitions]:
+def by_range(group: ModernGroup, topics: Topics) -> Mapping[str, Partitions]:
     """Each topic's partitions in runs, one for each reader in the order of ids."""
     assigned: dict[str, set[Partition]] = {member: set() for member in group.members}
     for name, topic in sorted(topics.items()):
@@ -44,7 +44,7 @@ ASSIGNORS: Mapping[str, Assign] = {"uniform": uniform, "range": by_range}
 """``group.consumer.assignors``; the first is the default."""
 
 
-def assigned(group: ConsumerGroup, topics: Topics) -> ConsumerGroup:
+def assigned(group: ModernGroup, topics: Topics) -> ModernGroup:
     """The group with a target for its epoch, by the assignor that most members ask for."""
     votes = Counter(member.assignor for member in group.members.values() if member.assignor)
     chosen = max(votes, key=votes.__getitem__) if votes else next(iter(ASSIGNORS))
@@ -63,11 +63,11 @@ def _cut(index: int, members: int, partitions: int) -> int:
     return index * share + min(index, rest)
 
 
-def _readers_of(group: ConsumerGroup, name: str) -> Sequence[str]:
+def _readers_of(group: ModernGroup, name: str) -> Sequence[str]:
     return sorted(key for key, member in group.members.items() if name in member.reads)
 
 
-def _readers(group: ConsumerGroup, topics: Topics) -> Mapping[Partition, Sequence[str]]:
+def _readers(group: ModernGroup, topics: Topics) -> Mapping[Partition, Sequence[str]]:
     """The members that may have each partition, in order."""
     found: dict[Partition, Sequence[str]] = {}
     for name, topic in sorted(topics.items()):

@@ -8,7 +8,7 @@ from kgitops.serve.groups.consumers.expiring import (
     next_consumer_deadline_ms,
     without_late_consumers,
 )
-from kgitops.serve.groups.consumers.group import ConsumerGroup, HeartbeatAnswer
+from kgitops.serve.groups.consumers.group import HeartbeatAnswer, ModernGroup
 from kgitops.serve.groups.consumers.heartbeats import (
     ConsumerHeartbeat,
     FencedError,
@@ -24,10 +24,10 @@ class ConsumerGroups:
     def __init__(self, settings: GroupSettings, now_ms: Callable[[], int]) -> None:
         self._settings = settings
         self._now_ms = now_ms
-        self._groups: dict[str, ConsumerGroup] = {}
+        self._groups: dict[str, ModernGroup] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def group(self, group: str) -> ConsumerGroup | None:
+    def group(self, group: str) -> ModernGroup | None:
         """The group of this physical id, if it is one of KIP-848."""
         return self._groups.get(group)
 
@@ -47,7 +47,7 @@ class ConsumerGroups:
             )
         try:
             held, answer = consumer_heartbeat(
-                held or ConsumerGroup(), request, find, self._now_ms(), self._settings
+                held or ModernGroup(), request, find, self._now_ms(), self._settings
             )
         except FencedError as error:
             return error.answer
@@ -55,14 +55,14 @@ class ConsumerGroups:
         return answer
 
     def check_commit(
-        self, held: ConsumerGroup, member_id: str, epoch: int, *, transactional: bool = False
+        self, held: ModernGroup, member_id: str, epoch: int, *, transactional: bool = False
     ) -> ErrorCode:
         """The error of who may not commit offsets of the group now."""
         if epoch < 0 and (not held.members or (transactional and not member_id)):
             return ErrorCode.NONE
         return self.check_fetch(held, member_id, epoch)
 
-    def check_fetch(self, held: ConsumerGroup, member_id: str | None, epoch: int) -> ErrorCode:
+    def check_fetch(self, held: ModernGroup, member_id: str | None, epoch: int) -> ErrorCode:
         """The error of who says that it is a member, and is not one of this epoch."""
         if member_id is None and epoch < 0:
             return ErrorCode.NONE
@@ -81,7 +81,7 @@ class ConsumerGroups:
         for timer in self._timers.values():
             timer.cancel()
 
-    def _keep(self, group: str, held: ConsumerGroup) -> None:
+    def _keep(self, group: str, held: ModernGroup) -> None:
         self._groups[group] = held
         timer = self._timers.pop(group, None)
         if timer is not None:

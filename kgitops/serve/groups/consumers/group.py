@@ -19,7 +19,7 @@ LEAVES, LEAVES_FOR_A_WHILE = -1, -2
 """Epochs by which a member says that it leaves; a static one comes back after the second."""
 
 
-class TopicMetadata(Struct, frozen=True):
+class ReadTopic(Struct, frozen=True):
     """A topic as members are assigned to it."""
 
     id: bytes
@@ -82,7 +82,7 @@ class ConsumerMember(Struct, frozen=True, kw_only=True):
         return self.assigned | self.revoking
 
 
-class ConsumerGroup(Struct, frozen=True, kw_only=True):
+class ModernGroup(Struct, frozen=True, kw_only=True):
     """A consumer group; times are milliseconds of one clock."""
 
     epoch: int = 0
@@ -90,7 +90,7 @@ class ConsumerGroup(Struct, frozen=True, kw_only=True):
     target: Mapping[str, Partitions] = field(default_factory=dict)
     """The partitions that each member is to have."""
     assignor: str = "uniform"
-    topics: Mapping[str, TopicMetadata] = field(default_factory=dict)
+    topics: Mapping[str, ReadTopic] = field(default_factory=dict)
     """The topics that members read, as they were when the target was made."""
     members: Mapping[str, ConsumerMember] = field(default_factory=dict)
 
@@ -130,12 +130,12 @@ class HeartbeatAnswer(Struct, frozen=True, kw_only=True):
     assigned: Partitions | None = None
 
 
-def with_consumer(group: ConsumerGroup, member: ConsumerMember) -> ConsumerGroup:
+def with_consumer(group: ModernGroup, member: ConsumerMember) -> ModernGroup:
     """The group with the member, at the end or where it was."""
     return replace(group, members={**group.members, member.id: member})
 
 
-def without_consumer(group: ConsumerGroup, member_id: str) -> ConsumerGroup:
+def without_consumer(group: ModernGroup, member_id: str) -> ModernGroup:
     """The group after a member is gone: the others are to share what it had."""
     members = {key: item for key, item in group.members.items() if key != member_id}
     target = {key: item for key, item in group.target.items() if key != member_id}

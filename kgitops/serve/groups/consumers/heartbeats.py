@@ -11,19 +11,19 @@ from kgitops.serve.groups.consumers.group import (
     LEAVES,
     LEAVES_FOR_A_WHILE,
     NOTHING,
-    ConsumerGroup,
     ConsumerMember,
     HeartbeatAnswer,
+    ModernGroup,
     Partitions,
+    ReadTopic,
     ReconciledState,
-    TopicMetadata,
     with_consumer,
     without_consumer,
 )
 from kgitops.serve.groups.consumers.reconciling import reconciled
 from kgitops.serve.groups.settings import GroupSettings
 
-FindTopics = Callable[[frozenset[str]], Mapping[str, TopicMetadata]]
+FindTopics = Callable[[frozenset[str]], Mapping[str, ReadTopic]]
 """Finds the topics of these names that exist."""
 
 
@@ -99,12 +99,12 @@ def check_heartbeat(group_id: str, request: ConsumerHeartbeat) -> None:
 
 
 def consumer_heartbeat(
-    group: ConsumerGroup,
+    group: ModernGroup,
     request: ConsumerHeartbeat,
     find: FindTopics,
     now_ms: int,
     settings: GroupSettings,
-) -> tuple[ConsumerGroup, HeartbeatAnswer]:
+) -> tuple[ModernGroup, HeartbeatAnswer]:
     """The group after a heartbeat, and its answer (``consumerGroupHeartbeat``).
 
     Raises:
@@ -131,8 +131,8 @@ def consumer_heartbeat(
 
 
 def _joining(
-    group: ConsumerGroup, request: ConsumerHeartbeat, settings: GroupSettings
-) -> tuple[ConsumerGroup, ConsumerMember]:
+    group: ModernGroup, request: ConsumerHeartbeat, settings: GroupSettings
+) -> tuple[ModernGroup, ConsumerMember]:
     """The group with a member that is new, or begins anew: it has no partitions."""
     static = group.static_member(request.instance_id)
     if static is not None and static.id != request.member_id:
@@ -166,8 +166,8 @@ def _joining(
 
 
 def _replaced(
-    group: ConsumerGroup, static: ConsumerMember, member_id: str
-) -> tuple[ConsumerGroup, ConsumerMember]:
+    group: ModernGroup, static: ConsumerMember, member_id: str
+) -> tuple[ModernGroup, ConsumerMember]:
     """A static member came back as another process: it has what was kept for it."""
     member = replace(static, id=member_id, epoch=0, previous_epoch=-1)
     members = {key: item for key, item in group.members.items() if key != static.id}
@@ -182,7 +182,7 @@ def _replaced(
     )
 
 
-def _known(group: ConsumerGroup, request: ConsumerHeartbeat) -> ConsumerMember:
+def _known(group: ModernGroup, request: ConsumerHeartbeat) -> ConsumerMember:
     member = group.members.get(request.member_id)
     if request.instance_id is not None:
         static = group.static_member(request.instance_id)
@@ -199,7 +199,7 @@ def _known(group: ConsumerGroup, request: ConsumerHeartbeat) -> ConsumerMember:
     return member
 
 
-def _checked(group: ConsumerGroup, request: ConsumerHeartbeat) -> ConsumerMember:
+def _checked(group: ModernGroup, request: ConsumerHeartbeat) -> ConsumerMember:
     member = _known(group, request)
     if request.epoch == member.epoch:
         return member
@@ -215,9 +215,7 @@ def _checked(group: ConsumerGroup, request: ConsumerHeartbeat) -> ConsumerMember
     )
 
 
-def _updated(
-    group: ConsumerGroup, member: ConsumerMember, request: ConsumerHeartbeat
-) -> ConsumerGroup:
+def _updated(group: ModernGroup, member: ConsumerMember, request: ConsumerHeartbeat) -> ModernGroup:
     """The group with what the request says of its member; a new subscription raises the epoch."""
     timeout_ms = request.rebalance_timeout_ms
     updated = replace(
@@ -238,8 +236,8 @@ def _updated(
 
 
 def _leave(
-    group: ConsumerGroup, request: ConsumerHeartbeat, now_ms: int, settings: GroupSettings
-) -> tuple[ConsumerGroup, HeartbeatAnswer]:
+    group: ModernGroup, request: ConsumerHeartbeat, now_ms: int, settings: GroupSettings
+) -> tuple[ModernGroup, HeartbeatAnswer]:
     member = _known(group, request)
     answer = HeartbeatAnswer(member_id=member.id, epoch=request.epoch)
     if request.epoch == LEAVES:

@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from kgitops.serve.groups.consumers.group import (
     NOTHING,
-    ConsumerGroup,
     ConsumerMember,
+    ModernGroup,
     Partitions,
     ReconciledState,
 )
 
 
 def reconciled(
-    group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None, now_ms: int
+    group: ModernGroup, member: ConsumerMember, owned: Partitions | None, now_ms: int
 ) -> ConsumerMember:
     """The member one step on; ``owned`` are the partitions that it says it has, None if nothing."""
     match member.state:
@@ -28,7 +28,7 @@ def reconciled(
 
 
 def _next(
-    group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None, now_ms: int
+    group: ModernGroup, member: ConsumerMember, owned: Partitions | None, now_ms: int
 ) -> ConsumerMember:
     target = group.target.get(member.id, NOTHING)
     kept, given_up = member.assigned & target, member.assigned - target

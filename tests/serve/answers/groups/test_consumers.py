@@ -89,14 +89,18 @@ def test_refused_heartbeats(server: KafkaServer, client: RawClient) -> None:
         assert joined.assignment.topic_partitions == []
         assert beat(member, "a", 7).error_code == 110
         assert beat(member, "b", 1).error_code == 25
-        request = messages.ConsumerGroupHeartbeatRequest(
-            group_id="g",
-            member_id="c",
-            rebalance_timeout_ms=1,
-            topic_partitions=[],
-            subscribed_topic_regex="(",
-        )
-        assert member.ask("ConsumerGroupHeartbeat", 1, request).error_code == 128
+        make_topic(client, "orders.eu")
+        for pattern, code in (("(", 128), ("orders[.].*", 0)):
+            request = messages.ConsumerGroupHeartbeatRequest(
+                group_id="g",
+                member_id="c",
+                rebalance_timeout_ms=1,
+                topic_partitions=[],
+                subscribed_topic_regex=pattern,
+            )
+            answer = member.ask("ConsumerGroupHeartbeat", 1, request)
+            assert answer.error_code == code
+        assert answer.assignment.topic_partitions[0].partitions == [0, 1, 2]
         other = next(
             item for item in server.endpoints if item.port != member.socket.getpeername()[1]
         )

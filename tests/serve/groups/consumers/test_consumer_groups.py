@@ -13,12 +13,12 @@ from kgitops.serve.groups.consumers.expiring import (
 )
 from kgitops.serve.groups.consumers.group import (
     NOTHING,
-    ConsumerGroup,
     ConsumerGroupState,
     ConsumerMember,
     HeartbeatAnswer,
+    ModernGroup,
     Partitions,
-    TopicMetadata,
+    ReadTopic,
 )
 from kgitops.serve.groups.consumers.heartbeats import (
     ConsumerHeartbeat,
@@ -36,9 +36,9 @@ class ConsumerSteps:
     """A group, the time, and the topics that there are."""
 
     def __init__(self, partitions: int = 4) -> None:
-        self.group = ConsumerGroup()
+        self.group = ModernGroup()
         self.now_ms = 0
-        self.topics = {"orders": TopicMetadata(b"o", partitions)}
+        self.topics = {"orders": ReadTopic(b"o", partitions)}
 
     def beat(self, member_id: str, epoch: int, **more: object) -> HeartbeatAnswer:
         """Send a heartbeat."""
@@ -188,9 +188,9 @@ def test_topics_change() -> None:
     """More partitions, and a topic that is made after it was subscribed to."""
     steps = ConsumerSteps()
     steps.join("a", "orders", "later")
-    steps.topics["orders"] = TopicMetadata(b"o", 5)
+    steps.topics["orders"] = ReadTopic(b"o", 5)
     assert steps.beat("a", 1).assigned == orders(0, 1, 2, 3, 4)
-    steps.topics["later"] = TopicMetadata(b"l", 1)
+    steps.topics["later"] = ReadTopic(b"l", 1)
     assert steps.beat("a", 2).assigned == orders(0, 1, 2, 3, 4) | {(b"l", 0)}
     assert steps.beat("a", 3, topics=frozenset({"later"})).assigned == {(b"l", 0)}
 
@@ -205,7 +205,7 @@ def test_patterns() -> None:
         with pytest.raises(InvalidPatternError):
             matching(wrong, names)
     steps = ConsumerSteps()
-    steps.topics["later"] = TopicMetadata(b"l", 1)
+    steps.topics["later"] = ReadTopic(b"l", 1)
     matched = frozenset({"orders"})
     answer = steps.join("a", topics=None, pattern="o.*|later", matched=matched)
     assert answer.assigned == orders(0, 1, 2, 3)
@@ -241,8 +241,8 @@ def test_what_no_member_may_send(more: dict[str, object], message: str) -> None:
 def test_range_cuts_each_topic_in_runs() -> None:
     """The first members have one more."""
     both = frozenset({"orders", "prices"})
-    group = ConsumerGroup(members={key: ConsumerMember(id=key, topics=both) for key in "ba"})
-    topics = {"orders": TopicMetadata(b"o", 3), "prices": TopicMetadata(b"p", 1)}
+    group = ModernGroup(members={key: ConsumerMember(id=key, topics=both) for key in "ba"})
+    topics = {"orders": ReadTopic(b"o", 3), "prices": ReadTopic(b"p", 1)}
     assert by_range(group, topics) == {
         "a": orders(0, 1) | {(b"p", 0)},
         "b": orders(2),
@@ -258,11 +258,11 @@ TOPICS = st.fixed_dictionaries({name: st.integers(0, 6) for name in "xyz"})
 @given(SUBSCRIPTIONS, SUBSCRIPTIONS, TOPICS)
 def test_uniform_gives_each_partition_to_one_reader(before, after, counts) -> None:
     """All that are read are given out; equal subscriptions differ by one at most."""
-    topics = {name: TopicMetadata(name.encode(), count) for name, count in counts.items()}
+    topics = {name: ReadTopic(name.encode(), count) for name, count in counts.items()}
     target: dict[str, Partitions] = {}
     for subscribed in (before, after):
         members = {key: ConsumerMember(id=key, topics=names) for key, names in subscribed.items()}
-        target = dict(uniform(ConsumerGroup(members=members, target=target), topics))
+        target = dict(uniform(ModernGroup(members=members, target=target), topics))
     given_out = [item for partitions in target.values() for item in partitions]
     assert len(given_out) == len(set(given_out))
     read = frozenset[str]().union(*after.values()) if after else frozenset()
