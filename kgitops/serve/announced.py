@@ -1,10 +1,12 @@
 """The APIs and versions that a listener announces, and the answer to ApiVersions (KIP-511)."""
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from kgitops.serve.nodes import NodeKind
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
+from kgitops.wire.codec import write
 from kgitops.wire.messages import Message
 
 _LAST = {
@@ -81,3 +83,9 @@ def api_versions(announced: Announced, error_code: int = 0) -> Message:
             for name, level in finalized.items()
         ],
     )
+
+
+@lru_cache(maxsize=64)
+def api_versions_body(announced: tuple[tuple[int, range], ...], version: int) -> bytes:
+    """The bytes of the answer to ApiVersions: each client's first request, and always the same."""
+    return bytes(write(api_versions(dict(announced)), version))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from kgitops.model.results import ErrorCode
-from kgitops.serve.announced import Announced, announced_versions, api_versions
+from kgitops.serve.announced import Announced, announced_versions, api_versions, api_versions_body
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
 from kgitops.serve.call import ApiCall, Later, decide_in, make_call
 from kgitops.serve.forwarding.apis import FORWARDED, common_versions
@@ -209,7 +209,9 @@ class Dispatcher:
         request = read_message(frame)
         if frame.version in frame.api.flexible:
             connection.software = (request.client_software_name, request.client_software_version)
-        return _frame(frame, api_versions(self._announced_at(connection.node)))
+        announced = self._announced_at(connection.node)
+        body = api_versions_body(tuple(announced.items()), frame.version)
+        return response_frame(frame.api, frame.version, frame.correlation_id, body)
 
     def _oldest_api_versions(self, correlation_id: int, connection: ClientConnection) -> bytes:
         announced = self._announced_at(connection.node)
