@@ -22,6 +22,7 @@ from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
+from kgitops.cluster.embedded.controls.scram import ScramDeletion, ScramMechanism
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
@@ -33,6 +34,8 @@ SET = [AlterConfig(key="retention.ms", value="1")]
 IN_HR = scoped(topic_grant(Operation.READ, PEOPLE, "User:b"), HR)
 ON_HR = on_cluster(Operation.DESCRIBE, HR, "User:auditor")
 GLOBAL = topic_grant(Operation.READ, PHYSICAL, "User:auditor")
+AT_ONCE = {"timeout_ms": 1000, "validate_only": False}
+REMOVED = ScramDeletion(user="b", mechanism=ScramMechanism.SHA_256)
 LIMITS = [("producer_byte_rate", 5.0)]
 ENTITIES = [
     ((VIRTUAL_CLUSTER, HR), ("user", "b")),
@@ -82,6 +85,20 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
                 "incremental_alter_configs",
                 lambda a, _, n=name: a.incremental_alter_configs([(topic(n), SET)]),
             ),
+            (
+                "begin_to_delete_topics",
+                lambda a, _, n=name: a.begin_to_delete_topics(
+                    [n], topic_ids=[], **AT_ONCE, version=6
+                ).wait(),
+            ),
+            (
+                "begin_to_create_partitions",
+                lambda a, _, n=name: a.begin_to_create_partitions(
+                    [NewPartitions(topic=n, count=9)], **AT_ONCE
+                ).wait(),
+            ),
+            ("find_topics", lambda a, _, n=name: a.find_topics([n]).topics),
+            ("elect_leaders", lambda a, _, n=name: a.elect_leaders([(n, 0)], unclean=False)),
             ("alter_configs", lambda a, _, n=name: a.alter_configs({topic(n): {}})),
             ("describe_configs", lambda a, _, n=name: a.describe_configs([topic(n)])),
             ("delete_records", lambda a, _, n=name: a.delete_records({(n, 0): 1})),
@@ -126,6 +143,12 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
         for entity in ENTITIES
     ),
     ("delete_topics", lambda a, t: a.delete_topics(topic_ids=[t.topic_id])),
+    ("find_topic_ids", lambda a, t: a.find_topic_ids([t.topic_id]).topics),
+    ("describe_user_scram_credentials", lambda a, _: a.describe_user_scram_credentials(["b"])),
+    (
+        "alter_user_scram_credentials",
+        lambda a, _: a.alter_user_scram_credentials(deletions=[REMOVED]),
+    ),
     *(
         (call, asks)
         for acl in (IN_HR, ON_HR, scoped(GLOBAL, "*"), scoped(GLOBAL, "h", prefixed=True))
@@ -176,12 +199,24 @@ ANSWERED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("list_groups", lambda a, _: a.list_groups()),
     ("offset_fetch", lambda a, _: [a.offset_fetch(group) for group in GROUP_IDS]),
     ("list_virtual_clusters", lambda a, _: a.list_virtual_clusters()),
+    ("find_topics", lambda a, _: a.find_topics(None).topics),
+    ("topic_names", lambda a, t: a.topic_names([t.topic_id])),
+    ("allowed_cluster_operations", lambda a, _: a.allowed_cluster_operations()),
+    ("describe_log_dir", lambda a, _: [a.describe_log_dir(broker) for broker in (1, 2, 3)]),
     ("list_config_resources", lambda a, _: a.list_config_resources()),
 ]
 
 # Each makes something of the tenant's own that is called as it is there.
 OWN: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("create_topics", lambda a, _: a.create_topics([a_new_topic(PEOPLE), a_new_topic(PHYSICAL)])),
+    (
+        "begin_to_create_topics",
+        lambda a, _: a.begin_to_create_topics([a_new_topic(PEOPLE)], **AT_ONCE, version=7).wait(),
+    ),
+    ("missing", lambda a, _: a.missing(a.find_topics(NAMES))),
+    ("creatable", lambda a, _: a.creatable(NAMES)),
+    ("create_missing", lambda a, _: a.create_missing(a.find_topics([PEOPLE]))),
+    ("allowed_operations", lambda a, _: a.allowed_operations(ResourceType.TOPIC, NAMES)),
     ("list_transactions", lambda a, _: a.list_transactions()),
     ("transaction_to_write", lambda a, _: a.transaction_to_write("ht")),
     ("init_producer_id", lambda a, _: [a.init_producer_id(name) for name in ("ht", "hr:ht")]),
