@@ -75,3 +75,39 @@ def test_only_committed_transactions_are_read(server: KafkaServer) -> None:
     with pytest.raises(KafkaException) as fenced:
         producer.commit_transaction(10)
     assert fenced.value.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED)
+
+
+def test_what_is_read_and_written_in_one_transaction(server: KafkaServer) -> None:
+    """A member of a group commits its offsets with what it has made of the records."""
+    from confluent_kafka import Consumer, Producer
+
+    source = Producer(bootstrap(server))
+    for number in range(3):
+        source.produce("orders", str(number).encode(), partition=1)
+    assert source.flush(10) == 0
+    consumer = Consumer(
+        {
+            **bootstrap(server),
+            "group.id": "copies",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe(["orders"])
+    producer = Producer({**bootstrap(server), "transactional.id": "copies"})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    copied, deadline = 0, time.monotonic() + 20
+    while copied < 3 and time.monotonic() < deadline:
+        message = consumer.poll(0.5)
+        if message is not None and message.partition() == 1:
+            assert not message.error()
+            producer.produce("orders", message.value(), partition=0)
+            copied += 1
+    position = consumer.position(consumer.assignment())
+    producer.send_offsets_to_transaction(position, consumer.consumer_group_metadata(), 10)
+    producer.commit_transaction(10)
+    committed = {one.partition: one.offset for one in consumer.committed(consumer.assignment(), 10)}
+    assert committed[1] == 3
+    consumer.close()
+    assert consume(server, 3, **{"isolation.level": "read_committed"}) == [b"0", b"1", b"2"]
