@@ -2,7 +2,7 @@
 
 import pytest
 from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
-from serve.answers.served import cluster_of, codes, create, delete, metadata, served
+from serve.answers.served import cluster_of, codes, create, delete, metadata, new_topic, served
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
@@ -160,3 +160,15 @@ def test_partitions_are_added(version: int) -> None:
         added = {topic.name: topic.partitions for topic in metadata(client, "a", "b").topics}
         assert len(added["a"]) == 3
         assert added["b"][2].replica_nodes == [3, 1, 2]
+
+
+@pytest.mark.parametrize(("compat", "code"), [(Compat.SEED, 7), (Compat.KRAFT, 0)])
+def test_partitions_of_a_topic_that_has_no_leader(compat: Compat, code: int) -> None:
+    """A4-41: the seed waits for leaders of all partitions, Kafka for none."""
+    cluster = cluster_of(compat=compat)
+    with served(cluster) as client:
+        create(client, new_topic("a", assignments=[(0, [3])]))
+        cluster.fence(3)
+        request = messages.CreatePartitionsRequest(topics=[grow("a", 2)], timeout_ms=20)
+        assert codes(client.ask("CreatePartitions", 3, request).results) == {"a": code}
+        assert len(metadata(client, "a").topics[0].partitions) == 2

@@ -148,11 +148,15 @@ class TopicCalls(Connection):
     def begin_to_create_partitions(
         self, items: Sequence[NewPartitions], *, timeout_ms: int, validate_only: bool
     ) -> PendingResults:
-        """Raise the number of partitions, and wait for none."""
+        """Raise the number of partitions, and wait for none.
+
+        KRaft never waits for leaders: an older partition may have none for long.
+        """
+        seed = self._controller.options.seed
         return self._decide_topics(
             [item.topic for item in items],
             lambda draft: topic_requests.create_partitions(draft, items),
-            has_leaders(self._controller),
+            has_leaders(self._controller) if seed else lambda _, __: True,
             timeout_ms=timeout_ms,
             validate_only=validate_only,
         )
