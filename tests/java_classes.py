@@ -6,7 +6,7 @@ is downloaded as Kafka's jars are, once and pinned by its digest.
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -22,14 +22,16 @@ ECJ = Jar(
 )
 
 
-def compile_java(sources: Mapping[str, str], folder: Path) -> Path:
-    """Compile classes, source by class name, against Kafka's jars; the folder they are in."""
+def compile_java(
+    sources: Mapping[str, str], folder: Path, jars: Sequence[Path] | None = None
+) -> Path:
+    """Compile classes, source by class name, against these jars, or Kafka's; their folder."""
     files = [folder / f"{name}.java" for name in sources]
     for file in files:
         file.write_text(sources[file.stem])
     home = user_cache_path("kgitops") / f"ecj-{ECJ.version}"
     compiler = fetch_jars([ECJ], home, "Eclipse's Java compiler (3 MB)", lambda _: None) / ECJ.file
-    path = os.pathsep.join(map(str, fetch_libs(lambda _: None).glob("kafka*.jar")))
+    path = os.pathsep.join(map(str, jars or fetch_libs(lambda _: None).glob("kafka*.jar")))
     classes = folder / "classes"
     # No --release: that needs a file which only development kits have.
     words = ["-jar", compiler, "-17", "-nowarn", "-cp", path, "-d", classes, *files]

@@ -1,0 +1,368 @@
+"""confluent-kafka, which is librdkafka: its administrative client, a producer, a consumer."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from serve.clients.reports import Calls, check
+
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("serve-python")]
+
+PATIENCE_S = 20
+BOTH_PATIENCE_S = 40
+
+
+def test_confluent(servers: str) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": servers, "socket.timeout.ms": 15_000})
+    calls = Calls()
+    _cluster_and_topics(calls, admin)
+    _configs(calls, admin)
+    _acls(calls, admin)
+    _users(calls, admin)
+    _groups(calls, admin)
+    _data(calls, admin, servers)
+    _end(calls, admin)
+    check("confluent-kafka", calls.made)
+
+
+def one(futures: Mapping[Any, Any]) -> Any:  # noqa: ANN401 (of the library)
+    """The result of the only future."""
+    (future,) = futures.values()
+    return future.result(PATIENCE_S)
+
+
+def code(body: Any) -> object:  # noqa: ANN401
+    """The name of the error that a call ends with."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return body()
+    except KafkaException as error:
+        return error.args[0].name()
+
+
+def _cluster_and_topics(calls: Calls, admin: Any) -> None:  # noqa: ANN401
+    from confluent_kafka import TopicCollection
+    from confluent_kafka.admin import NewPartitions, NewTopic
+
+    orders = NewTopic("orders", 3, 2, config={"retention.ms": "7000"})
+    calls.call(
+        "cluster", "describe: brokers", 3, lambda: len(admin.describe_cluster().result().nodes)
+    )
+    calls.call("topics", "create", None, lambda: one(admin.create_topics([orders])))
+    calls.call(
+        "topics",
+        "create: it exists",
+        "TOPIC_ALREADY_EXISTS",
+        lambda: code(lambda: one(admin.create_topics([orders]))),
+    )
+    calls.call(
+        "topics",
+        "create: too few brokers",
+        "INVALID_REPLICATION_FACTOR",
+        lambda: code(lambda: one(admin.create_topics([NewTopic("large", 1, 9)]))),
+    )
+    calls.call(
+        "topics",
+        "create, judged only",
+        None,
+        lambda: one(admin.create_topics([NewTopic("judged", 1, 1)], validate_only=True)),
+    )
+    calls.call(
+        "topics",
+        "list",
+        ["orders"],
+        lambda: [name for name in admin.list_topics(timeout=15).topics if name[0] != "_"],
+    )
+    calls.call(
+        "topics",
+        "create partitions",
+        None,
+        lambda: one(admin.create_partitions([NewPartitions("orders", 5)])),
+    )
+    calls.call(
+        "topics",
+        "describe",
+        5,
+        lambda: len(one(admin.describe_topics(TopicCollection(["orders"]))).partitions),
+    )
+
+
+def _configs(calls: Calls, admin: Any) -> None:  # noqa: ANN401
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+
+    topic = ConfigResource(ConfigResource.Type.TOPIC, "orders")
+    broker = ConfigResource(ConfigResource.Type.BROKER, "2")
+
+    def change(value: str) -> ConfigResource:
+        entry = ConfigEntry(
+            "retention.ms", value, incremental_operation=AlterConfigOpType.SET
+        )
+        return ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry])
+
+    def described() -> str:
+        return one(admin.describe_configs([topic]))["retention.ms"].value
+
+    calls.call("configs", "describe", "7000", described)
+    calls.call(
+        "configs", "alter", None, lambda: one(admin.incremental_alter_configs([change("9000")]))
+    )
+    calls.call("configs", "describe what was altered", "9000", described)
+    calls.call(
+        "configs",
+        "alter: wrong value",
+        "INVALID_CONFIG",
+        lambda: code(lambda: one(admin.incremental_alter_configs([change("soon")]))),
+    )
+    whole = ConfigResource(ConfigResource.Type.TOPIC, "orders", set_config={"retention.ms": "1"})
+    calls.call("configs", "alter (AlterConfigs)", None, lambda: one(admin.alter_configs([whole])))
+    calls.call(
+        "configs",
+        "describe a broker",
+        True,
+        lambda: len(one(admin.describe_configs([broker]))) > 20,
+    )
+
+
+def _acls(calls: Calls, admin: Any) -> None:  # noqa: ANN401
+    from confluent_kafka.admin import (
+        AclBinding,
+        AclBindingFilter,
+        AclOperation,
+        AclPermissionType,
+        ResourcePatternType,
+        ResourceType,
+    )
+
+    acl = AclBinding(
+        ResourceType.TOPIC,
+        "ord",
+        ResourcePatternType.PREFIXED,
+        "User:a",
+        "*",
+        AclOperation.READ,
+        AclPermissionType.ALLOW,
+    )
+    every = AclBindingFilter(
+        ResourceType.ANY,
+        None,
+        ResourcePatternType.ANY,
+        None,
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    calls.call("ACLs", "create", None, lambda: one(admin.create_acls([acl])))
+    calls.call("ACLs", "describe", [acl], lambda: admin.describe_acls(every).result())
+    calls.call("ACLs", "delete", [acl], lambda: one(admin.delete_acls([every])))
+    calls.call("ACLs", "describe: none", [], lambda: admin.describe_acls(every).result())
+
+
+def _users(calls: Calls, admin: Any) -> None:  # noqa: ANN401
+    from confluent_kafka.admin import (
+        ScramCredentialInfo,
+        ScramMechanism,
+        UserScramCredentialDeletion,
+        UserScramCredentialUpsertion,
+    )
+
+    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    change = UserScramCredentialUpsertion("carol", info, b"secret")
+    remove = UserScramCredentialDeletion("carol", ScramMechanism.SCRAM_SHA_256)
+    calls.call(
+        "users",
+        "alter SCRAM credentials",
+        None,
+        lambda: one(admin.alter_user_scram_credentials([change])),
+    )
+    calls.call(
+        "users",
+        "describe SCRAM credentials",
+        4096,
+        lambda: (
+            admin.describe_user_scram_credentials()
+            .result()["carol"]
+            .scram_credential_infos[0]
+            .iterations
+        ),
+    )
+    calls.call(
+        "users",
+        "remove SCRAM credentials",
+        None,
+        lambda: one(admin.alter_user_scram_credentials([remove])),
+    )
+
+
+def _groups(calls: Calls, admin: Any) -> None:  # noqa: ANN401
+    from confluent_kafka import ConsumerGroupTopicPartitions, ElectionType, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    first = TopicPartition("orders", 0, 0)
+    offsets = ConsumerGroupTopicPartitions("billing", [first])
+    calls.call(
+        "groups",
+        "alter offsets",
+        "billing",
+        lambda: one(admin.alter_consumer_group_offsets([offsets])).group_id,
+    )
+    calls.call(
+        "groups",
+        "list",
+        ["billing"],
+        lambda: [group.group_id for group in admin.list_consumer_groups().result().valid],
+    )
+    calls.call(
+        "groups",
+        "describe",
+        "EMPTY",
+        lambda: one(admin.describe_consumer_groups(["billing"])).state.name,
+    )
+    calls.call(
+        "groups",
+        "list offsets",
+        0,
+        lambda: (
+            one(
+                admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("billing")])
+            )
+            .topic_partitions[0]
+            .offset
+        ),
+    )
+    calls.call(
+        "records",
+        "list offsets",
+        0,
+        lambda: one(admin.list_offsets({first: OffsetSpec.latest()})).offset,
+    )
+    calls.call(
+        "records", "delete", 0, lambda: one(admin.delete_records([first])).low_watermark
+    )
+    calls.call(
+        "groups", "delete", None, lambda: one(admin.delete_consumer_groups(["billing"]))
+    )
+    calls.call(
+        "moves",
+        "elect leaders",
+        1,
+        lambda: len(
+            admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition("orders", 0)]).result()
+        ),
+    )
+
+
+def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
+    from confluent_kafka import Producer, TopicPartition
+    from confluent_kafka.admin import NewTopic
+
+    one(admin.create_topics([NewTopic("data", 2, 1)]))
+    settings = {"bootstrap.servers": servers, "message.timeout.ms": PATIENCE_S * 1000}
+
+    def produce(idempotent: bool, value: str) -> int:
+        offsets: list[int] = []
+        producer = Producer({**settings, "enable.idempotence": idempotent})
+        producer.produce(
+            "data",
+            partition=0,
+            value=value,
+            on_delivery=lambda error, message: offsets.append(error or message.offset()),
+        )
+        producer.flush(PATIENCE_S)
+        return offsets[0]
+
+    calls.call("records", "produce", 0, lambda: produce(False, "one"))
+    calls.call("records", "produce, idempotent", 1, lambda: produce(True, "two"))
+    careful = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
+    calls.call("transactions", "begin", None, lambda: careful.init_transactions(PATIENCE_S))
+    for end, value in ((careful.abort_transaction, "aborted"), (careful.commit_transaction, "three")):
+
+        def transaction(end: Any = end, value: str = value) -> None:  # noqa: ANN401
+            careful.begin_transaction()
+            careful.produce("data", partition=0, value=value)
+            careful.flush(PATIENCE_S)
+            end(PATIENCE_S)
+
+        calls.call("transactions", end.__name__, None, transaction)
+    for level, expected in (
+        ("read_committed", ["one", "two", "three"]),
+        ("read_uncommitted", ["one", "two", "aborted", "three"]),
+    ):
+        calls.call(
+            "transactions", level, expected, lambda l=level, e=expected: _read(servers, l, len(e))
+        )
+    calls.call("groups", "two members share the partitions", (1, 1), lambda: _shared(servers))
+    calls.call(
+        "groups",
+        "what was committed",
+        3,
+        lambda: _consumer(servers, "billed").committed(
+            [TopicPartition("data", 1)], PATIENCE_S
+        )[0].offset
+        if _commit(servers)
+        else None,
+    )
+
+
+def _consumer(servers: str, group: str, **more: object) -> Any:  # noqa: ANN401
+    from confluent_kafka import Consumer
+
+    return Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **{key.replace("_", "."): value for key, value in more.items()},
+        }
+    )
+
+
+def _read(servers: str, level: str, count: int) -> list[str]:
+    consumer = _consumer(servers, level, isolation_level=level)
+    consumer.subscribe(["data"])
+    values: list[str] = []
+    deadline = time.monotonic() + PATIENCE_S
+    while len(values) < count and time.monotonic() < deadline:
+        message = consumer.poll(0.2)
+        if message is not None and not message.error():
+            values.append(message.value().decode())
+    consumer.close()
+    return values
+
+
+def _shared(servers: str) -> tuple[int, ...]:
+    members = [_consumer(servers, "shared") for _ in range(2)]
+    for member in members:
+        member.subscribe(["data"])
+    deadline = time.monotonic() + BOTH_PATIENCE_S
+    found: tuple[int, ...] = ()
+    while found != (1, 1) and time.monotonic() < deadline:
+        for member in members:
+            member.poll(0.1)
+        found = tuple(len(member.assignment()) for member in members)
+    for member in members:
+        member.close()
+    return found
+
+
+def _commit(servers: str) -> bool:
+    from confluent_kafka import TopicPartition
+
+    consumer = _consumer(servers, "billed")
+    consumer.commit(offsets=[TopicPartition("data", 1, 3)], asynchronous=False)
+    consumer.close()
+    return True
+
+
+def _end(calls: Calls, admin: Any) -> None:  # noqa: ANN401
+    calls.call("topics", "delete", None, lambda: one(admin.delete_topics(["orders"])))
+    calls.call(
+        "topics",
+        "delete: there is none",
+        "UNKNOWN_TOPIC_OR_PART",
+        lambda: code(lambda: one(admin.delete_topics(["orders"]))),
+    )
