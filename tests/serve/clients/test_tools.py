@@ -9,7 +9,7 @@ import pytest
 from java_classes import compile_java
 from serve.clients.downloads import HERE
 from serve.clients.reports import ClientCall, check, output
-from serve.clients.tool_calls import CUT, MOVE, PRODUCER, TOOL_CALLS, ToolCall
+from serve.clients.tool_calls import CLUSTER, CUT, MOVE, TOOL_CALLS, ToolCall
 
 from kgitops.sandbox.jvm import LOG4J2
 from kgitops.sandbox.sandbox import prepare_jvm
@@ -44,8 +44,7 @@ def _write_files(folder: Path) -> None:
 
 def _line(call: ToolCall, servers: str, folder: Path) -> str:
     words = call.words.split(" ") if call.words else []
-    # It is the only one whose arguments begin with a verb.
-    at = 1 if words and not words[0].startswith("--") else 0
+    at = 1 if call.main == CLUSTER else 0  # kafka-cluster has a verb in front
     words[at:at] = ["--bootstrap-server", servers]
     return "\t".join((call.main, "|".join(call.stdin), *words)) + "\n"
 
