@@ -70,24 +70,24 @@ def delete_acls(random: Random) -> Step:
 
 
 def alter_quotas(random: Random) -> Step:
-    entry = messages.AlterClientQuotasRequest.EntryData
+    request = messages.AlterClientQuotasRequest
     kinds = random.choice(
         (("user",), ("user",), ("client-id",), ("user", "client-id"), ("ip",), ("ip", "user"), ("x",))
     )
     entity = [
-        entry.EntityData(
+        request.EntityData(
             entity_type=kind,
             entity_name=random.choice((None, "10.0.0.1" if kind == "ip" else "a")),
         )
         for kind in kinds
     ]
     (key, value) = random.choice(QUOTAS)
-    change = entry.OpData(key=key, value=value, remove=random.random() < 0.3)
+    change = request.OpData(key=key, value=value, remove=random.random() < 0.3)
     return step(
         "AlterClientQuotas",
         random,
-        lambda _: messages.AlterClientQuotasRequest(
-            entries=[entry(entity=entity, ops=[change])], validate_only=random.random() < 0.2
+        lambda _: request(
+            entries=[request.EntryData(entity=entity, ops=[change])], validate_only=random.random() < 0.2
         ),
     )
 
@@ -140,17 +140,17 @@ def describe_users(random: Random) -> Step:
 
 
 def alter_moves(random: Random) -> Step:
-    topic = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
+    request = messages.AlterPartitionReassignmentsRequest
     lists = [random.choice((None, replicas(random), replicas(random))) for _ in range(2)]
     rows = [
-        topic.ReassignablePartition(partition_index=random.choice((0, 0, 1, 7)), replicas=chosen)
+        request.ReassignablePartition(partition_index=random.choice((0, 0, 1, 7)), replicas=chosen)
         for chosen in lists[: random.choice((1, 1, 2))]
     ]
-    row = topic(name=topic_name(random), partitions=rows)
+    row = request.ReassignableTopic(name=topic_name(random), partitions=rows)
     return step(
         "AlterPartitionReassignments",
         random,
-        lambda _: messages.AlterPartitionReassignmentsRequest(topics=[row], timeout_ms=TIMEOUT_MS),
+        lambda _: request(topics=[row], timeout_ms=TIMEOUT_MS),
     )
 
 

@@ -10,7 +10,7 @@ from serve.differential.comparing import Difference, differences, plain
 from serve.differential.explained import EXPLAINED_ON_THE_WIRE
 from serve.differential.programs import program
 from serve.differential.steps import TOPICS, Step
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
@@ -29,27 +29,40 @@ PATIENCE_S = 3.0
 """So long a broker may take to show what the controller has decided."""
 READING = ("Describe", "List", "Metadata")
 WHO = "User:ANONYMOUS"
+BROKEN = "the connection is closed"
 
 
 class Side(Struct, kw_only=True):
-    """One of the two clusters, with a connection to each of its brokers."""
+    """One of the two clusters, with a connection to each broker that was asked."""
 
-    brokers: dict[int, RawClient]
+    endpoints: Sequence[Endpoint]
+    brokers: dict[int, RawClient] = field(default_factory=dict)
     ids: dict[str, bytes] = field(default_factory=dict)
     names: dict[bytes, str] = field(default_factory=dict)
 
     def ask(self, step: Step) -> Message:
-        return self.brokers[step.broker].ask(step.api, step.version, step.make(self.ids))
+        """The answer, or that the broker hangs up."""
+        try:
+            return self.client(step.broker).ask(step.api, step.version, step.make(self.ids))
+        except ConnectionResetError:
+            self.brokers.pop(step.broker).close()
+            return BROKEN
+
+    def client(self, broker: int = 1) -> RawClient:
+        """The connection to a broker, whose ids begin with 1."""
+        if broker not in self.brokers:
+            self.brokers[broker] = RawClient(self.endpoints[broker - 1])
+        return self.brokers[broker]
 
     def learn_ids(self) -> None:
         """The topics that are there now; old ids keep the names that they had."""
-        found = self.brokers[1].ask("Metadata", 12, messages.MetadataRequest(topics=None))
+        found = self.client().ask("Metadata", 12, messages.MetadataRequest(topics=None))
         self.ids = {topic.name: topic.topic_id for topic in found.topics}
         self.names |= {topic_id: name for name, topic_id in self.ids.items()}
 
     def moves(self) -> bool:
         asked = messages.ListPartitionReassignmentsRequest(topics=None)
-        return bool(self.brokers[1].ask("ListPartitionReassignments", 0, asked).topics)
+        return bool(self.client().ask("ListPartitionReassignments", 0, asked).topics)
 
 
 @pytest.fixture
@@ -67,15 +80,11 @@ def sides(kafka: Sandbox, kafka_cluster: Cluster) -> Iterator[tuple[Side, Side]]
         server = stack.enter_context(serving(embedded))
         addresses = [address.rpartition(":") for address in kafka.servers.split(",")]
         real = [Endpoint(host, int(port)) for host, _, port in addresses]
-        yield tuple(
-            Side(
-                brokers={
-                    at: stack.enter_context(raw_client(endpoint))
-                    for at, endpoint in enumerate(endpoints, 1)
-                }
-            )
-            for endpoints in (real, server.endpoints)
-        )
+        both = Side(endpoints=real), Side(endpoints=server.endpoints)
+        yield both
+        for side in both:
+            for client in side.brokers.values():
+                client.close()
 
 
 def test_answers_are_alike(sides: tuple[Side, Side]) -> None:
@@ -108,7 +117,7 @@ def asked(step: Step, real: Side, served: Side) -> Sequence[Difference]:
         both = (plain(theirs, real.names), plain(ours, served.names))
         found = list(differences(step.api, *both))
         explained = all(any(r.explains(one) for r in EXPLAINED_ON_THE_WIRE) for one in found)
-        if explained or not step.api.startswith(READING) or time.monotonic() > deadline:
+        if BROKEN in both or explained or not step.api.startswith(READING) or time.monotonic() > deadline:
             break
         time.sleep(0.05)
     if step.api in {"CreateTopics", "DeleteTopics"}:

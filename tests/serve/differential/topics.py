@@ -28,8 +28,9 @@ from kgitops.wire.messages import NIL_UUID, Message
 
 
 def create_topics(random: Random) -> Step:
-    topic = messages.CreateTopicsRequest.CreatableTopic
-    placed, config = topic.CreatableReplicaAssignment, topic.CreatableTopicConfig
+    request = messages.CreateTopicsRequest
+    topic, config = request.CreatableTopic, request.CreatableTopicConfig
+    placed = request.CreatableReplicaAssignment
     rows = []
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         row = topic(name=topic_name(random), num_partitions=-1, replication_factor=-1)
@@ -49,7 +50,7 @@ def create_topics(random: Random) -> Step:
     return step(
         "CreateTopics",
         random,
-        lambda _: messages.CreateTopicsRequest(
+        lambda _: request(
             topics=rows, timeout_ms=TIMEOUT_MS, validate_only=random.random() < 0.2
         ),
     )
@@ -84,10 +85,10 @@ def delete_topics(random: Random) -> Step:
 
 
 def create_partitions(random: Random) -> Step:
-    topic = messages.CreatePartitionsRequest.CreatePartitionsTopic
-    row = topic(name=topic_name(random), count=random.choice((1, 2, 3, 4, 5, 0, -1)))
+    request = messages.CreatePartitionsRequest
+    row = request.CreatePartitionsTopic(name=topic_name(random), count=random.choice((1, 2, 3, 4, 5, 0, -1)))
     if random.random() < 0.6:
-        placed = topic.CreatePartitionsAssignment
+        placed = request.CreatePartitionsAssignment
         width = random.choice((1, 2, 2, 3))
         row.assignments = [
             placed(broker_ids=_of_width(random, width)) for _ in range(random.choice((1, 1, 2)))
@@ -97,25 +98,25 @@ def create_partitions(random: Random) -> Step:
     return step(
         "CreatePartitions",
         random,
-        lambda _: messages.CreatePartitionsRequest(
+        lambda _: request(
             topics=[row], timeout_ms=TIMEOUT_MS, validate_only=random.random() < 0.2
         ),
     )
 
 
 def alter_configs(random: Random) -> Step:
-    resource = messages.AlterConfigsRequest.AlterConfigsResource
+    request = messages.AlterConfigsRequest
     kind, name, pool = _resource(random)
     chosen = dict(random.sample(pool, min(len(pool), random.choice((1, 1, 2)))))
-    row = resource(
+    row = request.AlterConfigsResource(
         resource_type=kind,
         resource_name=name,
-        configs=[resource.AlterableConfig(name=key, value=value) for key, value in chosen.items()],
+        configs=[request.AlterableConfig(name=key, value=value) for key, value in chosen.items()],
     )
     return step(
         "AlterConfigs",
         random,
-        lambda _: messages.AlterConfigsRequest(
+        lambda _: request(
             resources=[row], validate_only=random.random() < 0.3
         ),
         broker=_asked(kind, name),
@@ -123,19 +124,19 @@ def alter_configs(random: Random) -> Step:
 
 
 def incremental_alter_configs(random: Random) -> Step:
-    resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
+    request = messages.IncrementalAlterConfigsRequest
     kind, name, pool = _resource(random)
     chosen = random.sample(pool, min(len(pool), random.choice((1, 1, 2))))
     rows = []
     for key, value in chosen:
         operation = random.choice((SET, SET, SET, DELETE, APPEND, SUBTRACT, 9))
-        row = resource.AlterableConfig(name=key, config_operation=operation, value=value)
+        row = request.AlterableConfig(name=key, config_operation=operation, value=value)
         rows.append(row)
-    whole = resource(resource_type=kind, resource_name=name, configs=rows)
+    whole = request.AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
     return step(
         "IncrementalAlterConfigs",
         random,
-        lambda _: messages.IncrementalAlterConfigsRequest(
+        lambda _: request(
             resources=[whole], validate_only=random.random() < 0.3
         ),
         broker=_asked(kind, name),
