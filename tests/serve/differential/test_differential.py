@@ -24,8 +24,8 @@ from kgitops.wire.messages import Message
 pytestmark = [pytest.mark.kafka("serve")]
 
 SEED = 17
-LENGTH = 500
-PATIENCE_S = 3.0
+LENGTH = 250
+PATIENCE_S = 0.5
 """So long a broker may take to show what the controller has decided."""
 READING = ("Describe", "List", "Metadata")
 WHO = "User:ANONYMOUS"
