@@ -16,6 +16,9 @@ from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
 _READ_COMMITTED = 1
+_FIRST_WITH_EPOCH = 4
+"""The version of ListOffsets that began to tell the epoch of an offset."""
+_UNKNOWN_EPOCH = -1
 
 
 class OffsetSpec(IntEnum):
@@ -55,6 +58,8 @@ async def list_offsets(call: ApiCall, request: Message) -> Message:
                 await _fill(call, row, place, wanted.timestamp, committed=committed)
             except PartitionError as error:
                 row.error_code = error.code
+            if call.version < _FIRST_WITH_EPOCH:
+                row.leader_epoch = _UNKNOWN_EPOCH
             rows.append(row)
         topics.append(response.ListOffsetsTopicResponse(name=topic.name, partitions=rows))
     return response(topics=topics)

@@ -8,7 +8,7 @@ import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.resource.Resource;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** ACLs before they had patterns (KIP-290). */
+/** ACLs before they had patterns (KIP-290), and a code that KIP-4 has for topics that are not there. */
 public class Before2 implements Scenario.Part {
     @Override
     public void run(Calls calls, AdminClient admin, String servers) {
@@ -19,5 +19,7 @@ public class Before2 implements Scenario.Part {
         calls.call("ACLs", "delete", List.of(binding),
             () -> List.copyOf(admin.deleteAcls(List.of(binding.toFilter())).all().get()));
         calls.call("ACLs", "describe: none", 0, () -> admin.describeAcls(AclBindingFilter.ANY).values().get().size());
+        calls.call("topics", "delete: there is none", "InvalidTopicException",
+            () -> admin.deleteTopics(List.of("none")).all().get());
     }
 }

@@ -46,7 +46,5 @@ public class Every implements Scenario.Part {
             .deleteRecords(Map.of(new TopicPartition("orders", 0), RecordsToDelete.beforeOffset(0)))
             .lowWatermarks().get(new TopicPartition("orders", 0)).get().lowWatermark());
         calls.call("topics", "delete", null, () -> admin.deleteTopics(List.of("placed")).all().get());
-        calls.call("topics", "delete: there is none", "UnknownTopicOrPartitionException",
-            () -> admin.deleteTopics(List.of("placed")).all().get());
     }
 }

@@ -34,6 +34,8 @@ public class Since2_8 implements Scenario.Part {
 
     @Override
     public void run(Calls calls, AdminClient admin, String servers) {
+        calls.call("topics", "delete: there is none", "UnknownTopicOrPartitionException",
+            () -> admin.deleteTopics(List.of("none")).all().get());
         configs(calls, admin);
         acls(calls, admin);
         quotas(calls, admin);
@@ -73,10 +75,10 @@ public class Since2_8 implements Scenario.Part {
     private void acls(Calls calls, AdminClient admin) {
         AclBinding binding = new AclBinding(new ResourcePattern(ResourceType.TOPIC, "ord", PatternType.PREFIXED),
             new AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW));
-        AclBinding wrong = new AclBinding(new ResourcePattern(ResourceType.CLUSTER, "x", PatternType.LITERAL),
+        AclBinding wrong = new AclBinding(new ResourcePattern(ResourceType.TOPIC, "", PatternType.LITERAL),
             new AccessControlEntry("User:a", "*", AclOperation.ALTER, AclPermissionType.ALLOW));
         calls.call("ACLs", "create", null, () -> admin.createAcls(List.of(binding)).all().get());
-        calls.call("ACLs", "create: wrong cluster", "InvalidRequestException", () -> admin.createAcls(List.of(wrong)).all().get());
+        calls.call("ACLs", "create: no name", "InvalidRequestException", () -> admin.createAcls(List.of(wrong)).all().get());
         calls.call("ACLs", "describe", List.of(binding), () -> List.copyOf(admin.describeAcls(AclBindingFilter.ANY).values().get()));
         calls.call("ACLs", "delete", List.of(binding),
             () -> List.copyOf(admin.deleteAcls(List.of(binding.toFilter())).all().get()));
