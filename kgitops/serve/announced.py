@@ -34,6 +34,8 @@ FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1,
 VIRTUAL_CLUSTERS = "virtual.clusters"
 """The feature of KIP-1134's APIs; their keys are private, and they are experimental (VC-351)."""
 FIRST_PRIVATE_KEY = 10_001
+_FIRST_WITH_LEVEL_0 = 4
+"""The version of ApiVersions whose features may begin at level 0."""
 
 Announced = Mapping[int, range]
 """Versions by the key of their API."""
@@ -59,9 +61,11 @@ def announced_versions(
     return found
 
 
-def api_versions(announced: Announced, error_code: int = 0) -> Message:
-    """The answer to ApiVersions."""
+def api_versions(announced: Announced, version: int, error_code: int = 0) -> Message:
+    """The answer to a version of ApiVersions."""
     response = messages.ApiVersionsResponse
+    # Clients that know no later version take a level of 0 for an error (KIP-584).
+    least = 0 if version >= _FIRST_WITH_LEVEL_0 else 1
     features, finalized = dict(SUPPORTED_FEATURES), dict(FINALIZED_FEATURES)
     if any(key >= FIRST_PRIVATE_KEY for key in announced):
         features[VIRTUAL_CLUSTERS], finalized[VIRTUAL_CLUSTERS] = (0, 1), 1
@@ -72,7 +76,7 @@ def api_versions(announced: Announced, error_code: int = 0) -> Message:
             for key, versions in sorted(announced.items())
         ],
         supported_features=[
-            response.SupportedFeatureKey(name=name, min_version=first, max_version=last)
+            response.SupportedFeatureKey(name=name, min_version=max(first, least), max_version=last)
             for name, (first, last) in features.items()
         ],
         finalized_features_epoch=1,
@@ -88,4 +92,4 @@ def api_versions(announced: Announced, error_code: int = 0) -> Message:
 @lru_cache(maxsize=64)
 def api_versions_body(announced: tuple[tuple[int, range], ...], version: int) -> bytes:
     """The bytes of the answer to ApiVersions: each client's first request, and always the same."""
-    return bytes(write(api_versions(dict(announced)), version))
+    return bytes(write(api_versions(dict(announced), version), version))

@@ -215,7 +215,7 @@ class Dispatcher:
 
     def _oldest_api_versions(self, correlation_id: int, connection: ClientConnection) -> bytes:
         announced = self._announced_at(connection.node)
-        response = api_versions(announced, ErrorCode.UNSUPPORTED_VERSION)
+        response = api_versions(announced, 0, ErrorCode.UNSUPPORTED_VERSION)
         api = apis()[keys()[_API_VERSIONS]]
         return response_frame(api, 0, correlation_id, write(response, 0))
 

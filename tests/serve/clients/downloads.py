@@ -79,7 +79,9 @@ def go_program(name: str, folder: Path) -> Path:
     return made
 
 
-def _fetch(words: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
+def _fetch(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> None:
     done = subprocess.run(
         words,
         cwd=folder,

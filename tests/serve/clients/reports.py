@@ -27,9 +27,7 @@ class Calls:
     def __init__(self) -> None:
         self.made: list[ClientCall] = []
 
-    def call(
-        self, family: str, name: str, expected: object, body: Callable[[], object]
-    ) -> None:
+    def call(self, family: str, name: str, expected: object, body: Callable[[], object]) -> None:
         """Make a call and compare what it returns; of an error its class is what it returns."""
         said = ""
         try:

@@ -98,9 +98,7 @@ def _configs(calls: Calls, admin: Any) -> None:  # noqa: ANN401
     broker = ConfigResource(ConfigResource.Type.BROKER, "2")
 
     def change(value: str) -> ConfigResource:
-        entry = ConfigEntry(
-            "retention.ms", value, incremental_operation=AlterConfigOpType.SET
-        )
+        entry = ConfigEntry("retention.ms", value, incremental_operation=AlterConfigOpType.SET)
         return ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry])
 
     def described() -> str:
@@ -226,9 +224,7 @@ def _groups(calls: Calls, admin: Any) -> None:  # noqa: ANN401
         "list offsets",
         0,
         lambda: (
-            one(
-                admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("billing")])
-            )
+            one(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("billing")]))
             .topic_partitions[0]
             .offset
         ),
@@ -239,12 +235,8 @@ def _groups(calls: Calls, admin: Any) -> None:  # noqa: ANN401
         0,
         lambda: one(admin.list_offsets({first: OffsetSpec.latest()})).offset,
     )
-    calls.call(
-        "records", "delete", 0, lambda: one(admin.delete_records([first])).low_watermark
-    )
-    calls.call(
-        "groups", "delete", None, lambda: one(admin.delete_consumer_groups(["billing"]))
-    )
+    calls.call("records", "delete", 0, lambda: one(admin.delete_records([first])).low_watermark)
+    calls.call("groups", "delete", None, lambda: one(admin.delete_consumer_groups(["billing"])))
     calls.call(
         "moves",
         "elect leaders",
@@ -278,7 +270,10 @@ def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
     calls.call("records", "produce, idempotent", 1, lambda: produce(True, "two"))
     careful = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
     calls.call("transactions", "begin", None, lambda: careful.init_transactions(PATIENCE_S))
-    for end, value in ((careful.abort_transaction, "aborted"), (careful.commit_transaction, "three")):
+    for end, value in (
+        (careful.abort_transaction, "aborted"),
+        (careful.commit_transaction, "three"),
+    ):
 
         def transaction(end: Any = end, value: str = value) -> None:  # noqa: ANN401
             careful.begin_transaction()
@@ -291,19 +286,25 @@ def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
         ("read_committed", ["one", "two", "three"]),
         ("read_uncommitted", ["one", "two", "aborted", "three"]),
     ):
+        count = len(expected)
         calls.call(
-            "transactions", level, expected, lambda l=level, e=expected: _read(servers, l, len(e))
+            "transactions",
+            level,
+            expected,
+            lambda level=level, count=count: _read(servers, level, count),
         )
     calls.call("groups", "two members share the partitions", (1, 1), lambda: _shared(servers))
     calls.call(
         "groups",
         "what was committed",
         3,
-        lambda: _consumer(servers, "billed").committed(
-            [TopicPartition("data", 1)], PATIENCE_S
-        )[0].offset
-        if _commit(servers)
-        else None,
+        lambda: (
+            _consumer(servers, "billed")
+            .committed([TopicPartition("data", 1)], PATIENCE_S)[0]
+            .offset
+            if _commit(servers)
+            else None
+        ),
     )
 
 

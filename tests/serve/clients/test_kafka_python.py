@@ -47,7 +47,10 @@ def _cluster_and_topics(calls: Calls, admin: Any) -> None:  # noqa: ANN401 (of t
     calls.call("cluster", "describe log folders", 3, lambda: len(admin.describe_log_dirs()))
     calls.call("topics", "create", True, lambda: bool(admin.create_topics([orders])))
     calls.call(
-        "topics", "create: it exists", "TopicAlreadyExistsError", lambda: admin.create_topics([orders])
+        "topics",
+        "create: it exists",
+        "TopicAlreadyExistsError",
+        lambda: admin.create_topics([orders]),
     )
     calls.call(
         "topics",
@@ -110,7 +113,9 @@ def _configs(calls: Calls, admin: Any) -> None:  # noqa: ANN401
             > 20
         ),
     )
-    calls.call("configs", "list config resources", True, lambda: bool(admin.list_config_resources()))
+    calls.call(
+        "configs", "list config resources", True, lambda: bool(admin.list_config_resources())
+    )
 
 
 def _acls(calls: Calls, admin: Any) -> None:  # noqa: ANN401
@@ -227,22 +232,26 @@ def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
         [b"one", b"two", b"3"],
         lambda: read("read_committed", 3),
     )
-    calls.call("transactions", "list", True, lambda: "kafka-python" in str(admin.list_transactions()))
+    calls.call(
+        "transactions", "list", True, lambda: "kafka-python" in str(admin.list_transactions())
+    )
     calls.call(
         "records",
         "offset of a time",
         0,
-        lambda: admin.list_partition_offsets({TopicPartition("data", 0): 1})[
-            TopicPartition("data", 0)
-        ].offset,
+        lambda: (
+            admin.list_partition_offsets({TopicPartition("data", 0): 1})[
+                TopicPartition("data", 0)
+            ].offset
+        ),
     )
     calls.call(
         "records",
         "delete",
         1,
-        lambda: admin.delete_records({TopicPartition("data", 0): 1})[
-            TopicPartition("data", 0)
-        ]["low_watermark"],
+        lambda: admin.delete_records({TopicPartition("data", 0): 1})[TopicPartition("data", 0)][
+            "low_watermark"
+        ],
     )
 
 
@@ -263,9 +272,11 @@ def _groups(calls: Calls, admin: Any) -> None:  # noqa: ANN401
         "groups",
         "alter offsets",
         "NoError",
-        lambda: admin.alter_group_offsets("readers", {first: OffsetAndMetadata(2, "", -1)})[
-            first
-        ].__name__,
+        lambda: (
+            admin.alter_group_offsets("readers", {first: OffsetAndMetadata(2, "", -1)})[
+                first
+            ].__name__
+        ),
     )
     calls.call(
         "groups",

@@ -72,7 +72,15 @@ def delete_acls(random: Random) -> Step:
 def alter_quotas(random: Random) -> Step:
     request = messages.AlterClientQuotasRequest
     kinds = random.choice(
-        (("user",), ("user",), ("client-id",), ("user", "client-id"), ("ip",), ("ip", "user"), ("x",))
+        (
+            ("user",),
+            ("user",),
+            ("client-id",),
+            ("user", "client-id"),
+            ("ip",),
+            ("ip", "user"),
+            ("x",),
+        )
     )
     entity = [
         request.EntityData(
@@ -87,7 +95,8 @@ def alter_quotas(random: Random) -> Step:
         "AlterClientQuotas",
         random,
         lambda _: request(
-            entries=[request.EntryData(entity=entity, ops=[change])], validate_only=random.random() < 0.2
+            entries=[request.EntryData(entity=entity, ops=[change])],
+            validate_only=random.random() < 0.2,
         ),
     )
 

@@ -51,9 +51,7 @@ class Difference(msgspec.Struct, frozen=True):
 def plain(message: Message, names: Mapping[bytes, str]) -> Any:  # noqa: ANN401 (any JSON)
     """A message as dicts and lists, the ids of topics as the names that they belong to."""
     if isinstance(message, msgspec.Struct):
-        fields = {
-            name: plain(getattr(message, name), names) for name in message.__struct_fields__
-        }
+        fields = {name: plain(getattr(message, name), names) for name in message.__struct_fields__}
         return {name: _without_chance(name, value) for name, value in fields.items()}
     if isinstance(message, list):
         rows = [plain(row, names) for row in message]

@@ -83,5 +83,3 @@ def replicas(random: Random) -> list[int]:
     if random.random() < 0.85:
         return random.sample((1, 2, 3), random.choice((1, 2, 2, 3)))
     return random.choice(([], [1, 1], [9], [1, 9], [-1]))
-
-

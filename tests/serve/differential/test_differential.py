@@ -90,9 +90,7 @@ def sides(kafka: Sandbox, kafka_cluster: Cluster) -> Iterator[tuple[Side, Side]]
 def test_answers_are_alike(sides: tuple[Side, Side]) -> None:
     """Every difference is explained, and every explanation needed."""
     found = [
-        (step, difference)
-        for step in program(SEED, LENGTH)
-        for difference in asked(step, *sides)
+        (step, difference) for step in program(SEED, LENGTH) for difference in asked(step, *sides)
     ]
     unexplained = [
         f"{step}\n   {difference}"
@@ -117,7 +115,12 @@ def asked(step: Step, real: Side, served: Side) -> Sequence[Difference]:
         both = (plain(theirs, real.names), plain(ours, served.names))
         found = list(differences(step.api, *both))
         explained = all(any(r.explains(one) for r in EXPLAINED_ON_THE_WIRE) for one in found)
-        if BROKEN in both or explained or not step.api.startswith(READING) or time.monotonic() > deadline:
+        if (
+            BROKEN in both
+            or explained
+            or not step.api.startswith(READING)
+            or time.monotonic() > deadline
+        ):
             break
         time.sleep(0.05)
     if step.api in {"CreateTopics", "DeleteTopics"}:

@@ -50,9 +50,7 @@ def create_topics(random: Random) -> Step:
     return step(
         "CreateTopics",
         random,
-        lambda _: request(
-            topics=rows, timeout_ms=TIMEOUT_MS, validate_only=random.random() < 0.2
-        ),
+        lambda _: request(topics=rows, timeout_ms=TIMEOUT_MS, validate_only=random.random() < 0.2),
     )
 
 
@@ -86,7 +84,9 @@ def delete_topics(random: Random) -> Step:
 
 def create_partitions(random: Random) -> Step:
     request = messages.CreatePartitionsRequest
-    row = request.CreatePartitionsTopic(name=topic_name(random), count=random.choice((1, 2, 3, 4, 5, 0, -1)))
+    row = request.CreatePartitionsTopic(
+        name=topic_name(random), count=random.choice((1, 2, 3, 4, 5, 0, -1))
+    )
     if random.random() < 0.6:
         placed = request.CreatePartitionsAssignment
         width = random.choice((1, 2, 2, 3))
@@ -98,9 +98,7 @@ def create_partitions(random: Random) -> Step:
     return step(
         "CreatePartitions",
         random,
-        lambda _: request(
-            topics=[row], timeout_ms=TIMEOUT_MS, validate_only=random.random() < 0.2
-        ),
+        lambda _: request(topics=[row], timeout_ms=TIMEOUT_MS, validate_only=random.random() < 0.2),
     )
 
 
@@ -116,9 +114,7 @@ def alter_configs(random: Random) -> Step:
     return step(
         "AlterConfigs",
         random,
-        lambda _: request(
-            resources=[row], validate_only=random.random() < 0.3
-        ),
+        lambda _: request(resources=[row], validate_only=random.random() < 0.3),
         broker=_asked(kind, name),
     )
 
@@ -136,9 +132,7 @@ def incremental_alter_configs(random: Random) -> Step:
     return step(
         "IncrementalAlterConfigs",
         random,
-        lambda _: request(
-            resources=[whole], validate_only=random.random() < 0.3
-        ),
+        lambda _: request(resources=[whole], validate_only=random.random() < 0.3),
         broker=_asked(kind, name),
     )
 
