@@ -14,7 +14,7 @@ _MISSPELT = {
 
 
 class ForwardingMetrics:
-    """Counts what one broker forwards; used in the event loop alone."""
+    """Counts what one broker forwards; counting is the event loop's, reading anyone's."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -83,7 +83,7 @@ class ForwardingMetrics:
         """Events a second, over the last half minute or since the start."""
         now = self._now()
         window = min(_WINDOW_SECONDS, max(now - self._started, 1.0))
-        return sum(at >= now - window for at in times) / window
+        return sum(at >= now - window for at in tuple(times)) / window
 
 
 def metrics_text(by_broker: Mapping[int, ForwardingMetrics]) -> str:
