@@ -20,9 +20,9 @@ from serve.answers.settings.asking import (
     describe,
     replace,
 )
-from serve.answers.settings.test_acls import binding, create
-from serve.answers.settings.test_quotas import alter as alter_quotas
-from serve.answers.settings.test_quotas import describe as describe_quotas
+from serve.answers.settings.test_acl_answers import binding, create
+from serve.answers.settings.test_quota_answers import alter as alter_quotas
+from serve.answers.settings.test_quota_answers import describe as describe_quotas
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.boot import boot

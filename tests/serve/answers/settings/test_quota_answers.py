@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from serve.answers.settings.test_acls import make_member, served
+from serve.answers.settings.test_acl_answers import make_member, served
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster

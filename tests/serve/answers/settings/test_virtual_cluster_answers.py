@@ -2,7 +2,7 @@
 
 import pytest
 from serve.answers.settings.asking import GROUP, SET, TOPIC, alter, describe, shown
-from serve.answers.settings.test_acls import make_member, served
+from serve.answers.settings.test_acl_answers import make_member, served
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
