@@ -3,7 +3,6 @@
 import struct
 
 import msgspec
-from crc32c import crc32c
 
 from kgitops.wire.errors import MalformedError
 
@@ -107,7 +106,7 @@ def read_header(data: bytes, at: int = 0) -> BatchHeader:
 def is_intact(data: bytes) -> bool:
     """Tell if the batch's bytes have its checksum."""
     found: int = _CRC.unpack_from(data, _CRC_AT)[0]
-    return crc32c(memoryview(data)[_AFTER_CRC:]) == found
+    return _checksum(data) == found
 
 
 def place(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
@@ -129,7 +128,7 @@ def stamp(data: bytes, timestamp_ms: int) -> bytes:
 def seal(data: bytearray) -> bytearray:
     """The batch with the checksum and the length of its bytes."""
     struct.pack_into(">i", data, 8, len(data) - _PREFIX_BYTES)
-    _CRC.pack_into(data, _CRC_AT, crc32c(memoryview(data)[_AFTER_CRC:]))
+    _CRC.pack_into(data, _CRC_AT, _checksum(data))
     return data
 
 
@@ -149,3 +148,9 @@ def is_commit(marker: bytes) -> bool:
     """Tell if a control batch commits the transaction that it ends."""
     at = HEADER_BYTES + 1 + 4  # the record's length, attributes, two deltas and length of the key
     return bool(_VERSIONS_AND_TYPE.unpack_from(marker, at)[1] == _COMMIT)
+
+
+def _checksum(data: bytes | bytearray) -> int:
+    from crc32c import crc32c  # noqa: PLC0415 (its package takes long to import)
+
+    return crc32c(memoryview(data)[_AFTER_CRC:])

@@ -5,8 +5,6 @@ The package PyJWT does both; it is imported when the first token comes.
 
 import asyncio
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from http.client import HTTPException
 from typing import TYPE_CHECKING
@@ -110,7 +108,9 @@ def _find(keys: "PyJWKSet", key_id: str | None) -> "AllowedPublicKeys | None":
 
 
 def _fetch(url: str) -> "PyJWKSet":
-    import jwt  # noqa: PLC0415 (few listeners need it)
+    import urllib.request  # noqa: PLC0415 (few listeners need it)
+
+    import jwt  # noqa: PLC0415
 
     try:
         with urllib.request.urlopen(url, timeout=_SECONDS) as response:  # noqa: S310 (as configured)
