@@ -10,7 +10,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -435,13 +434,11 @@ sys.exit(code)
     assert imported.isdisjoint({"kio", "hypothesis", "kafka", "confluent_kafka", "rich", "cel"})
 
 
-def test_it_answers_soon_and_stays_small(serve: Start) -> None:
-    """Wide bounds, as tests run beside others; benchmarks/wire.py has the figures."""
-    began = time.perf_counter()
+def test_it_stays_small(serve: Start) -> None:
+    """A wide bound; benchmarks/wire.py has the figures."""
     served = serve("-c", "embedded:")
     with raw_client(served.endpoints[0]) as client:
         client.ask("ApiVersions", 3)
-    assert time.perf_counter() - began < SECONDS / 3
     status = Path(f"/proc/{served.process.pid}/status")
     if status.exists():
         kilobytes = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())

@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-import time
 
 import pytest
 from cluster.clusters import a_grant
@@ -362,12 +361,13 @@ def test_a_client_of_the_controller_came_by_no_broker(caplog: pytest.LogCaptureF
 
 
 def test_a_request_that_waits_holds_no_other_clients_up() -> None:
-    """F590-35: nothing of the listeners or of the decisions stands still for a forwarded one."""
+    """F590-35: nothing of the listeners or of the decisions stands still for a forwarded one.
+
+    Had the other client waited, the request would have timed out before the controller is back.
+    """
     with served() as brokers, brokers.client(1) as client, brokers.client(1) as other:
         brokers.done("move-controller")
         client.send("CreateTopics", 7, creating("orders"))
-        since = time.monotonic()
         assert seen(other, "absent") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert time.monotonic() - since < 1
         brokers.done("move-controller", controller=3000)
         assert client.receive("CreateTopics", 7).topics[0].error_code == 0

@@ -138,8 +138,6 @@ def test_without_a_controller_each_item_times_out(api: str) -> None:
     with served(timeout_ms=60) as brokers, brokers.client(1) as client:
         brokers.done("move-controller")
         for version in apis()[keys()[api]].readable:
-            since = time.monotonic()
             answer = client.ask(api, version, with_an_item(api, version, timeout_ms=60))
-            assert time.monotonic() - since < 5
             found = {code for _, code in item_results(answer)}
             assert found - {ErrorCode.NONE} == {ErrorCode.REQUEST_TIMED_OUT}, (version, answer)

@@ -462,6 +462,15 @@ def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
     assert texts(again) == texts(folder)
 
 
+def test_an_acl_on_the_registry_of_another_project_is_left_out_for_one_reason() -> None:
+    """Nobody can export it there: no project declares it."""
+    acl = an_acl(a_binding(name="__kgitops"))
+    owners = {acl.address: an_owner(acl, project="search-uid")}
+    state = a_cluster(acl.binding, owners=owners, projects={"search-uid": "search"})
+    (note,) = export_manifests(state, PAYMENTS).notes
+    assert note == f"{acl.address}: left out, the topic belongs to kgitops"
+
+
 REFUSED = (
     "is not a principal",
     "is not an IP address",
@@ -481,9 +490,15 @@ def test_nothing_is_left_out_in_silence(
         patch.setattr(export_notes, "_SHOWN", 1_000)
         export = exported(state, folder)
     said = "\n".join(export.notes)
+    noted = {
+        address
+        for note in export.notes
+        if ": left out" in note
+        for address in note.rpartition(": left out")[0].split(", ")
+    }
     foreign = sum(
-        owner.project == "search-uid" and not owner.spent
-        for owner in (state.registry.owners if state.registry else {}).values()
+        owner.project == "search-uid" and not owner.spent and address not in noted
+        for address, owner in (state.registry.owners if state.registry else {}).items()
     )
     assert (f"{foreign} object" in said) == bool(foreign)
     desired = loaded(folder) if export.files else a_desired()

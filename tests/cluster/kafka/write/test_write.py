@@ -106,7 +106,7 @@ def test_records_go_where_their_leaders_are_though_one_has_moved(
         (44, "No, says Ada", "POLICY_VIOLATION (44): No, says Ada"),
         (29, None, "TOPIC_AUTHORIZATION_FAILED (29)"),
         (36, "", "TOPIC_ALREADY_EXISTS (36)"),
-        (87, "odd", "UNKNOWN_SERVER_ERROR (-1): error 87 (INVALID_RECORD): odd"),
+        (94, "odd", "UNKNOWN_SERVER_ERROR (-1): error 94 (INCONSISTENT_VOTER_SET): odd"),
         (9999, None, "UNKNOWN_SERVER_ERROR (-1): error 9999 (UNKNOWN)"),
     ],
 )
