@@ -67,13 +67,6 @@ EXPLAINED: Mapping[str, Reason] = {
             path="core/src/main/scala/kafka/server/ControllerApis.scala", method="createTopics"
         ),
     ),
-    "AlterBroker: a key that needs a restart": Reason(
-        why="kgitops asks for two keys of brokers only, and the embedded cluster knows no others.",
-        source=Source(
-            path="server/src/main/java/org/apache/kafka/server/config/DynamicBrokerConfig.java",
-            method="validateConfigs",
-        ),
-    ),
     "AlterClientQuota: not a number": _NO_NUMBER,
     "AlterClientQuota: infinite": _NO_NUMBER,
 }

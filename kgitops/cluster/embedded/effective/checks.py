@@ -124,7 +124,10 @@ def check_at_broker(name: str, configs: Mapping[str, str]) -> None:
         )
     for key, value in configs.items():
         config = known_broker_config(key)
-        refusal = _type_refusal(key, config.type, value) if config else None
+        if key in RATES:
+            refusal = rate_refusal(key, value)
+        else:
+            refusal = _type_refusal(key, config.type, value) if config else None
         if refusal:
             _refuse(refusal)
 
