@@ -142,7 +142,12 @@ def test_a_second_one_leaves_the_first_one_alone(
 
 
 def test_a_terminal_that_goes_away_ends_it_too(serve: Start) -> None:
-    assert serve("-c", "embedded:").end(signal.SIGHUP) == (0, "", "")
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where tests run under nohup
+    try:
+        served = serve("-c", "embedded:")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert served.end(signal.SIGHUP) == (0, "", "")
 
 
 def test_an_ignored_signal_stays_ignored(here: Path) -> None:

@@ -1,6 +1,7 @@
 """confluent-kafka, which is librdkafka: its administrative client, a producer, a consumer."""
 
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -91,6 +92,11 @@ def _cluster_and_topics(calls: Calls, admin: Any) -> None:  # noqa: ANN401
     )
 
 
+def _alter_whole(admin: Any, resource: object) -> object:  # noqa: ANN401
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        return one(admin.alter_configs([resource]))
+
+
 def _configs(calls: Calls, admin: Any) -> None:  # noqa: ANN401
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
@@ -116,7 +122,7 @@ def _configs(calls: Calls, admin: Any) -> None:  # noqa: ANN401
         lambda: code(lambda: one(admin.incremental_alter_configs([change("soon")]))),
     )
     whole = ConfigResource(ConfigResource.Type.TOPIC, "orders", set_config={"retention.ms": "1"})
-    calls.call("configs", "alter (AlterConfigs)", None, lambda: one(admin.alter_configs([whole])))
+    calls.call("configs", "alter (AlterConfigs)", None, lambda: _alter_whole(admin, whole))
     calls.call(
         "configs",
         "describe a broker",

@@ -87,7 +87,7 @@ def test_a_killed_broker_is_named_and_comes_back(three: Sandbox, wire: Wire):
     wire.send(log_dirs(), to=3)
     three.kill(3)
     with pytest.raises(UnreachableError) as error:
-        wire.send(log_dirs(), to=3, timeout_ms=2_000)
+        wire.send(log_dirs(), to=3, timeout_ms=10_000)
     port = three.layout.server(3, "PLAINTEXT")
     assert str(error.value) in (
         f"broker 3: {port} can't be reached: connection refused; check that it runs, and that its "
