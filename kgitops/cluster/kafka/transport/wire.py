@@ -200,7 +200,7 @@ class Wire:
             return self._connections.to_any(pending.deadline)
         server = self._connections.brokers.get(pending.broker)
         if server is None or pending.is_broker_moved:
-            self._refresh_brokers(pending.deadline)
+            self._find_again(pending)
             server = self._connections.brokers.get(pending.broker)
         if server is None:
             alive = ", ".join(map(str, self.broker_ids()))
@@ -209,6 +209,16 @@ class Wire:
                 "it out"
             )
         return self._connections.to_server(server, pending.deadline)
+
+    def _find_again(self, pending: PendingRequest) -> None:
+        try:
+            self._refresh_brokers(pending.deadline)
+        except UnreachableError as error:
+            if pending.connection_error is None:
+                raise
+            # The broker's own error says more than that no time was left to ask where it is.
+            sentence = pending.connection_error.sentence(self._options, broker=pending.broker)
+            raise UnreachableError(sentence) from error
 
     def _await_answer(self, pending: PendingRequest) -> Message:
         """Wait for the answer, sending the request again as often as necessary."""
