@@ -193,6 +193,24 @@ def test_they_are_described(embedded: EmbeddedCluster, client: RawClient) -> Non
     assert (row.producer_id, row.last_sequence, row.current_txn_start_offset) == (producer[0], 0, 0)
 
 
+def test_no_pattern_of_transactional_ids_takes_for_ever(client: RawClient) -> None:
+    """A matcher that goes back would try 2^60 ways, and no other client would be answered."""
+    name = "a" * 60 + "!"
+    init(client, name)
+    init(client, "t")
+
+    def listed(pattern: str) -> tuple[int, list[str]]:
+        request = messages.ListTransactionsRequest(transactional_id_pattern=pattern)
+        answer = client.ask("ListTransactions", 2, request)
+        return answer.error_code, [row.transactional_id for row in answer.transaction_states]
+
+    assert listed("(a+)+") == (0, [])
+    assert listed("(a+)+!") == (0, [name])
+    assert listed("t|x") == (0, ["t"])
+    assert listed("") == (0, [name, "t"])
+    assert listed("(") == (ErrorCode.INVALID_REGULAR_EXPRESSION, [])
+
+
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_restart_forgets_nothing(tmp_path: Path, committed: bool) -> None:
     """Records, sequence numbers, and an open transaction, which can be ended afterwards."""

@@ -1,7 +1,5 @@
 """Transactions: of AddPartitionsToTxn up to version 3, EndTxn and its kin up to version 4."""
 
-import re
-
 from kgitops.cluster.embedded.client.transactions import ProducerId
 from kgitops.cluster.embedded.image.image import TransactionImage
 from kgitops.cluster.embedded.image.records import OffsetDetails
@@ -9,6 +7,7 @@ from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.serve.answers.groups.groups import coordinated
 from kgitops.serve.call import ApiCall
+from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
@@ -158,20 +157,22 @@ def list_transactions(call: ApiCall, request: Message) -> Message:
     """The transactional ids that the client may see, and that its filters let through."""
     response = messages.ListTransactionsResponse
     now_ms = call.cluster.controller.clock_and_ids.now_ms()
-    pattern = request.transactional_id_pattern
-    try:
-        matches = re.compile(pattern or "").fullmatch if pattern else None
-    except re.error:
-        return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+    held_by_id = call.admin.list_transactions()
+    names = frozenset(held_by_id)
+    if request.transactional_id_pattern:
+        try:
+            names = matching(request.transactional_id_pattern, names)
+        except InvalidPatternError:
+            return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     states, producers = set(request.state_filters), set(request.producer_id_filters)
     rows = [
         response.TransactionState(
             transactional_id=name, producer_id=held.producer_id, transaction_state=_state(held)
         )
-        for name, held in call.admin.list_transactions().items()
-        if (not states or _state(held) in states)
+        for name, held in held_by_id.items()
+        if name in names
+        and (not states or _state(held) in states)
         and (not producers or held.producer_id in producers)
-        and (matches is None or matches(name))
         and (
             request.duration_filter < 0
             or (held.open and now_ms - held.contents.started_ms > request.duration_filter)

@@ -1,4 +1,4 @@
-"""Patterns of topic names that members subscribe to: regular expressions of RE2's kind.
+"""Clients' patterns of topic names and transactional ids: regular expressions of RE2's kind.
 
 They are matched by the engine of CEL policies, in a time that no pattern can make long.
 """
