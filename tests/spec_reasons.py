@@ -17,7 +17,9 @@ _KIP_4: Mapping[str, str] = {
     "A4-107": "DescribeConfigs and AlterConfigs are KIP-133's: A4-74…79",
 }
 _KIP_590: Mapping[str, str] = {
-    "F590-30": "the releases of Kafka in which it came, in two parts",
+    "F590-30": "when Kafka was to switch it on: built in 2.x, with made-up principals and off in "
+    "production, on from 3.0. There is no such half here: a broker forwards, with the client's own "
+    "principal (F590-04, F590-40), unless its routing is the one before (F590-13)",
 }
 _POLICIES: Mapping[str, str] = {
     "P108-10": _BACKGROUND,
