@@ -17,8 +17,8 @@ from kgitops.serve.forwarding.controllers.requests import ControllerRequests
 from kgitops.serve.forwarding.envelope import ENVELOPE
 from kgitops.serve.forwarding.metrics import ForwardingMetrics
 from kgitops.serve.forwarding.options import ForwardingOptions
+from kgitops.serve.listening.answering import Answer, CloseConnectionError, OutOfOrder
 from kgitops.serve.listening.connection import ClientConnection
-from kgitops.serve.listening.protocol import Answer, CloseConnectionError
 from kgitops.serve.nodes import Node, NodeKind, ServedCluster
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import write
@@ -68,7 +68,9 @@ class Dispatcher:
         )
         self._controllers = ControllerRequests(cluster, forwarding, decider.decide)
 
-    def answer(self, data: bytes, connection: ClientConnection) -> Answer | Awaitable[Answer]:
+    def answer(
+        self, data: bytes, connection: ClientConnection
+    ) -> Answer | Awaitable[Answer] | OutOfOrder:
         """Answer a request, at once or in a thread.
 
         Raises:
@@ -97,7 +99,8 @@ class Dispatcher:
             if connection.principal is None and name not in LOGIN_APIS:
                 raise CloseConnectionError("it has not logged in at a controller")
             if name == ENVELOPE:
-                return self._controllers.answer_envelope(frame, connection)
+                # A broker has one connection for all of its clients.
+                return OutOfOrder(self._controllers.answer_envelope(frame, connection))
             if name in LOGIN_APIS:
                 return self._log_in(frame, connection)
             if name in FORWARDED:

@@ -15,7 +15,10 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     frame_before_login: int = 512 * 1024
     """``sasl.server.max.receive.size`` of a broker."""
     waiting_frames: int = 64
-    """Whole requests that wait for the one before them; then no more are read."""
+    """Whole requests that wait for the one before them; then no more are read.
+
+    A broker's, which do not wait for each other, are as many that wait for their answers.
+    """
     waiting_bytes: int = 1024 * 1024
     """Bytes of answers that a client has not fetched; then no more of its requests are answered.
 

@@ -1,15 +1,17 @@
-"""Frames of one connection: cut out, answered one after the other, in their order."""
+"""Frames of one connection: cut out, and answered in their order, but for a broker's Envelopes."""
 
 import asyncio
 import logging
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Protocol, cast
+from functools import partial
+from typing import cast
 
 from msgspec import Struct
 
 from kgitops.model.errors import KgitopsError
+from kgitops.serve.listening.answering import Answer, Answering, CloseConnectionError, OutOfOrder
 from kgitops.serve.listening.closing_log import ClosingLog
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.listening.frames import FrameCutter
@@ -18,33 +20,9 @@ from kgitops.serve.listening.open_connections import OpenConnections
 from kgitops.serve.listening.tls import handshake_problem
 from kgitops.wire.errors import MalformedError
 
-Answer = bytes | None
-"""A whole frame; None where the client expects no answer (Produce with ``acks=0``)."""
-
 _SHUTDOWN_SECONDS = 2.0
 _WORKING_SECONDS = 1.0
 _BUG = "its request could not be answered"
-
-
-class CloseConnectionError(Exception):
-    """The connection is to be closed, after an ``answer``; the text is the reason for the log."""
-
-    def __init__(self, reason: str, *, answer: bytes = b"") -> None:
-        super().__init__(reason)
-        self.answer = answer
-
-
-class Answering(Protocol):
-    """Answers whole frames."""
-
-    def __call__(self, data: bytes, connection: ClientConnection) -> Answer | Awaitable[Answer]:
-        """Answer a request at once, or later; the next one of the connection waits for it.
-
-        Raises:
-            CloseConnectionError: it is not to be answered.
-            MalformedError: it is not a request.
-        """
-        ...
 
 
 class Listener(Struct, frozen=True, kw_only=True):
@@ -73,6 +51,7 @@ class KafkaProtocol(asyncio.Protocol):
         self._queue: deque[bytes] = deque()
         self._queued = self._held = 0
         self._task: asyncio.Task[None] | None = None
+        self._out_of_order: set[asyncio.Future[Answer]] = set()
         self._may_write = asyncio.Event()
         self._may_write.set()
         self._reading = True
@@ -101,8 +80,9 @@ class KafkaProtocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         """Forget the connection, and what it still waits for."""
         self._forget()
-        if self._task:
-            self._task.cancel()
+        for task in (self._task, *self._out_of_order):
+            if task is not None:
+                task.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Cut out whole frames, and answer them."""
@@ -175,7 +155,12 @@ class KafkaProtocol(asyncio.Protocol):
 
     def _answer_all(self) -> None:
         """Answer what can be answered at once; a task does the rest."""
-        while self._queue and self._may_write.is_set() and not self._transport.is_closing():
+        while (
+            self._queue
+            and self._may_write.is_set()
+            and not self._transport.is_closing()
+            and len(self._out_of_order) < self._limits.waiting_frames
+        ):
             data = self._queue.popleft()
             self._queued -= len(data)
             try:
@@ -185,10 +170,15 @@ class KafkaProtocol(asyncio.Protocol):
                 return
             if isinstance(answer, bytes):
                 self._transport.write(answer)
+            elif isinstance(answer, OutOfOrder):
+                self._queued += len(data)  # it is held until it is answered
+                task = asyncio.ensure_future(answer.answer)
+                self._out_of_order.add(task)
+                task.add_done_callback(partial(self._end_out_of_order, len(data)))
             elif answer is not None:
                 self._task = asyncio.ensure_future(self._answer_rest(answer))
                 return
-        if self._queue:
+        if self._queue and not self._may_write.is_set():
             self._task = asyncio.ensure_future(self._answer_rest(None))
 
     async def _answer_rest(self, first: Awaitable[Answer] | None) -> None:
@@ -199,21 +189,43 @@ class KafkaProtocol(asyncio.Protocol):
                     self._transport.write(answer)
             await self._may_write.wait()
         except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
+            self._task = None
             self._fail(error)
             return
         self._task = None
         if not self._closed:
-            self._active_at = self._loop.time()
+            self._go_on()
+
+    def _end_out_of_order(self, size: int, task: asyncio.Future[Answer]) -> None:
+        self._out_of_order.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if self._closed:
+            return
+        self._queued -= size
+        if error is not None:
+            self._fail(error)
+            return
+        answer = task.result()
+        if answer is not None:
+            self._transport.write(answer)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Answer what has waited for an answer that was given now."""
+        self._active_at = self._loop.time()
+        if self._task is None:
             self._answer_all()
-            self._count_held()
-            self._stop_or_go_on_reading()
+        self._count_held()
+        self._stop_or_go_on_reading()
 
     def _stop_or_go_on_reading(self) -> None:
         """Read no more while enough waits to be answered."""
         if self._closed:
             return
         full = (
-            len(self._queue) >= self._limits.waiting_frames
+            len(self._queue) + len(self._out_of_order) >= self._limits.waiting_frames
             or self._queued >= self._limits.waiting_bytes
         )
         if full and self._reading:
@@ -237,7 +249,8 @@ class KafkaProtocol(asyncio.Protocol):
         seconds = self._limits.login if login else self._limits.idle
         since = self._connected_at if login else self._active_at
         left = since + seconds - self._loop.time()
-        working = self._task is not None and self._may_write.is_set()
+        answering = self._task is not None or self._out_of_order
+        working = answering and self._may_write.is_set()
         if left <= 0 and not working:
             what = "it has not logged in for" if login else "it was idle for"
             self._close(f"{what} {seconds:g} s", level=logging.INFO)
@@ -245,8 +258,7 @@ class KafkaProtocol(asyncio.Protocol):
         wait = min(left if left > 0 else _WORKING_SECONDS, self._limits.login)
         self._timer = self._loop.call_later(wait, self._check_time)
 
-    def _fail(self, error: Exception) -> None:
-        self._task = None
+    def _fail(self, error: BaseException) -> None:
         if isinstance(error, CloseConnectionError | MalformedError):
             answer = getattr(error, "answer", b"")
             if answer and not self._closed:

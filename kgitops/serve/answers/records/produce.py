@@ -26,7 +26,7 @@ from kgitops.serve.data.batch_checks import (
     topic_rules,
 )
 from kgitops.serve.data.data_plane import AppendedBatch, NewBatch, Place
-from kgitops.serve.listening.protocol import CloseConnectionError
+from kgitops.serve.listening.answering import CloseConnectionError
 from kgitops.wire import messages
 from kgitops.wire.batches import stamp
 from kgitops.wire.messages import Message

@@ -25,6 +25,7 @@ class ControllerChannel:
         self._active = active
         self._opening = asyncio.Lock()
         self._pipeline: _Pipeline | None = None
+        self._controller: Node | None = None
         self.versions: Mapping[int, range] | None = None
         """Those that the controller announced when the connection was opened; None before."""
 
@@ -49,7 +50,7 @@ class ControllerChannel:
                 except BaseException:
                     pipeline.close()
                     raise
-            self._pipeline = pipeline
+            self._pipeline, self._controller = pipeline, node
 
     async def ask_envelope(self, envelope: bytes | bytearray) -> bytes:
         """Send an Envelope's message over the open connection; the answer's frame.
@@ -60,6 +61,14 @@ class ControllerChannel:
         if self._pipeline is None:
             raise ConnectionError("the connection to the controller is not open")
         return await self._send(self._pipeline, ENVELOPE, VERSION, envelope)
+
+    def leave(self) -> None:
+        """Have another connection opened if the controller is another one now.
+
+        What this one has been asked for it may have decided: its answers are still taken.
+        """
+        if self._pipeline is not None and self._controller != self._active():
+            self._pipeline.close_when_answered()
 
     def close(self) -> None:
         """Close the connection; what waits for an answer gets an error."""
@@ -132,10 +141,15 @@ class _Pipeline(asyncio.Protocol):
             return await answer
         finally:
             self._waiting.pop(number, None)
+            self._close_if_left()
 
     def close(self) -> None:
         self.is_open = False
         self._transport.close()
+
+    def close_when_answered(self) -> None:
+        self.is_open = False
+        self._close_if_left()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -161,3 +175,7 @@ class _Pipeline(asyncio.Protocol):
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ConnectionError(f"the controller is gone: {exc or 'closed'}"))
+
+    def _close_if_left(self) -> None:
+        if not self.is_open and not self._waiting:
+            self._transport.close()

@@ -83,7 +83,7 @@ class Forwarder:
                     answer = await self._ask(envelope, since)
                 if answer.code is not ErrorCode.NOT_CONTROLLER:
                     return answer
-                self.channel.close()
+                self.channel.leave()
                 since = self.metrics.now()
             except TimeoutError:
                 return ForwardedAnswer(ErrorCode.REQUEST_TIMED_OUT)

@@ -4,6 +4,7 @@ import logging
 import re
 
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, AuthorizerKind
+from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 from kgitops.serve.forwarding.apis import FORWARDED
@@ -67,6 +68,12 @@ class ControllerRequests:
             )
         except MalformedError as error:
             raise EnvelopeError(ErrorCode.UNSUPPORTED_VERSION, str(error)) from error
+        except LockedError as error:
+            raise EnvelopeError(ErrorCode.REQUEST_TIMED_OUT, str(error)) from error
+        except Exception as error:  # other clients' requests share the connection
+            if not isinstance(error, KgitopsError):
+                _log.exception("a forwarded request could not be answered")
+            raise EnvelopeError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from error
         if decision.not_controller:
             # The broker is to ask another controller; its client never sees this (F590-21).
             return ErrorCode.NOT_CONTROLLER, None
