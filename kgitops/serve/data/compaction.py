@@ -68,13 +68,15 @@ def _kept(batch: _Batch, last: dict[bytes, int]) -> Iterator[BatchRecord]:
 def _find_needed(log: Sequence[_Batch]) -> None:
     """Find the batches that stay even without records.
 
-    A producer's last one has its sequence numbers, and markers end transactions that have records.
+    A producer's last one has its sequence numbers, its last marker its epoch, and markers end
+    transactions that have records.
     """
-    last = {batch.header.producer_id: batch for batch in log}
+    last = {(batch.header.producer_id, batch.header.control): batch for batch in log}
     left: dict[int, bool] = {}
     for batch in log:
         producer_id = batch.header.producer_id
-        is_last = producer_id != NO_PRODUCER and last[producer_id] is batch
+        key = producer_id, batch.header.control
+        is_last = producer_id != NO_PRODUCER and last[key] is batch
         if batch.header.control:
             batch.needed = is_last or left.pop(producer_id, False)
         else:

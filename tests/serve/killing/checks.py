@@ -14,7 +14,8 @@ from kgitops.cluster.embedded.store.store import START
 
 _PARTITIONS = """
 SELECT topic_id, partition, end_offset, bytes, max(last_offset) + 1, sum(length(data))
-FROM batch LEFT JOIN partition USING (topic_id, partition) GROUP BY topic_id, partition
+FROM batch LEFT JOIN partition USING (topic_id, partition)
+WHERE last_offset >= coalesce(start_offset, 0) GROUP BY topic_id, partition
 """
 
 

@@ -160,7 +160,7 @@ def delete_records() -> Step:
     topic = request.DeleteRecordsTopic(
         name="orders",
         partitions=[
-            request.DeleteRecordsPartition(partition_index=index, offset=2) for index in range(2)
+            request.DeleteRecordsPartition(partition_index=index, offset=-1) for index in range(2)
         ],
     )
     return Step(

@@ -3,7 +3,8 @@
 The tables are made when the first batch is written, and the store's format version is raised then:
 an older kgitops would take partitions with records for empty ones. A row of ``partition`` is the
 truth about a partition's offsets; an image has them from there. Who produced what, and which
-transactions are open, is in the headers of the batches.
+transactions are open, is in the headers of the batches; that of a producer's last one stays when
+its records are deleted.
 """
 
 import sqlite3
@@ -12,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.records import OffsetsRecord, Record, RemoveTopicRecord
 from kgitops.cluster.embedded.image.replay import replay
-from kgitops.wire.batches import HEADER_BYTES, place, read_header
+from kgitops.wire.batch_records import with_records
+from kgitops.wire.batches import HEADER_BYTES, NO_PRODUCER, BatchHeader, place, read_header
 
 LEADER_EPOCH = 0
 """There is one copy of the data, and nobody else ever leads it."""
@@ -75,11 +77,8 @@ class BatchTables:
         """Append a batch to a partition, where it is at the offset in the bytes returned."""
         start, end, size = self._contents(key)
         placed = place(batch, end, LEADER_EPOCH)
-        last_offset = read_header(placed).last_offset
-        self._connection.execute(
-            "INSERT INTO batch VALUES (?, ?, ?, ?, ?)", (*key, end, last_offset, placed)
-        )
-        self._set(key, (start, last_offset + 1, size + len(placed)))
+        self._insert(key, placed)
+        self._set(key, (start, read_header(placed).last_offset + 1, size + len(placed)))
         return placed
 
     def replace(self, key: PartitionKey, old: Iterable[int], new: Sequence[bytes]) -> None:
@@ -89,14 +88,9 @@ class BatchTables:
             "DELETE FROM batch WHERE topic_id = ? AND partition = ? AND base_offset = ?",
             [(*key, base_offset) for base_offset in old],
         )
-        self._connection.executemany(
-            "INSERT INTO batch VALUES (?, ?, ?, ?, ?)",
-            [
-                (*key, header.base_offset, header.last_offset, batch)
-                for batch, header in ((batch, read_header(batch)) for batch in new)
-            ],
-        )
-        self._set(key, (start, end, self._bytes(key)))
+        for batch in new:
+            self._insert(key, batch)
+        self._set(key, (start, end, self._bytes(key, start)))
 
     def heads(self, key: PartitionKey, since: int) -> list[bytes]:
         """The first bytes of each batch from an offset on."""
@@ -162,11 +156,34 @@ class BatchTables:
     def _set_offsets(self, topic_id: str, offsets: Mapping[int, tuple[int, int, int]]) -> None:
         for partition, (start, end, size) in offsets.items():
             key = (topic_id, partition)
-            self._connection.execute(
-                "DELETE FROM batch WHERE topic_id = ? AND partition = ? AND last_offset < ?",
-                (*key, start),
-            )
-            self._set(key, (start, end, self._bytes(key) or size))
+            self._delete_before(key, start)
+            self._set(key, (start, end, self._bytes(key, start) or size))
+
+    def _delete_before(self, key: PartitionKey, start: int) -> None:
+        """Delete the batches before an offset, but keep what tells of their producers.
+
+        A producer is known by its last batch with records, of which the header stays, and by the
+        marker that ended its last transaction.
+        """
+        last: dict[tuple[int, bool], tuple[BatchHeader, bytes]] = {}
+        for head in self.heads(key, 0):
+            header = read_header(head)
+            if header.producer_id != NO_PRODUCER:
+                last[header.producer_id, header.control] = header, head
+        self._connection.execute(
+            "DELETE FROM batch WHERE topic_id = ? AND partition = ? AND last_offset < ?",
+            (*key, start),
+        )
+        for header, head in last.values():
+            if header.last_offset < start:
+                self._insert(key, head if header.control else with_records(head, ()))
+
+    def _insert(self, key: PartitionKey, batch: bytes) -> None:
+        header = read_header(batch)
+        self._connection.execute(
+            "INSERT INTO batch VALUES (?, ?, ?, ?, ?)",
+            (*key, header.base_offset, header.last_offset, batch),
+        )
 
     def _contents(self, key: PartitionKey) -> tuple[int, int, int]:
         row: tuple[int, int, int] | None = self._connection.execute(
@@ -183,9 +200,10 @@ class BatchTables:
             (*key, *contents),
         )
 
-    def _bytes(self, key: PartitionKey) -> int:
+    def _bytes(self, key: PartitionKey, start: int) -> int:
         found: int = self._connection.execute(
-            "SELECT coalesce(sum(length(data)), 0) FROM batch WHERE topic_id = ? AND partition = ?",
-            key,
+            "SELECT coalesce(sum(length(data)), 0) FROM batch"
+            " WHERE topic_id = ? AND partition = ? AND last_offset >= ?",
+            (*key, start),
         ).fetchone()[0]
         return found
