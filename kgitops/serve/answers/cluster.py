@@ -1,8 +1,9 @@
 """DescribeCluster."""
 
-from kgitops.model.resources.acls import Operation
+from kgitops.cluster.embedded.refusal import missing_right
+from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
-from kgitops.serve.answers.values import NOT_ASKED_FOR, operation_bits
+from kgitops.serve.answers.values import NOT_ASKED_FOR, message_of, operation_bits
 from kgitops.serve.call import ApiCall
 from kgitops.serve.nodes import NodeKind
 from kgitops.wire import messages
@@ -13,7 +14,16 @@ _ENDPOINT_TYPES = {1: NodeKind.BROKER, 2: NodeKind.CONTROLLER}
 
 
 def describe_cluster(call: ApiCall, request: Message) -> Message:
-    """The nodes of the listener's own kind, with their addresses."""
+    """The nodes of the listener's own kind, with their addresses.
+
+    Anybody may ask a broker; a controller asks for the right to alter the cluster, as Kafka's do.
+    """
+    at_controller = call.node.kind is NodeKind.CONTROLLER
+    if at_controller and not call.allows(Operation.ALTER, ResourceType.CLUSTER):
+        denied = missing_right(Operation.ALTER).result
+        return messages.DescribeClusterResponse(
+            error_code=denied.code, error_message=message_of(denied)
+        )
     wanted = _ENDPOINT_TYPES.get(request.endpoint_type)
     if wanted is None:
         message = f"Unsupported endpoint type {request.endpoint_type}"

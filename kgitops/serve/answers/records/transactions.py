@@ -75,7 +75,9 @@ def txn_offset_commit(call: ApiCall, request: Message) -> Message:
         for topic in request.topics
         for partition in topic.partitions
     }
-    physical, error = coordinated(call, request.group_id, Operation.READ)
+    error = call.admin.transaction_to_write(request.transactional_id).result.code
+    if not error:
+        physical, error = coordinated(call, request.group_id, Operation.READ)
     error = error or call.cluster.groups.check_commit(
         physical,
         request.member_id,
