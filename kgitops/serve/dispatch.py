@@ -1,6 +1,7 @@
 """From a frame to its answer: the header, the version, the message, and who answers it."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,6 +21,7 @@ from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.listening.answering import Answer, CloseConnectionError, OutOfOrder
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.nodes import Node, NodeKind, ServedCluster
+from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import write
 from kgitops.wire.frames import (
@@ -32,6 +34,9 @@ from kgitops.wire.frames import (
 from kgitops.wire.messages import Message
 
 _API_VERSIONS, _FIND_COORDINATOR = "ApiVersions", "FindCoordinator"
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""Names and versions of clients' libraries (KIP-511)."""
+_INVALID_REQUEST = ErrorCode.INVALID_REQUEST
 _LARGE = 4096
 """Bytes of a request from which on it is answered in a thread."""
 _MANY = 200
@@ -211,7 +216,10 @@ class Dispatcher:
     def _api_versions(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         request = read_message(frame)
         if frame.version in frame.api.flexible:
-            connection.software = (request.client_software_name, request.client_software_version)
+            software = (request.client_software_name, request.client_software_version)
+            if not all(map(_SOFTWARE.fullmatch, software)):
+                return _frame(frame, messages.ApiVersionsResponse(error_code=_INVALID_REQUEST))
+            connection.software = software
         announced = self._announced_at(connection.node)
         body = api_versions_body(tuple(announced.items()), frame.version)
         return response_frame(frame.api, frame.version, frame.correlation_id, body)

@@ -32,6 +32,8 @@ class RawClient:
         found = apis()[keys()[api]]
         if message is None:
             message = messages.message_class(found.request)()
+            if api == "ApiVersions":
+                message.client_software_name = message.client_software_version = "0"
         frame = request_frame(found, version, self._sent, self.client_id, message)
         self.socket.sendall(frame)
         return self._sent

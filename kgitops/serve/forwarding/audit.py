@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kgitops.serve.forwarding.envelope import ForwardedClient
 from kgitops.serve.forwarding.items import item_results
+from kgitops.serve.printable import printable_json
 from kgitops.wire.frames import RequestFrame
 from kgitops.wire.messages import Message
 
@@ -52,4 +53,4 @@ def log_decision(
         software=" ".join(client.software) if client.software else None,
         results=list(item_results(response)),
     )
-    LOGGER.info("%s", msgspec.json.encode(line).decode())
+    LOGGER.info("%s", printable_json(msgspec.json.encode(line).decode()))

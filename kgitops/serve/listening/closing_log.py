@@ -4,10 +4,11 @@ import logging
 import time
 from collections.abc import Callable
 
+from kgitops.serve.printable import printable
+
 _log = logging.getLogger("kgitops.serve")
 _LINES = 20
 _SECONDS = 10.0
-_LONGEST = 300
 
 
 class ClosingLog:
@@ -38,11 +39,5 @@ class ClosingLog:
             return
         self._written += 1
         _log.log(
-            level, "a connection from %s is closed: %s", host, _printable(reason), exc_info=error
+            level, "a connection from %s is closed: %s", host, printable(reason), exc_info=error
         )
-
-
-def _printable(text: str) -> str:
-    """A client's words can't begin a line of their own, nor fill the log."""
-    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return "".join(sign if sign.isprintable() else "?" for sign in short)

@@ -120,7 +120,11 @@ def test_pipelined_requests_are_answered_in_order(server: KafkaServer) -> None:
     kinds = [
         ("Metadata", 12, messages.MetadataRequest(topics=None)),
         ("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic], validate_only=True)),
-        ("ApiVersions", 3, messages.ApiVersionsRequest()),
+        (
+            "ApiVersions",
+            3,
+            messages.ApiVersionsRequest(client_software_name="a", client_software_version="1"),
+        ),
         (
             "Metadata",
             4,
@@ -160,7 +164,13 @@ def test_half_open_connections_end(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_client_that_reads_no_answers_is_not_answered_without_end(server: KafkaServer) -> None:
     """Nor are more of its requests read: both sides stand still, and memory with them."""
     before = psutil.Process().memory_info().rss
-    frame = request_frame(apis()[keys()["ApiVersions"]], 3, 1, None, messages.ApiVersionsRequest())
+    frame = request_frame(
+        apis()[keys()["ApiVersions"]],
+        3,
+        1,
+        None,
+        messages.ApiVersionsRequest(client_software_name="a", client_software_version="1"),
+    )
     with raw_client(server.endpoints[0]) as deaf:
         deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.socket.settimeout(0.3)

@@ -13,6 +13,7 @@ from kgitops.serve.forwarding.envelope import EnvelopeError, UnpackedEnvelope, a
 from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.nodes import ServedCluster
+from kgitops.serve.printable import printable
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.frames import SIZE_BYTES, RequestFrame, response_frame
 
@@ -42,7 +43,8 @@ class ControllerRequests:
         number = frame.correlation_id
         if not self._may_forward(connection):
             _log.warning(
-                "%s may not forward requests: it has no ClusterAction", connection.principal
+                "%s may not forward requests: it has no ClusterAction",
+                printable(connection.principal or "who has not logged in"),
             )
             return answer_frame(number, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         if self._cluster.controllers.active != connection.node.id:
@@ -51,7 +53,7 @@ class ControllerRequests:
             inner = self._unpacked(frame)
             code, answer = await self._answer(inner, connection)
         except EnvelopeError as error:
-            _log.warning("an Envelope is refused (%s): %s", error.code.name, error)
+            _log.warning("an Envelope is refused (%s): %s", error.code.name, printable(str(error)))
             return answer_frame(number, error.code)
         return answer_frame(number, code, answer)
 
