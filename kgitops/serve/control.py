@@ -10,15 +10,18 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
 from kgitops.serve.server import KafkaServer
 from kgitops.serve.views import Lag
 
 _LONGEST_LINE = 64 * 1024
+Milliseconds = Annotated[int, Meta(ge=0, le=24 * 60 * 60 * 1000)]
+"""A time of at most a day."""
 
 
 class ControlCommand(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,9 +31,9 @@ class ControlCommand(Struct, frozen=True, forbid_unknown_fields=True):
     broker: int | None = None
     controller: int | None = None
     node: int | None = None
-    ms: int = 0
-    acls_ms: int = 0
-    configs_ms: int = 0
+    ms: Milliseconds = 0
+    acls_ms: Milliseconds = 0
+    configs_ms: Milliseconds = 0
 
 
 class ControlSocket:
@@ -40,6 +43,7 @@ class ControlSocket:
         self._server = server
         self._path = path
         self._listening: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Open the socket.
@@ -50,7 +54,7 @@ class ControlSocket:
         before = os.umask(0o177)
         try:
             self._listening = await asyncio.start_unix_server(
-                self._serve, self._path, limit=_LONGEST_LINE
+                self._begin, self._path, limit=_LONGEST_LINE
             )
         except OSError as error:
             raise UnreachableError(
@@ -61,10 +65,18 @@ class ControlSocket:
             os.umask(before)
 
     async def stop(self) -> None:
-        """Close the socket, and remove its file."""
+        """Close the socket and its connections, and remove its file."""
         if self._listening is not None:
             self._listening.close()
             self._path.unlink(missing_ok=True)
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
