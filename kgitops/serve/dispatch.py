@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 from kgitops.model.results import ErrorCode
 from kgitops.serve.announced import Announced, announced_versions, api_versions, api_versions_body
@@ -39,6 +40,13 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _INVALID_REQUEST = ErrorCode.INVALID_REQUEST
 _LARGE = 4096
 """Bytes of a request from which on it is answered in a thread."""
+_VERY_LARGE = 64 * 1024
+"""Bytes from which on requests about partitions are answered a few at a time."""
+_AT_A_TIME = 8
+_FETCH = "Fetch"
+_ABOUT_PARTITIONS = frozenset({_FETCH, "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"})
+_LONGEST_WAIT_MS = 500
+"""For a very large Fetch; clients' own default."""
 _MANY = 200
 """Topics from which on a request about all of them is answered in a thread."""
 
@@ -65,6 +73,7 @@ class Dispatcher:
                 (NodeKind.CONTROLLER, [*ANSWERS, *WAITING, _API_VERSIONS, ENVELOPE, *LOGIN_APIS]),
             )
         }
+        self._very_large = asyncio.Semaphore(_AT_A_TIME)
         self._decide = decide_in(self._threads[Thread.DECISION])
         self._common: dict[int, tuple[Announced, Announced]] = {}
         decider = Decider(cluster, self._threads, self._announced[NodeKind.CONTROLLER])
@@ -168,9 +177,30 @@ class Dispatcher:
         return _frame(frame, answer)
 
     async def _wait_for(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
-        request = read_message(frame)
-        answer = WAITING[frame.api.name]
-        return _frame(frame, await answer(self._call(frame, connection), request))
+        if len(frame.data) < _LARGE:
+            return await self._waited(frame, read_message(frame), connection)
+        if frame.api.name not in _ABOUT_PARTITIONS:
+            return await self._waited(frame, await self._read_in_thread(frame), connection)
+        # However many clients send such, some are in memory at a time.
+        async with self._very_large if len(frame.data) >= _VERY_LARGE else nullcontext():
+            request = await self._read_in_thread(frame)
+            if len(frame.data) >= _VERY_LARGE and frame.api.name == _FETCH:
+                # Others wait for their turn.
+                request.max_wait_ms = min(request.max_wait_ms, _LONGEST_WAIT_MS)
+            return await self._waited(frame, request, connection)
+
+    async def _waited(
+        self, frame: RequestFrame, request: Message, connection: ClientConnection
+    ) -> Answer:
+        response = await WAITING[frame.api.name](self._call(frame, connection), request)
+        if len(frame.data) < _LARGE:
+            return _frame(frame, response)
+        thread = self._threads[Thread.READ_IF_LARGE]
+        return await asyncio.get_running_loop().run_in_executor(thread, _frame, frame, response)
+
+    async def _read_in_thread(self, frame: RequestFrame) -> Message:
+        thread = self._threads[Thread.READ_IF_LARGE]
+        return await asyncio.get_running_loop().run_in_executor(thread, read_message, frame)
 
     async def _find_coordinator(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         """Have the topic of a coordinator created before the coordinator is found."""

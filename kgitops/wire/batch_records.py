@@ -1,20 +1,20 @@
 """The records in a batch: read, compressed or not, and written again without some of them."""
 
-import importlib
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from kgitops.wire.batches import HEADER_BYTES, BatchHeader, read_header, seal
+from kgitops.wire.decompression import GZIP, decompressed
 from kgitops.wire.errors import MalformedError
 
-_NONE, _GZIP, _SNAPPY, _LZ4, _ZSTD = range(5)
-_MOST_BYTES = 128 * 1024 * 1024
-"""Of the records of one batch; a small one may hold very many zeros."""
+MOST_RECORDS = 1_000_000
+"""Of one batch; so many take seconds to read."""
 _ATTRIBUTES_AT = 21
 _COUNT_AT = 57
+_CODEC = 0x07
 
 
 class BatchRecord(msgspec.Struct, frozen=True, gc=False):
@@ -27,10 +27,6 @@ class BatchRecord(msgspec.Struct, frozen=True, gc=False):
     data: bytes
 
 
-class UnknownCodecError(Exception):
-    """Nothing here can decompress the records."""
-
-
 def batch_records(batch: bytes) -> Iterator[BatchRecord]:
     """The records of a batch.
 
@@ -39,7 +35,9 @@ def batch_records(batch: bytes) -> Iterator[BatchRecord]:
         UnknownCodecError: they are compressed by a codec whose library is not installed.
     """
     header = read_header(batch)
-    data = _records_bytes(header, batch)
+    if header.records > MOST_RECORDS:
+        raise MalformedError(f"a batch has more than {MOST_RECORDS} records")
+    data = decompressed(header.codec, batch[HEADER_BYTES:])
     at = 0
     try:
         for _ in range(header.records):
@@ -52,47 +50,21 @@ def batch_records(batch: bytes) -> Iterator[BatchRecord]:
 
 
 def with_records(batch: bytes, records: Sequence[BatchRecord]) -> bytes:
-    """The batch with some of its records alone, uncompressed, at the offsets that they have."""
+    """The batch with some of its records alone, at the offsets that they have.
+
+    They are compressed by gzip if they were compressed: else they could take much more room.
+    """
     kept = bytearray(batch[:HEADER_BYTES])
-    attributes = struct.unpack_from(">h", kept, _ATTRIBUTES_AT)[0] & ~0x07
+    attributes: int = struct.unpack_from(">h", kept, _ATTRIBUTES_AT)[0]
+    data = b"".join(record.data for record in records)
+    compressed = attributes & _CODEC and records
+    attributes &= ~_CODEC
+    if compressed:
+        data = zlib.compress(data, wbits=31)
+        attributes |= GZIP
     struct.pack_into(">h", kept, _ATTRIBUTES_AT, attributes)
     struct.pack_into(">i", kept, _COUNT_AT, len(records))
-    for record in records:
-        kept += record.data
-    return bytes(seal(kept))
-
-
-def _records_bytes(header: BatchHeader, batch: bytes) -> bytes:
-    data = batch[HEADER_BYTES:]
-    try:
-        return data if header.codec == _NONE else _decompressor(header.codec)(data)
-    except UnknownCodecError:
-        raise
-    except Exception as error:
-        raise MalformedError(f"the records of a batch can't be decompressed: {error}") from error
-
-
-def _decompressor(codec: int) -> Callable[[bytes], bytes]:
-    if codec == _GZIP:
-        return _gunzip
-    # kafka-python knows the frames of the others, and uses their libraries if they are there.
-    codecs = importlib.import_module("kafka.codec")
-    names = {_SNAPPY: "snappy", _LZ4: "lz4", _ZSTD: "zstd"}
-    name = names.get(codec)
-    if name is None:
-        raise MalformedError(f"there is no codec {codec}")
-    if not getattr(codecs, f"has_{name}")():
-        raise UnknownCodecError(name)
-    found: Callable[[bytes], bytes] = getattr(codecs, f"{name}_decode")
-    return found
-
-
-def _gunzip(data: bytes) -> bytes:
-    unpacker = zlib.decompressobj(wbits=31)
-    found = unpacker.decompress(data, _MOST_BYTES)
-    if unpacker.unconsumed_tail:
-        raise MalformedError(f"they are more than {_MOST_BYTES} bytes")
-    return found
+    return bytes(seal(kept + data))
 
 
 def _record(header: BatchHeader, data: bytes, at: int) -> tuple[BatchRecord, int]:

@@ -11,6 +11,9 @@ from kgitops.wire.messages import StructDefault, default_of, message_class
 from kgitops.wire.source import FIXED, FunctionSource
 from kgitops.wire.varints import read_uvarint
 
+MOST_ELEMENTS = 500_000
+"""Of all arrays in one request: in memory an element takes a hundred times its bytes in a frame."""
+
 Reader = Callable[[bytes, int], tuple[msgspec.Struct, int]]
 """From the data and a position to the value and the position after it."""
 
@@ -23,6 +26,7 @@ def make_reader(message: MessageDefinition, version: int) -> Reader:
     """
     source = FunctionSource(message, version)
     source.names |= {
+        "MOST": MOST_ELEMENTS,
         "read_uvarint": read_uvarint,
         "unpack_from": unpack_from,
         "MalformedError": MalformedError,
@@ -40,6 +44,10 @@ class _StructReader:
     def __init__(self, source: FunctionSource) -> None:
         self._source = source
         source.line("end = len(data)")
+        # Clients' requests are bounded; answers are those of brokers that were asked for them.
+        self._bounded = source.message.kind == "request"
+        if self._bounded:
+            source.line("room = MOST")
 
     def read(self, fields: Sequence[FieldDefinition], made: str, target: str) -> None:
         """Read a struct into the variable ``target`` by calling the class called ``made``."""
@@ -78,6 +86,7 @@ class _StructReader:
         source.line(f"{count} = data[p]; p += 1")
         with source.block(f"if {count}:"):
             source.line(f"if {count} > 127: {count}, p = read_uvarint(data, p - 1)")
+            self._take_room(count)
             with source.block(f"for _ in range({count}):"):
                 source.line(f"{tag}, p = read_uvarint(data, p)")
                 source.line(f"{size}, p = read_uvarint(data, p); {stop} = p + {size}")
@@ -91,6 +100,13 @@ class _StructReader:
                         )
                 source.line(f"p = {stop}")
         return values
+
+    def _take_room(self, size: str) -> None:
+        if self._bounded:
+            self._source.line(f"room -= {size}")
+            self._source.line(
+                "if room < 0: raise MalformedError(f'it has more than {MOST} elements')"
+            )
 
     def _value(self, field: FieldDefinition, target: str) -> None:
         source = self._source
@@ -137,6 +153,7 @@ class _StructReader:
     def _elements(self, field: FieldDefinition, target: str, size: str) -> None:
         source = self._source
         element = field.element or ""
+        self._take_room(size)
         if element in FIXED:
             letter, width = FIXED[element]
             source.line(f"{target} = [*unpack_from(f'>{{{size}}}{letter}', data, p)]")

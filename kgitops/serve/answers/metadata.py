@@ -91,10 +91,11 @@ def _find(call: ApiCall, request: Message) -> FoundTopics:
     """The topics of a request; if one is asked for by id, then all are, as in Kafka."""
     if request.topics is None or (call.version == 0 and not request.topics):
         return call.admin.find_topics(None)
-    ids = [topic_id_text(item.topic_id) for item in request.topics if item.topic_id != NIL_UUID]
+    asked = dict.fromkeys(topic.topic_id for topic in request.topics)
+    ids = [topic_id_text(topic_id) for topic_id in asked if topic_id != NIL_UUID]
     if ids:
         return call.admin.find_topic_ids(ids)
-    return call.admin.find_topics([topic.name for topic in request.topics])
+    return call.admin.find_topics(list(dict.fromkeys(topic.name for topic in request.topics)))
 
 
 def _answer(call: ApiCall, request: Message, found: FoundTopics) -> Message:

@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.image.state import topic_defaults
 from kgitops.cluster.embedded.options import Options
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.results import ErrorCode
-from kgitops.wire.batch_records import UnknownCodecError, batch_records
+from kgitops.wire.batch_records import batch_records
 from kgitops.wire.batches import (
     HEADER_BYTES,
     MAGIC,
@@ -18,6 +18,7 @@ from kgitops.wire.batches import (
     is_intact,
     read_header,
 )
+from kgitops.wire.decompression import UnknownCodecError
 from kgitops.wire.errors import MalformedError
 
 _ZSTD = 4

@@ -1,97 +1,133 @@
 """Compaction: keeps the last record of each key.
 
-A batch keeps its offsets. Its records are written uncompressed when some of them go. Tombstones
-stay, and so does what can't be read here.
+A batch keeps its offsets. Its records are written without gaps when some of them go. Tombstones
+stay, and so does what can't be read here. One batch is in memory at a time, and so many keys.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from hashlib import blake2b
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.serve.data.partition_log import AbortedTransaction
-from kgitops.wire.batch_records import BatchRecord, UnknownCodecError, batch_records, with_records
+from kgitops.wire.batch_records import BatchRecord, batch_records, with_records
 from kgitops.wire.batches import NO_PRODUCER, BatchHeader, read_header
+from kgitops.wire.decompression import UnknownCodecError
 from kgitops.wire.errors import MalformedError
 
-
-class CompactedLog(Struct, frozen=True):
-    """The difference that compaction makes: base offsets of batches, and those in their place."""
-
-    removed: tuple[int, ...]
-    added: tuple[bytes, ...]
+MOST_KEYS = 1_000_000
+"""The keys that are looked at in one go; what comes after them is left for the next time."""
+_DIGEST_BYTES = 16
 
 
-class _Batch:
-    """A batch, its records if they can be read, and those that stay."""
+class ChangedBatch(Struct, frozen=True):
+    """A batch, by its base offset, and what is in its place after compaction: None for nothing."""
 
-    def __init__(self, data: bytes, aborted: Collection[AbortedTransaction]) -> None:
-        self.data = data
-        self.header = header = read_header(data)
-        self.aborted = any(_is_in(header, one) for one in aborted)
-        self.records = None if header.control else _records(data)
-        self.kept = self.records or ()
-        self.needed = True
-
-    @property
-    def written(self) -> bytes | None:
-        """The batch as it is after compaction; None if nothing is left of it."""
-        if self.records is None or len(self.kept) == len(self.records):
-            return self.data if self.needed or self.kept else None
-        return with_records(self.data, self.kept) if self.needed or self.kept else None
+    base_offset: int
+    data: bytes | None
 
 
-def compact(batches: Sequence[bytes], aborted: Collection[AbortedTransaction]) -> CompactedLog:
-    """Compact the batches of a partition up to its last stable offset."""
-    log = [_Batch(data, aborted) for data in batches]
-    last: dict[bytes, int] = {}
-    for batch in log:
-        if not batch.aborted:
-            last |= {one.key: one.offset for one in batch.kept if one.key is not None}
-    for batch in log:
-        if batch.records is not None:
-            batch.kept = tuple(_kept(batch, last))
-    _find_needed(log)
-    changed = [(batch, after) for batch in log if (after := batch.written) != batch.data]
-    return CompactedLog(
-        tuple(batch.header.base_offset for batch, _ in changed),
-        tuple(after for _, after in changed if after is not None),
+class _Last(Struct, kw_only=True):
+    """The last offset of each key, by the key's digest, up to the ``end``; the last batch of all.
+
+    Only batches from before ``end`` are compacted.
+    """
+
+    of_keys: dict[bytes, int] = field(default_factory=dict)
+    of_producers: dict[tuple[int, bool], int] = field(default_factory=dict)
+    end: int | None = None
+
+
+def compact(
+    batches: Iterable[bytes],
+    aborted: Collection[AbortedTransaction],
+    *,
+    most_keys: int = MOST_KEYS,
+) -> Iterator[ChangedBatch]:
+    """Compact the batches of a partition up to its last stable offset.
+
+    They are gone through twice.
+    """
+    last = _find_last(batches, aborted, most_keys)
+    left: dict[int, bool] = {}
+    for data in batches:
+        header = read_header(data)
+        if last.end is not None and header.base_offset >= last.end:
+            return
+        after = _written(data, header, last, left, aborted)
+        if after != data:
+            yield ChangedBatch(header.base_offset, after)
+
+
+def _find_last(
+    batches: Iterable[bytes], aborted: Collection[AbortedTransaction], most_keys: int
+) -> _Last:
+    last = _Last()
+    for data in batches:
+        header = read_header(data)
+        last.of_producers[header.producer_id, header.control] = header.base_offset
+        if last.end is None and len(last.of_keys) >= most_keys:
+            last.end = header.base_offset
+        if last.end is None and not header.control and not _is_aborted(header, aborted):
+            try:
+                last.of_keys |= {
+                    _digest(record.key): record.offset
+                    for record in batch_records(data)
+                    if record.key is not None
+                }
+            except (MalformedError, UnknownCodecError):
+                continue
+    return last
+
+
+def _written(
+    data: bytes,
+    header: BatchHeader,
+    last: _Last,
+    left: dict[int, bool],
+    aborted: Collection[AbortedTransaction],
+) -> bytes | None:
+    """The batch as it is after compaction; None if nothing is left of it.
+
+    Some stay even without records: a producer's last one has its sequence numbers, its last marker
+    its epoch, and markers end transactions that have records, which ``left`` knows by producer.
+    """
+    producer_id = header.producer_id
+    newest = last.of_producers[producer_id, header.control]
+    needed = producer_id != NO_PRODUCER and newest == header.base_offset
+    if header.control:
+        return data if needed | left.pop(producer_id, False) else None
+    kept = _kept(data, header, last, aborted)
+    stays = needed or kept is None or bool(kept)
+    left[producer_id] = left.get(producer_id, False) or stays
+    if not stays:
+        return None
+    unchanged = kept is None or len(kept) == header.records
+    return data if unchanged else with_records(data, kept or ())
+
+
+def _kept(
+    data: bytes, header: BatchHeader, last: _Last, aborted: Collection[AbortedTransaction]
+) -> list[BatchRecord] | None:
+    """The records that stay; None if they can't be read."""
+    gone = _is_aborted(header, aborted)
+    try:
+        return [record for record in batch_records(data) if not gone and _is_newest(record, last)]
+    except (MalformedError, UnknownCodecError):
+        return None
+
+
+def _is_newest(record: BatchRecord, last: _Last) -> bool:
+    return record.key is None or last.of_keys.get(_digest(record.key)) == record.offset
+
+
+def _is_aborted(batch: BatchHeader, aborted: Collection[AbortedTransaction]) -> bool:
+    return batch.transactional and any(
+        batch.producer_id == one.producer_id
+        and one.first_offset <= batch.base_offset < one.last_offset
+        for one in aborted
     )
 
 
-def _kept(batch: _Batch, last: dict[bytes, int]) -> Iterator[BatchRecord]:
-    for record in batch.records or ():
-        newest = record.key is None or last.get(record.key) == record.offset
-        if newest and not batch.aborted:
-            yield record
-
-
-def _find_needed(log: Sequence[_Batch]) -> None:
-    """Find the batches that stay even without records.
-
-    A producer's last one has its sequence numbers, its last marker its epoch, and markers end
-    transactions that have records.
-    """
-    last = {(batch.header.producer_id, batch.header.control): batch for batch in log}
-    left: dict[int, bool] = {}
-    for batch in log:
-        producer_id = batch.header.producer_id
-        key = producer_id, batch.header.control
-        is_last = producer_id != NO_PRODUCER and last[key] is batch
-        if batch.header.control:
-            batch.needed = is_last or left.pop(producer_id, False)
-        else:
-            batch.needed = is_last or batch.records is None
-            stays = batch.needed or bool(batch.kept)
-            left[producer_id] = left.get(producer_id, False) or stays
-
-
-def _is_in(batch: BatchHeader, one: AbortedTransaction) -> bool:
-    within = one.first_offset <= batch.base_offset < one.last_offset
-    return batch.transactional and batch.producer_id == one.producer_id and within
-
-
-def _records(data: bytes) -> tuple[BatchRecord, ...] | None:
-    try:
-        return tuple(batch_records(data))
-    except (MalformedError, UnknownCodecError):
-        return None
+def _digest(key: bytes) -> bytes:
+    return blake2b(key, digest_size=_DIGEST_BYTES).digest()

@@ -1,14 +1,14 @@
 """All partitions of a served cluster: their logs, read and written in the cluster's store."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.controls.records import transactions as transaction_control
 from kgitops.cluster.embedded.image.image import Image, TopicImage
-from kgitops.cluster.embedded.store.batches import PartitionKey
+from kgitops.cluster.embedded.store.batches import BatchTables, PartitionKey
 from kgitops.model.results import ErrorCode
 from kgitops.serve.data.batch_checks import BatchError, topic_rules
 from kgitops.serve.data.compaction import compact
@@ -16,6 +16,9 @@ from kgitops.serve.data.partition_log import BatchRange, LogView, PartitionLog
 from kgitops.serve.data.producers import ProducerState, find_duplicate, producer_error
 from kgitops.serve.data.waiting import WaitingFetches
 from kgitops.wire.batches import NO_PRODUCER, BatchHeader
+
+_MOST_ADDED = 32 * 1024 * 1024
+"""Bytes of compacted batches that are kept until they are written."""
 
 
 class Place(Struct, frozen=True):
@@ -48,6 +51,21 @@ class AppendedBatch(Struct, frozen=True, kw_only=True):
     base_offset: int = -1
     start: int = -1
     duplicate: bool = False
+
+
+class _StoredBatches:
+    """The batches of a partition up to its last stable offset, read one by one."""
+
+    def __init__(self, tables: BatchTables, key: PartitionKey, view: LogView) -> None:
+        self._tables = tables
+        self._key = key
+        self._offsets = view.index.base_offsets[: view.count]
+        self._end = view.last_stable
+
+    def __iter__(self) -> Iterator[bytes]:
+        for offset in self._offsets:
+            if offset < self._end:
+                yield from self._tables.read(self._key, offset, offset)
 
 
 class DataPlane:
@@ -153,10 +171,17 @@ class DataPlane:
         log = self._catch_up(image, key)
         log.publish()
         tables = self._controller.batches
-        batches = tables.read(key, 0, log.view.last_stable - 1)
-        compacted = compact(batches, log.view.aborted)
-        if compacted.removed:
-            tables.replace(key, compacted.removed, compacted.added)
+        batches = _StoredBatches(tables, key, log.view)
+        removed: list[int] = []
+        added: list[bytes] = []
+        for changed in compact(batches, log.view.aborted):
+            removed.append(changed.base_offset)
+            added += [changed.data] if changed.data is not None else []
+            if sum(map(len, added)) > _MOST_ADDED:
+                tables.replace(key, removed, added)
+                removed, added = [], []
+        if removed:
+            tables.replace(key, removed, added)
 
     def _append(self, image: Image, batch: NewBatch) -> AppendedBatch:
         if batch.key[0] not in image.topics.names:

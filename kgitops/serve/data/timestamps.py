@@ -5,8 +5,9 @@ from msgspec import Struct
 from kgitops.cluster.embedded.store.batches import PartitionKey
 from kgitops.serve.data.data_plane import DataPlane
 from kgitops.serve.data.partition_log import BatchRange, LogView
-from kgitops.wire.batch_records import UnknownCodecError, batch_records
+from kgitops.wire.batch_records import batch_records
 from kgitops.wire.batches import read_header
+from kgitops.wire.decompression import UnknownCodecError
 
 NEWEST = -3
 """Stands for the largest timestamp that there is."""

@@ -31,6 +31,9 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """A new member whose first JoinGroup waits for so long may be gone: its connection is not looked at
 meanwhile."""
 
+MOST_PENDING = 5_000
+"""The ids that are given out and not joined with: each costs no more than a request."""
+
 
 class Joining(Struct, frozen=True, kw_only=True):
     """A JoinGroup request, the ticket of its answer, and an id for a new member."""
@@ -66,6 +69,8 @@ def join(group: Group, request: Joining, now_ms: int, settings: GroupSettings) -
     if static is not None:
         return _come_back(group, request, static, now_ms, settings)
     if request.instance_id is None and request.must_know_its_id:
+        if len(group.pending) >= MOST_PENDING:
+            return _refuse(group, request, ErrorCode.GROUP_MAX_SIZE_REACHED)
         expires_ms = now_ms + request.session_timeout_ms
         pending = {**group.pending, request.new_member_id: expires_ms}
         answer = JoinAnswer(error=ErrorCode.MEMBER_ID_REQUIRED, member_id=request.new_member_id)

@@ -23,6 +23,7 @@ from kgitops.wire.errors import MalformedError
 _SHUTDOWN_SECONDS = 2.0
 _WORKING_SECONDS = 1.0
 _BUG = "its request could not be answered"
+_VANISHED = "it went away in the middle of a request"
 
 
 class Listener(Struct, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class KafkaProtocol(asyncio.Protocol):
         self._limits = listener.limits
         self._frames = FrameCutter(listener.limits, tls=listener.tls is not None)
         self._queue: deque[bytes] = deque()
-        self._queued = self._held = 0
+        self._queued = self._held = self._working = 0
         self._task: asyncio.Task[None] | None = None
         self._out_of_order: set[asyncio.Future[Answer]] = set()
         self._may_write = asyncio.Event()
@@ -79,6 +80,8 @@ class KafkaProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         """Forget the connection, and what it still waits for."""
+        if not self._closed and len(self._frames):
+            self._listener.log.tell(self.connection.host, _VANISHED, level=logging.INFO)
         self._forget()
         for task in (self._task, *self._out_of_order):
             if task is not None:
@@ -102,6 +105,7 @@ class KafkaProtocol(asyncio.Protocol):
             return
         if self._task is None and self._queue:
             self._answer_all()
+            self._count_held()
         self._stop_or_go_on_reading()
 
     def pause_writing(self) -> None:
@@ -163,6 +167,7 @@ class KafkaProtocol(asyncio.Protocol):
         ):
             data = self._queue.popleft()
             self._queued -= len(data)
+            self._working = 0
             try:
                 answer = self._listener.answer(data, self.connection)
             except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
@@ -176,6 +181,7 @@ class KafkaProtocol(asyncio.Protocol):
                 self._out_of_order.add(task)
                 task.add_done_callback(partial(self._end_out_of_order, len(data)))
             elif answer is not None:
+                self._working = len(data)
                 self._task = asyncio.ensure_future(self._answer_rest(answer))
                 return
         if self._queue and not self._may_write.is_set():
@@ -193,6 +199,7 @@ class KafkaProtocol(asyncio.Protocol):
             self._fail(error)
             return
         self._task = None
+        self._working = 0
         if not self._closed:
             self._go_on()
 
@@ -236,7 +243,8 @@ class KafkaProtocol(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _count_held(self) -> bool:
-        held = len(self._frames) + self._queued
+        """Count the bytes of requests: begun, waiting, and being answered."""
+        held = len(self._frames) + self._queued + self._working
         change, self._held = held - self._held, held
         return self._listener.open.hold(change)
 
@@ -284,7 +292,7 @@ class KafkaProtocol(asyncio.Protocol):
     def _forget(self) -> None:
         self._closed = True
         self._queue.clear()
-        self._queued = 0
+        self._queued = self._working = 0
         self._frames.clear()
         self._count_held()
         self._listener.open.remove(self)

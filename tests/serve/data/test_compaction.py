@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from serve.data.batches import batch, fetch, produce
@@ -11,7 +12,7 @@ from serve.raw_client import raw_client
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.serve.background import serving
-from kgitops.serve.data.compaction import CompactedLog, compact
+from kgitops.serve.data.compaction import ChangedBatch, compact
 from kgitops.serve.data.partition_log import AbortedTransaction
 from kgitops.wire.batch_records import batch_records
 from kgitops.wire.batches import HEADER_BYTES, end_marker, place, read_header, seal
@@ -26,10 +27,11 @@ def log(*batches: bytes) -> list[bytes]:
     return placed
 
 
-def left(compacted: CompactedLog, before: list[bytes]) -> list[tuple[int, bytes | None]]:
+def left(changed: list[ChangedBatch], before: list[bytes]) -> list[tuple[int, bytes | None]]:
     """The offsets and values that are left."""
-    kept = [data for data in before if read_header(data).base_offset not in compacted.removed]
-    data = sorted([*kept, *compacted.added], key=lambda one: read_header(one).base_offset)
+    after = {one.base_offset: one.data for one in changed}
+    batches = [after.get(read_header(data).base_offset, data) for data in before]
+    data = [one for one in batches if one is not None]
     rows = [one for one in data if not read_header(one).control]
     return [(record.offset, record.value) for one in rows for record in batch_records(one)]
 
@@ -48,9 +50,9 @@ def test_the_last_of_each_key_is_left() -> None:
         gzipped(batch(b"3", b"4", keys=(b"a", b"c"))),
         batch(None, keys=(b"c",)),
     )
-    compacted = compact(before, ())
+    compacted = list(compact(before, ()))
     assert left(compacted, before) == [(1, b"2"), (2, b"3"), (4, None)]
-    assert compacted.removed == (0, 2)
+    assert [one.base_offset for one in compacted] == [0, 2]
 
 
 def test_a_log_without_old_records_is_left_alone() -> None:
@@ -58,7 +60,7 @@ def test_a_log_without_old_records_is_left_alone() -> None:
     unknown = bytearray(batch(b"1"))
     struct.pack_into(">h", unknown, 21, 7)
     before = log(batch(b"1", b"2", keys=(b"a", b"b")), bytes(seal(unknown)))
-    assert compact(before, ()) == CompactedLog((), ())
+    assert list(compact(before, ())) == []
 
 
 def test_aborted_records_go_and_sequence_numbers_stay() -> None:
@@ -72,12 +74,49 @@ def test_aborted_records_go_and_sequence_numbers_stay() -> None:
         batch(b"3", producer=(8, 0), sequence=0, keys=(b"z",)),
         batch(b"4", keys=(b"z",)),
     )
-    compacted = compact(before, [AbortedTransaction(7, 2, 3)])
+    compacted = list(compact(before, [AbortedTransaction(7, 2, 3)]))
     assert left(compacted, before) == [(0, b"1"), (5, b"4")]
-    assert compacted.removed == (2, 4)
-    aborted, newer = map(read_header, compacted.added)
+    assert [one.base_offset for one in compacted] == [2, 4]
+    aborted, newer = [read_header(one.data) for one in compacted if one.data is not None]
     assert (aborted.base_sequence, aborted.records) == (1, 0)
     assert (newer.base_sequence, newer.records) == (0, 0)
+
+
+def test_what_was_compressed_stays_small() -> None:
+    """Else a megabyte of zeros in a store would become many when one of its records goes."""
+    zeros = bytes(100_000)
+    before = log(gzipped(batch(zeros, zeros, keys=(b"a", b"b"))), batch(b"new", keys=(b"b",)))
+    (changed,) = compact(before, ())
+    assert left([changed], before) == [(0, zeros), (2, b"new")]
+    assert len(changed.data or b"") < 1000
+
+
+def test_many_keys_are_compacted_in_several_goes() -> None:
+    """As Kafka's cleaner, whose buffer has room for so many keys."""
+    before = log(*(batch(b"1", b"2", keys=(key, key)) for key in (b"a", b"b", b"c")))
+    first = list(compact(before, (), most_keys=2))
+    assert left(first, before) == [(1, b"2"), (3, b"2"), (4, b"1"), (5, b"2")]
+
+
+def test_one_batch_is_in_memory_at_a_time() -> None:
+    """Each may be a hundred times as large as what was stored of it."""
+    alive = read = 0
+
+    class Batch(bytes):
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    class Stored:
+        def __iter__(self) -> Iterator[bytes]:
+            nonlocal alive, read
+            for offset in range(3):
+                assert alive <= 1
+                alive, read = alive + 1, read + 1
+                yield Batch(place(batch(b"1"), offset, 0))
+
+    assert [one.base_offset for one in compact(Stored(), ())] == [0, 1]
+    assert (alive, read) == (0, 6)
 
 
 def test_a_store_that_is_served_again(tmp_path: Path) -> None:

@@ -144,6 +144,24 @@ def test_pipelined_requests_are_answered_in_order(server: KafkaServer) -> None:
     assert answers == list(range(200))
 
 
+def test_a_client_that_vanishes_in_a_request(
+    server: KafkaServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line; none for a client that goes between two requests, or while it is waited for."""
+    whole = request_frame(apis()[METADATA], 12, 1, "gone", messages.MetadataRequest())
+    with raw_client(server.endpoints[0]) as good:
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "kgitops.serve"):
+            for data in (whole, whole[:-3]):
+                with raw_client(server.endpoints[0]) as gone:
+                    gone.socket.sendall(data)
+            while not caplog.records:
+                assert good.ask("Metadata", 12).brokers
+    assert [record.getMessage() for record in caplog.records] == [
+        "a connection from 127.0.0.1 is closed: it went away in the middle of a request"
+    ]
+
+
 def test_half_open_connections_end(caplog: pytest.LogCaptureFixture) -> None:
     """Those that say nothing, or never end what they say, or never read."""
     cluster = boot(None, brokers=1, options=_with({"connections.max.idle.ms": "150"}))
@@ -276,10 +294,15 @@ _WAITS = {"Fetch", "JoinGroup", "SyncGroup", "Produce"}
 """They may be answered late, or not at all."""
 
 
-def test_fuzz(server: KafkaServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_fuzz(caplog: pytest.LogCaptureFixture) -> None:
     """A few thousand frames, and at most twenty lines in ten seconds."""
-    with caplog.at_level(logging.INFO, "kgitops.serve"):
-        fuzz(server, 2000, 1)
+    cluster = boot(None, brokers=1)
+    with (
+        serving(cluster, ServeOptions(port=0)) as fresh,
+        caplog.at_level(logging.INFO, "kgitops.serve"),
+    ):
+        fuzz(fresh, 2000, 1)
+    cluster.close()
     lines = [record for record in caplog.records if "is closed" in record.getMessage()]
     # Twenty in ten seconds, and a slow machine takes longer.
     assert 0 < len(lines) <= 200

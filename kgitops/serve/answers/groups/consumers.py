@@ -64,8 +64,9 @@ async def consumer_group_heartbeat(call: ApiCall, request: Message) -> Message:
 def consumer_group_describe(call: ApiCall, request: Message) -> Message:
     """The members of groups of KIP-848; of others clients ask DescribeGroups."""
     operations = request.include_authorized_operations
+    ids = dict.fromkeys(request.group_ids)
     return messages.ConsumerGroupDescribeResponse(
-        groups=[_described(call, group, operations=operations) for group in request.group_ids]
+        groups=[_described(call, group, operations=operations) for group in ids]
     )
 
 

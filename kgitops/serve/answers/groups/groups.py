@@ -75,11 +75,11 @@ def list_groups(call: ApiCall, request: Message) -> Message:
 
 
 def describe_groups(call: ApiCall, request: Message) -> Message:
-    """Each group's state and members; a group that does not exist is dead."""
+    """Each group's state and members, once; a group that does not exist is dead."""
     return messages.DescribeGroupsResponse(
         groups=[
             _described(call, group, operations=request.include_authorized_operations)
-            for group in request.groups
+            for group in dict.fromkeys(request.groups)
         ]
     )
 

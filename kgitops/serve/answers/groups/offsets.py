@@ -64,7 +64,9 @@ def offset_fetch(call: ApiCall, request: Message) -> Message:
     """The offsets of one group, or from version 8 on of several."""
     response = messages.OffsetFetchResponse
     if call.version >= _SEVERAL_GROUPS:
-        return response(groups=[_fetched_group(call, group) for group in request.groups])
+        by_id = {group.group_id: group for group in request.groups}
+        return response(groups=[_fetched_group(call, group) for group in by_id.values()])
+    _ask_once(request.topics)
     names = None if request.topics is None else [topic.name for topic in request.topics]
     fetched = _fetch(call, request.group_id, request.topics, names)
     error = fetched.result.code
@@ -172,6 +174,7 @@ def _longest_metadata(call: ApiCall) -> int:
 
 def _fetched_group(call: ApiCall, group: Message) -> Message:
     response = messages.OffsetFetchResponse
+    _ask_once(group.topics)
     names = None if group.topics is None else _names(call, group.topics)
     fetched = _fetch(call, group.group_id, group.topics, names, group)
     row = response.OffsetFetchResponseGroup
@@ -200,6 +203,16 @@ def _fetched_group(call: ApiCall, group: Message) -> Message:
             )
         )
     return row(group_id=group.group_id, topics=topics)
+
+
+def _ask_once(topics: list[Message] | None) -> None:
+    """Leave each partition of a request in it once: the answer has its metadata."""
+    seen: dict[tuple[str, bytes], dict[int, None]] = {}
+    for topic in topics or ():
+        of_topic = seen.setdefault((topic.name, getattr(topic, "topic_id", b"")), {})
+        new = dict.fromkeys(index for index in topic.partition_indexes if index not in of_topic)
+        of_topic |= new
+        topic.partition_indexes = list(new)
 
 
 def _fetch(

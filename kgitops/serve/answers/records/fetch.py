@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import count
 
 from msgspec import Struct
 
@@ -11,7 +12,9 @@ from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.records.places import (
     PartitionError,
     find_place,
+    give_way,
     leader_endpoints,
+    looked_up,
     tell_leader,
     topics_by_id,
 )
@@ -25,6 +28,8 @@ _READ_COMMITTED = 1
 _WITH_TOPIC_IDS = 13
 _WITH_LEADERS = 12
 _WITH_ENDPOINTS = 16
+_MAX_BYTES = "fetch.max.bytes"
+_MAX_BYTES_DEFAULT = 55 * 1024 * 1024
 
 
 class _Fetched(Struct, kw_only=True):
@@ -46,16 +51,21 @@ async def fetch(call: ApiCall, request: Message) -> Message:
     if request.session_id and request.session_epoch > 0:
         return response(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     fetching = _Fetching(call, request)
-    answer = response(
-        responses=[
+    accesses = await looked_up(request.topics, lambda: _access(call, request.topics))
+    rows, steps = [], count()
+    for topic, access in zip(request.topics, accesses, strict=True):
+        await give_way(next(steps))
+        partitions = []
+        # As in Kafka, a partition that is asked for several times is so once.
+        for wanted in {row.partition: row for row in topic.partitions}.values():
+            await give_way(next(steps))
+            partitions.append(fetching.row(access, wanted))
+        rows.append(
             response.FetchableTopicResponse(
-                topic=topic.topic,
-                topic_id=topic.topic_id,
-                partitions=[fetching.row(access, wanted) for wanted in topic.partitions],
+                topic=topic.topic, topic_id=topic.topic_id, partitions=partitions
             )
-            for topic, access in zip(request.topics, _access(call, request.topics), strict=True)
-        ]
-    )
+        )
+    answer = response(responses=rows)
     await fetching.wait()
     await fetching.read()
     if call.version >= _WITH_ENDPOINTS:
@@ -74,6 +84,7 @@ class _Fetching:
         self._call = call
         self._data = call.cluster.data
         self._request = request
+        self._most = min(request.max_bytes, _most_bytes(call))
         self._committed = request.isolation_level == _READ_COMMITTED
         self._partitions: list[_Fetched] = []
         self._failed = False
@@ -116,10 +127,11 @@ class _Fetching:
         """Look what there is to read: the bytes of it."""
         views = await self._data.views([one.place for one in self._partitions])
         size = 0
-        for one, view in zip(self._partitions, views, strict=True):
+        for step, (one, view) in enumerate(zip(self._partitions, views, strict=True)):
+            await give_way(step)
             one.found = NOTHING
             try:
-                one.found = self._find(one, view, self._request.max_bytes - size, first=not size)
+                one.found = self._find(one, view, self._most - size, first=not size)
             except PartitionError as error:
                 self._fail(one.row, error)
             size += one.found.bytes
@@ -156,6 +168,11 @@ class _Fetching:
         row.error_code = error.code
         self.leaders.append(error.leader)
         tell_leader(self._call, row, error, _WITH_LEADERS)
+
+
+def _most_bytes(call: ApiCall) -> int:
+    configs = call.cluster.controller.options.static_configs_of(call.node.id)
+    return int(configs.get(_MAX_BYTES, _MAX_BYTES_DEFAULT))
 
 
 def _access(call: ApiCall, topics: Sequence[Message]) -> list[TopicAccess]:

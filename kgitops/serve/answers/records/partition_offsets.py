@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from enum import IntEnum
+from itertools import count
 
 from kgitops.cluster.embedded.store.batches import LEADER_EPOCH
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
-from kgitops.serve.answers.records.places import PartitionError, find_place
+from kgitops.serve.answers.records.places import PartitionError, find_place, give_way, looked_up
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.data_plane import Place
 from kgitops.serve.data.partition_log import LogView
@@ -45,11 +46,14 @@ async def list_offsets(call: ApiCall, request: Message) -> Message:
     response = messages.ListOffsetsResponse
     image = call.image()
     committed = call.version >= 2 and request.isolation_level == _READ_COMMITTED
-    found = call.admin.topics_to(Operation.DESCRIBE, (topic.name for topic in request.topics))
-    topics = []
+    names = {topic.name for topic in request.topics}
+    found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.DESCRIBE, names))
+    topics, steps = [], count()
     for topic in request.topics:
+        await give_way(next(steps))
         rows = []
         for wanted in topic.partitions:
+            await give_way(next(steps))
             row = response.ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
             epoch = wanted.current_leader_epoch
             access = found[topic.name]
@@ -69,11 +73,14 @@ async def offset_for_leader_epoch(call: ApiCall, request: Message) -> Message:
     """The end of each partition for the one epoch that there is, and none for others."""
     response = messages.OffsetForLeaderEpochResponse
     image = call.image()
-    found = call.admin.topics_to(Operation.DESCRIBE, (topic.topic for topic in request.topics))
-    topics = []
+    names = {topic.topic for topic in request.topics}
+    found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.DESCRIBE, names))
+    topics, steps = [], count()
     for topic in request.topics:
+        await give_way(next(steps))
         rows = []
         for wanted in topic.partitions:
+            await give_way(next(steps))
             row = response.EpochEndOffset(partition=wanted.partition)
             epoch = wanted.current_leader_epoch
             access = found[topic.topic]

@@ -1,6 +1,8 @@
 """The partitions that requests about records name: found, allowed, and led by this broker."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from kgitops.cluster.embedded.client.partitions import TopicAccess
 from kgitops.cluster.embedded.image.image import Image, leader
@@ -12,8 +14,24 @@ from kgitops.serve.call import ApiCall
 from kgitops.serve.data.data_plane import Place
 from kgitops.wire.messages import Message
 
+T = TypeVar("T")
+
 NO_EPOCH = -1
+_STEPS = 500
 _UNKNOWN_ID = TopicAccess(result=RequestResult(code=ErrorCode.UNKNOWN_TOPIC_ID))
+
+
+async def give_way(done: int) -> None:
+    """Let other clients have a turn in the event loop after so many steps of one's own."""
+    if done % _STEPS == _STEPS - 1:
+        await asyncio.sleep(0)
+
+
+async def looked_up(topics: Sequence[Message], find: Callable[[], T]) -> T:
+    """Find something out about the topics of a request, in a thread if they are many."""
+    if len(topics) < _STEPS:
+        return find()
+    return await asyncio.get_running_loop().run_in_executor(None, find)
 
 
 class PartitionError(Exception):

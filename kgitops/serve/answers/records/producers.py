@@ -1,11 +1,12 @@
 """InitProducerId and DescribeProducers."""
 
 import asyncio
+from itertools import count
 
 from kgitops.cluster.embedded.client.transactions import NO_PRODUCER, ProducerId
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
-from kgitops.serve.answers.records.places import PartitionError, find_place
+from kgitops.serve.answers.records.places import PartitionError, find_place, give_way, looked_up
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.producers import ProducerState
 from kgitops.wire import messages
@@ -35,24 +36,29 @@ def init_producer_id(call: ApiCall, request: Message) -> Message:
 
 
 async def describe_producers(call: ApiCall, request: Message) -> Message:
-    """The producers that have written to each partition (KIP-664)."""
+    """The producers that have written to each partition (KIP-664); each is told once."""
     response = messages.DescribeProducersResponse
     image = call.image()
     loop = asyncio.get_running_loop()
-    found = call.admin.topics_to(Operation.READ, (topic.name for topic in request.topics))
-    topics = []
+    by_name: dict[str, dict[int, None]] = {}
     for topic in request.topics:
+        by_name.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.READ, by_name))
+    topics, steps = [], count()
+    for name, partitions in by_name.items():
+        await give_way(next(steps))
         rows = []
-        for partition in topic.partition_indexes:
+        for partition in partitions:
+            await give_way(next(steps))
             row = response.PartitionResponse(partition_index=partition)
             try:
-                place = find_place(call, image, found[topic.name], partition)
+                place = find_place(call, image, found[name], partition)
                 states = await loop.run_in_executor(None, call.cluster.data.producers, place.key)
                 row.active_producers = [_producer(id_, held) for id_, held in states.items()]
             except PartitionError as error:
                 row.error_code = error.code
             rows.append(row)
-        topics.append(response.TopicResponse(name=topic.name, partitions=rows))
+        topics.append(response.TopicResponse(name=name, partitions=rows))
     return response(topics=topics)
 
 

@@ -49,14 +49,16 @@ def describe_configs(call: ApiCall, request: Message) -> Message:
     if any(row.resource_type not in _TYPES for row in request.resources):
         refused = RequestResult(code=ErrorCode.INVALID_REQUEST, message=_MALFORMED)
         return response(results=[_result(row, refused, []) for row in request.resources])
-    resources = [_resource(row) for row in request.resources]
+    # The answer may be a thousand times as long as the request for it: no row is there twice.
+    asked_for = list({_asked_for(row): row for row in request.resources}.values())
+    resources = [_resource(row) for row in asked_for]
     described = call.admin.describe_configs(
         resources, broker=_broker(call), properties=_properties(call)
     )
     rows_of = _row_maker(include_synonyms=request.include_synonyms, is_oldest=call.version == 0)
     shown: list[Message] = []
     hidden: list[Message] = []
-    for row, resource in zip(request.resources, resources, strict=True):
+    for row, resource in zip(asked_for, resources, strict=True):
         found = _of_node(call, row, described[resource])
         rows = rows_of(found.entries)
         if row.configuration_keys:
@@ -145,6 +147,10 @@ def _properties(call: ApiCall) -> Mapping[str, str]:
 def _broker(call: ApiCall) -> int | None:
     """The broker that answers; a controller has none, and answers as the active broker would."""
     return call.node.id if call.node.kind is NodeKind.BROKER else None
+
+
+def _asked_for(row: Message) -> tuple[int, str, tuple[str, ...]]:
+    return row.resource_type, row.resource_name, tuple(row.configuration_keys or ())
 
 
 def _resource(row: Message) -> ConfigResource:
