@@ -5,7 +5,7 @@ new store and dies at the next boundary, or at every so many (see boundaries.py)
 takes the steps of a client (see program.py). Another child serves what is left, and this process
 sees that each step that was answered is there, and of the one that was not all or nothing; that
 this one can be sent again; and that something else can be written. Then the same for all boundaries
-of a restart. Prints how many boundaries there are of each.
+of a restart. Prints the boundaries, and how many there are of each.
 """
 
 import shutil
@@ -37,8 +37,8 @@ def main(folder: Path, every: int, mutant: str | None) -> None:
         store = folder / f"{boundary}.db"
         if not _trial(store, boundary, program, states, mutant):
             break
-    print(boundary)
-    print(_restarts(folder, program))
+    restarts = _restarts(folder, program)
+    print(boundary, restarts)
 
 
 def _states(store: Path, program: Sequence[Step]) -> Sequence[State]:
@@ -77,6 +77,7 @@ def _trial(
             served.end()
     step = program[taken] if taken < len(program) else None
     where = f"boundary {boundary}, {served.killed}, {step.api if step else 'after the program'}"
+    print(where, flush=True)
     try:
         _check(store, client, step, states[taken : taken + 2])
     except (AssertionError, ViolationError) as error:
@@ -127,6 +128,7 @@ def _restarts(folder: Path, program: Sequence[Step]) -> int:
             after(raw)
         again.end()
         check_store(store)
+        print(f"restart, boundary {boundary}, {served.killed}", flush=True)
         if boundary is not None and not served.killed:
             return boundary
     raise AssertionError

@@ -13,6 +13,13 @@ TESTS = Path(__file__).parents[2]
 SOME = 13
 """Of so many boundaries one is tried by default; a prime, so that steps don't all lose the same."""
 
+KINDS = (
+    *("before link", "after link", "before close", "after close"),
+    *("before COMMIT", "after COMMIT", "before an answer", "after an answer"),
+    *("INSERT INTO log", "INSERT INTO snapshot", "INSERT INTO batch", "DELETE FROM batch"),
+    *("CREATE TABLE", "CREATE INDEX", "PRAGMA user_version", "PRAGMA synchronous = NORMAL"),
+)
+
 
 def drive(folder: Path, every: int, *mutant: str) -> subprocess.CompletedProcess[str]:
     driver = Path(__file__).with_name("kill_serve_driver.py")
@@ -34,9 +41,13 @@ def test_a_kill_keeps_what_was_answered_and_parts_nothing(tmp_path: Path, every:
     """
     done = drive(tmp_path, every)
     assert done.returncode == 0, done.stdout + done.stderr
-    of_program, of_restart = map(int, done.stdout.split())
+    *where, counts = done.stdout.splitlines()
+    of_program, of_restart = map(int, counts.split())
     assert of_program > 300
     assert of_restart > 15
+    if every == 1:
+        assert len(where) > of_program + of_restart
+        assert {kind for kind in KINDS if any(kind in line for line in where)} == set(KINDS)
 
 
 @pytest.mark.parametrize(
