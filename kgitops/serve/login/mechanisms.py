@@ -1,6 +1,6 @@
 """The SASL mechanisms of a listener, each begun anew for every login."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kgitops.cluster.embedded.controls.scram import ScramMechanism
 from kgitops.cluster.embedded.image.image import Image, ScramCredential
@@ -35,8 +35,14 @@ class LoginMechanisms:
         if mechanism == OAUTHBEARER and self._verifier is not None:
             return OAuthBearerExchange(self._verifier.verify)
         return ScramExchange(
-            ScramMechanism(mechanism), lambda user: self._credential(user, mechanism)
+            ScramMechanism(mechanism),
+            lambda user: self._credential(user, mechanism),
+            others=lambda: self._credentials(mechanism),
         )
 
     def _credential(self, user: str, mechanism: str) -> ScramCredential | None:
         return self._image().scram.users.get(user, {}).get(mechanism)
+
+    def _credentials(self, mechanism: str) -> Sequence[ScramCredential]:
+        users = self._image().scram.users.values()
+        return [held[mechanism] for held in users if mechanism in held]

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kgitops.cluster.embedded.controls.scram import MIN_ITERATIONS, ScramMechanism
 from kgitops.cluster.embedded.image.image import ScramCredential
@@ -36,10 +36,12 @@ class ScramExchange:
         mechanism: ScramMechanism,
         find: FindCredential,
         *,
+        others: Callable[[], Sequence[ScramCredential]] = tuple,
         make_nonce: Callable[[], str] = lambda: secrets.token_urlsafe(_NONCE_BYTES),
     ) -> None:
         self._mechanism = mechanism
         self._find = find
+        self._others = others
         self._make_nonce = make_nonce
         self._credential: ScramCredential | None = None
         self._user = self._header = self._bare = self._nonce = self._server_first = ""
@@ -73,9 +75,7 @@ class ScramExchange:
         self._nonce = match["nonce"] + self._make_nonce()
         found = self._find(self._user)
         self._credential = found
-        salt, iterations = (
-            (found.salt, found.iterations) if found else (self._fake_salt(), MIN_ITERATIONS)
-        )
+        salt, iterations = (found.salt, found.iterations) if found else self._fake()
         self._server_first = f"r={self._nonce},s={salt},i={iterations}"
         return LoginStep(answer=self._server_first.encode())
 
@@ -108,9 +108,15 @@ class ScramExchange:
             return secrets.token_bytes(size), secrets.token_bytes(size)
         return _decoded(self._credential.stored_key), _decoded(self._credential.server_key)
 
-    def _fake_salt(self) -> str:
-        data = hmac.digest(_FAKE_SECRET, self._user.encode(), "sha256")[:_SALT_BYTES]
-        return base64.b64encode(data).decode()
+    def _fake(self) -> tuple[str, int]:
+        """Salt and iterations of a user that nobody knows: they look like those of another."""
+        seed = _FAKE_SECRET + self._user.encode()
+        others = self._others()
+        size, iterations = _SALT_BYTES, MIN_ITERATIONS
+        if others:
+            like = others[int.from_bytes(hashlib.sha256(seed).digest()) % len(others)]
+            size, iterations = len(_decoded(like.salt)), like.iterations
+        return base64.b64encode(hashlib.shake_256(seed).digest(size)).decode(), iterations
 
 
 def _decoded(text: str) -> bytes:
