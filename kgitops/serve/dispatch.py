@@ -35,8 +35,8 @@ from kgitops.wire.frames import (
 from kgitops.wire.messages import Message
 
 _API_VERSIONS, _FIND_COORDINATOR = "ApiVersions", "FindCoordinator"
-_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-"""Names and versions of clients' libraries (KIP-511)."""
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]{0,250}[a-zA-Z0-9])?")
+"""Names and versions of clients' libraries (KIP-511), which go with each Envelope."""
 _INVALID_REQUEST = ErrorCode.INVALID_REQUEST
 _LARGE = 4096
 """Bytes of a request from which on it is answered in a thread."""

@@ -1,6 +1,12 @@
 """Limits on connections and on requests, so that none can harm another."""
 
+from typing import Self
+
 from msgspec import Struct
+from msgspec.structs import replace
+
+_ENVELOPE = 64 * 1024
+"""Bytes of an Envelope beside the request and the name of who sent it, and many more."""
 
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
@@ -30,3 +36,11 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """``connections.max.idle.ms`` of a broker. Only whole requests count as activity."""
     login: float = 10
     """Time for a TLS handshake, and for a login."""
+
+    def with_room_for_envelopes(self) -> Self:
+        """Those of a controller: a broker takes the largest request, and sends it in an Envelope.
+
+        All clients of a broker share its one connection, which none of them may end.
+        """
+        around = self.frame_before_login + _ENVELOPE
+        return replace(self, frame=self.frame + around, held=2 * self.held + around)

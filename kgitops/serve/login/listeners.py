@@ -45,7 +45,12 @@ class ListenerMaker:
         self._mechanisms = LoginMechanisms(settings.sasl, image) if settings.sasl else None
         self._failures = FailedLogins(settings.failure_delay_ms)
         self._log = ClosingLog()
-        self._open = {kind: OpenConnections(settings.limits) for kind in NodeKind}
+        of_clients = settings.limits
+        self._limits = {
+            NodeKind.BROKER: of_clients,
+            NodeKind.CONTROLLER: of_clients.with_room_for_envelopes(),
+        }
+        self._open = {kind: OpenConnections(self._limits[kind]) for kind in NodeKind}
 
     @property
     def open(self) -> Sequence[OpenConnection]:
@@ -59,7 +64,7 @@ class ListenerMaker:
         return Listener(
             answer=self._answer,
             make_connection=lambda host: self._connection(node(), host),
-            limits=self._settings.limits,
+            limits=self._limits[kind],
             open=self._open[kind],
             log=self._log,
             tls=self._tls if for_clients else None,

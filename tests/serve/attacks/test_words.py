@@ -23,7 +23,7 @@ def test_no_sign_is_lost_in_json() -> None:
     assert printable("ä\n" + "x" * 1000) == "ä?" + "x" * 298 + "…"
 
 
-@pytest.mark.parametrize("name", ["a\nb", "\x1b[2J", "-a", "a-", "", "ä", "a" + "\u202e"])
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[2J", "-a", "a-", "", "ä", "a" * 1000])
 def test_a_library_with_an_impossible_name(client: RawClient, name: str) -> None:
     """KIP-511: INVALID_REQUEST, for the version of the library as well."""
     for software in ((name, "1"), ("a", name)):
