@@ -22,6 +22,7 @@ from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.listening.answering import Answer, CloseConnectionError, OutOfOrder
 from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.nodes import Node, NodeKind, ServedCluster
+from kgitops.serve.threads import in_thread
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import write
@@ -154,9 +155,10 @@ class Dispatcher:
     async def _answer_in(
         self, thread: Thread, frame: RequestFrame, connection: ClientConnection
     ) -> Answer:
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(
-            self._threads[thread], lambda: self._find(frame, read_message(frame), connection)
+        found = await in_thread(
+            self._threads[thread],
+            lambda frame: self._find(frame, read_message(frame), connection),
+            frame,
         )
         return found if found is None or isinstance(found, bytes) else await _later(frame, found)
 
@@ -196,11 +198,10 @@ class Dispatcher:
         if len(frame.data) < _LARGE:
             return _frame(frame, response)
         thread = self._threads[Thread.READ_IF_LARGE]
-        return await asyncio.get_running_loop().run_in_executor(thread, _frame, frame, response)
+        return await in_thread(thread, lambda response: _frame(frame, response), response)
 
     async def _read_in_thread(self, frame: RequestFrame) -> Message:
-        thread = self._threads[Thread.READ_IF_LARGE]
-        return await asyncio.get_running_loop().run_in_executor(thread, read_message, frame)
+        return await in_thread(self._threads[Thread.READ_IF_LARGE], read_message, frame)
 
     async def _find_coordinator(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         """Have the topic of a coordinator created before the coordinator is found."""

@@ -86,6 +86,9 @@ class KafkaProtocol(asyncio.Protocol):
         for task in (self._task, *self._out_of_order):
             if task is not None:
                 task.cancel()
+        # They know this connection, and it them: together they would stay for a while.
+        self._task = None
+        self._out_of_order.clear()
 
     def data_received(self, data: bytes) -> None:
         """Cut out whole frames, and answer them."""

@@ -126,17 +126,23 @@ class _Pipeline(asyncio.Protocol):
         self._buffer = bytearray()
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
         self._number = 0
+        self._writing = asyncio.Lock()
+        self._may_write = asyncio.Event()
+        self._may_write.set()
 
     def next_number(self) -> int:
         self._number = (self._number + 1) & 0x7FFFFFFF
         return self._number
 
     async def send(self, number: int, frame: bytes) -> bytes:
-        if not self.is_open:
-            raise ConnectionError("the connection to the controller is closed")
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        self._transport.write(frame)
+        async with self._writing:
+            # What is written is kept even if its client has gone, so there is one at a time.
+            await self._may_write.wait()
+            if not self.is_open:
+                raise ConnectionError("the connection to the controller is closed")
+            self._waiting[number] = answer
+            self._transport.write(frame)
         try:
             return await answer
         finally:
@@ -170,8 +176,15 @@ class _Pipeline(asyncio.Protocol):
                 answer.set_result(frame)
         del self._buffer[:at]
 
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
+        self._may_write.set()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ConnectionError(f"the controller is gone: {exc or 'closed'}"))

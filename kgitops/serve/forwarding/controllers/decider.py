@@ -15,6 +15,7 @@ from kgitops.serve.forwarding.envelope import ForwardedClient
 from kgitops.serve.forwarding.failures import failed
 from kgitops.serve.forwarding.items import has_code
 from kgitops.serve.nodes import Node, ServedCluster
+from kgitops.serve.threads import in_thread
 from kgitops.wire.codec import write
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.frames import RequestFrame, read_message
@@ -92,8 +93,7 @@ class Decider:
         """
         if len(frame.data) < _LARGE:
             return _message(frame)
-        thread = self._threads[Thread.READ_IF_LARGE]
-        return await asyncio.get_running_loop().run_in_executor(thread, _message, frame)
+        return await in_thread(self._threads[Thread.READ_IF_LARGE], _message, frame)
 
     def _answer(
         self,
