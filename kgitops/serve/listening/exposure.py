@@ -3,9 +3,11 @@
 import ipaddress
 
 from kgitops.model.errors import UsageError
-from kgitops.serve.listening.settings import PLAIN, ListenerSettings
+from kgitops.serve.listening.settings import OAUTHBEARER, PLAIN, ListenerSettings
 
 _LOCAL_NAME = "localhost"
+_READABLE = {PLAIN: "PLAIN passwords", OAUTHBEARER: "OAUTHBEARER tokens"}
+"""The mechanisms by which clients send what lets anybody in who has it."""
 
 
 def check_exposure(settings: ListenerSettings, *, allow_anonymous: bool = False) -> None:
@@ -23,11 +25,14 @@ def check_exposure(settings: ListenerSettings, *, allow_anonymous: bool = False)
             "ssl.client.auth=required in the cluster's configs, listen on 127.0.0.1, or give "
             "--allow-anonymous"
         )
-    if settings.sasl and not settings.protocol.tls and PLAIN in settings.sasl.mechanisms:
-        raise UsageError(
-            f"{address} would take PLAIN passwords without TLS, which anybody on the way can read; "
-            "use SASL_SSL in listener.security.protocol.map, or SCRAM instead of PLAIN"
-        )
+    mechanisms = settings.sasl.mechanisms if settings.sasl and not settings.protocol.tls else ()
+    for mechanism, secrets in _READABLE.items():
+        if mechanism in mechanisms:
+            raise UsageError(
+                f"{address} would take {secrets} without TLS, which anybody on the way can read; "
+                "use SASL_SSL in listener.security.protocol.map, or SCRAM instead of "
+                f"{mechanism}"
+            )
     if settings.advertised_host is None and _is_unspecified(settings.host):
         raise UsageError(
             f"{address} needs an address that clients can connect to; give it in "

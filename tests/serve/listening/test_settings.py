@@ -16,6 +16,7 @@ from kgitops.serve.listening.settings import (
     ClientAuth,
     ListenerSettings,
     PrincipalRule,
+    SaslSettings,
     SecurityProtocol,
 )
 from kgitops.serve.listening.tls import tls_context
@@ -223,6 +224,9 @@ def test_beyond_loopback_a_login_is_needed(host: str, certificates: Certificates
         check_exposure(replace(listener_settings(_tls(certificates)), **named))
     with pytest.raises(UsageError, match="would take PLAIN passwords without TLS"):
         check_exposure(replace(listener_settings(SASL), **named))
+    tokens = replace(scram, sasl=SaslSettings(mechanisms=("SCRAM-SHA-256", "OAUTHBEARER")))
+    with pytest.raises(UsageError, match="would take OAUTHBEARER tokens without TLS"):
+        check_exposure(replace(tokens, **named))
 
 
 def test_clients_need_an_address_to_connect_to() -> None:
