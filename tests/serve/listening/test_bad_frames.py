@@ -6,6 +6,7 @@ import select
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -16,6 +17,7 @@ from serve.raw_client import RawClient, raw_client
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
 from kgitops.serve.background import serving
+from kgitops.serve.nodes import FIRST_CONTROLLER
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.wire import messages
 from kgitops.wire.apis import Api, apis, keys
@@ -199,6 +201,7 @@ def test_a_client_that_reads_no_answers_is_not_answered_without_end(server: Kafk
         with raw_client(server.endpoints[0]) as good:
             assert good.ask("Metadata", 12).brokers
     assert psutil.Process().memory_info().rss - before < 60_000_000
+    _until_all_are_gone(server)
 
 
 def test_500_slow_connections(server: KafkaServer) -> None:
@@ -211,6 +214,7 @@ def test_500_slow_connections(server: KafkaServer) -> None:
         good = stack.enter_context(raw_client(server.endpoints[0]))
         assert good.ask("Metadata", 12).brokers
         assert psutil.Process().memory_info().rss - before < 20_000_000
+    _until_all_are_gone(server)
 
 
 def test_too_many_connections(caplog: pytest.LogCaptureFixture) -> None:
@@ -329,6 +333,15 @@ def _until_answered(server: KafkaServer) -> None:
             except ConnectionError:
                 continue
     pytest.fail("the place was not given back")
+
+
+def _until_all_are_gone(server: KafkaServer) -> None:
+    """Each that went in the middle of a request has its line by then, and no later test has it."""
+    for _ in range(10_000):
+        if all(one.connection.node.id >= FIRST_CONTROLLER for one in server._listeners.open):
+            return
+        time.sleep(0.002)
+    pytest.fail("connections stayed")
 
 
 def _first_closed(*clients: RawClient) -> socket.socket:
