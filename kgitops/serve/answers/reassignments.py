@@ -27,9 +27,10 @@ def alter_partition_reassignments(call: ApiCall, request: Message) -> Message:
     if Operation.ALTER not in call.admin.allowed_cluster_operations():
         whole = missing_right(Operation.ALTER).result
     return response(
-        allow_replication_factor_change=request.allow_replication_factor_change,
+        # As Kafka answers: an error does not repeat it, and nothing asked has an empty message.
+        allow_replication_factor_change=request.allow_replication_factor_change or not whole.ok,
         error_code=whole.code,
-        error_message=message_of(whole),
+        error_message=message_of(whole) if request.topics or not whole.ok else "",
         responses=[
             response.ReassignableTopicResponse(
                 name=topic.name,
@@ -56,7 +57,11 @@ def list_partition_reassignments(call: ApiCall, request: Message) -> Message:
     try:
         moving = call.admin.list_partition_reassignments(partitions)
     except Refusal as refusal:
-        return response(error_code=refusal.result.code, error_message=refusal.result.message)
+        return response(
+            error_code=refusal.result.code,
+            error_message=refusal.result.message,
+            topics=[_not_moving(topic) for topic in request.topics or ()],
+        )
     topics: dict[str, list[Message]] = {}
     for (name, partition), move in moving.items():
         topics.setdefault(name, []).append(
@@ -106,26 +111,43 @@ def _elected(
     whole: RequestResult,
 ) -> Message:
     response = messages.ElectLeadersResponse
-    rows: dict[str, list[Message]] = {}
-    for (name, partition), result in results.items():
-        of_topic = rows.setdefault(name, [])
-        if request.topic_partitions is None and result.code is ErrorCode.ELECTION_NOT_NEEDED:
-            continue
-        of_topic.append(
-            response.PartitionResult(
-                partition_id=partition,
-                error_code=result.code,
-                error_message=message_of(result),
-            )
-        )
+    if request.topic_partitions is None:
+        asked: dict[str, list[int]] = {}
+        for (name, partition), result in results.items():
+            of_topic = asked.setdefault(name, [])
+            if result.code is not ErrorCode.ELECTION_NOT_NEEDED:
+                of_topic.append(partition)
+        topics = list(asked.items())
+    else:
+        topics = [(row.topic, row.partitions) for row in request.topic_partitions]
     return response(
         # Version 0 has no place for it.
         error_code=whole.code if call.version >= 1 else ErrorCode.NONE,
         replica_election_results=[
-            response.ReplicaElectionResult(topic=name, partition_result=of_topic)
-            for name, of_topic in rows.items()
+            response.ReplicaElectionResult(
+                topic=name,
+                partition_result=[
+                    response.PartitionResult(
+                        partition_id=partition,
+                        error_code=results[name, partition].code,
+                        error_message=message_of(results[name, partition]),
+                    )
+                    for partition in partitions
+                ],
+            )
+            for name, partitions in topics
         ],
     )
+
+
+def _not_moving(topic: Message) -> Message:
+    """A topic of a request that is refused as a whole: Kafka repeats it, without any replicas."""
+    response = messages.ListPartitionReassignmentsResponse
+    rows = [
+        response.OngoingPartitionReassignment(partition_index=partition)
+        for partition in topic.partition_indexes
+    ]
+    return response.OngoingTopicReassignment(name=topic.name, partitions=rows)
 
 
 def _moved(partition: int, result: RequestResult) -> Message:

@@ -63,7 +63,8 @@ def _row(user: UserScramCredentials) -> Message:
     return response.DescribeUserScramCredentialsResult(
         user=user.user,
         error_code=user.result.code,
-        error_message=message_of(user.result),
+        # Not null, which Kafka answers where there is an error.
+        error_message=message_of(user.result) or "",
         credential_infos=[
             response.CredentialInfo(mechanism=_TYPES[mechanism], iterations=iterations)
             for mechanism, iterations in user.iterations.items()

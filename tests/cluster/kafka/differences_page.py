@@ -22,7 +22,8 @@ authorizer; where a case speaks of a dead broker, one of the three was killed.
 Where answers differ, the last column says why. The reason cites a rule of kgitops'
 specification (`A4-31`) or Kafka's source: a path in its repository at {KAFKA}, and a method.
 Most cases are asked twice, with `validate_only` and without; an answer to a dry run is shown where
-it is another one.
+it is another one. What any client gets from `kgitops serve` is compared
+[as well](wire-differences.md).
 
 `tests/cluster/kafka/test_differences.py` asks both clusters anew, fails for a difference that
 nobody explained and for an explanation that nothing needs, and looks the cited methods up in the

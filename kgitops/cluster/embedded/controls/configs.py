@@ -6,6 +6,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from kgitops.cluster.embedded.broker_messages import name_refusal
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.effective.checks import (
     check_at_broker,
@@ -16,6 +17,7 @@ from kgitops.cluster.embedded.effective.checks import (
     check_topic_configs,
 )
 from kgitops.cluster.embedded.effective.known import KnownConfig, known_broker_config
+from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import (
     BROKER,
     CLIENT_METRICS,
@@ -71,10 +73,16 @@ def alter(
     Raises:
         Refusal: one of the operations, or their result, is not legal.
     """
+    if not draft.options.seed:
+        check_operations(resource, operations)
     if resource.type == BROKER and not draft.options.seed:
         # The broker checks values before the controller checks the caller's right.
         check_lists_at_broker(
-            [o.key for o in operations if o.op in (ConfigOp.APPEND, ConfigOp.SUBTRACT)]
+            [
+                (o.key, o.op.lower())
+                for o in operations
+                if o.op in (ConfigOp.APPEND, ConfigOp.SUBTRACT)
+            ]
         )
         check_at_broker(
             resource.name,
@@ -92,9 +100,8 @@ def alter(
     named = {o.key: after.get(o.key) for o in operations if o.key not in implied}
     identity = resource.name
     requests: list[Request] = []
-    topic = draft.delta.topics.get(resource.name) if resource.type == TOPIC else None
-    if topic is not None:
-        check_topic_configs(draft, after, before=before)
+    if resource.type == TOPIC:
+        topic = _existing(draft, resource.name, after, before)
         identity = topic.topic_id
         requests.append(
             alter_topic_request(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
@@ -158,6 +165,24 @@ def check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]
         )
 
 
+def _existing(
+    draft: Draft, name: str, after: Mapping[str, str], before: Mapping[str, str]
+) -> TopicImage:
+    """The topic of this name, which can have the configs; Kafka's controller checks these first.
+
+    Raises:
+        Refusal: it can't (17, 40), or there is none (3).
+    """
+    illegal = name_refusal(name)
+    if illegal:
+        raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
+    check_topic_configs(draft, after, before=before)
+    topic = draft.delta.topics.get(name)
+    if topic is None:
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    return topic
+
+
 def _brokers_of(draft: Draft, resource: ConfigResource) -> list[int]:
     """The brokers that take the configs: one, or for the default of all those alive (P201-89)."""
     if resource.name:
@@ -174,12 +199,7 @@ def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
                 raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
             _check_name(resource, "Default topic resources are not allowed.")
             topic = draft.delta.topics.get(resource.name)
-            if topic is None:
-                raise Refusal(
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                    f"The topic '{resource.name}' does not exist.",
-                )
-            return topic.configs
+            return {} if topic is None else topic.configs
         case "broker":
             if not draft.authorizer.allows_cluster(Operation.ALTER_CONFIGS):
                 raise Refusal(

@@ -143,6 +143,9 @@ def _check(draft: Draft, item: ScramDeletion | ScramUpsertion, *, twice: bool) -
                 raise Refusal(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
             if item.iterations > MAX_ITERATIONS:
                 raise Refusal(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+            if not item.salted_password:
+                # No key can be derived from nothing; Kafka's controller does not expect it.
+                raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _record(

@@ -37,6 +37,16 @@ _NUMBERS = {
     EntryType.LONG: ConfigType.LONG,
     EntryType.DOUBLE: ConfigType.DOUBLE,
 }
+_THREADS = frozenset(
+    {
+        "background.threads",
+        "log.cleaner.threads",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+    }
+)
 _INTERVAL, _MATCH = "interval.ms", "match"
 _SHORTEST, _LONGEST = 100, 3_600_000
 _PARAMETERS = (
@@ -128,25 +138,31 @@ def check_at_broker(name: str, configs: Mapping[str, str]) -> None:
             refusal = rate_refusal(key, value)
         else:
             refusal = _type_refusal(key, config.type, value) if config else None
+        if refusal is None and key in _THREADS and int(value) < 1:
+            refusal = f"Invalid value {value} for configuration {key}: Value must be at least 1"
         if refusal:
             _refuse(refusal)
 
 
-def check_lists_at_broker(keys: Sequence[str]) -> None:
+def check_lists_at_broker(operations: Sequence[tuple[str, str]]) -> None:
     """Refuse to append to and subtract from configs of a broker that are no lists.
 
+    ``operations`` are keys, each with ``append`` or ``subtract``.
+
     Raises:
-        Refusal: there are such configs (40).
+        Refusal: there are such configs (40), or they are read once (42).
     """
-    for key in keys:
+    for key, operation in operations:
         config = known_broker_config(key)
         if config is None:
             raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown config name: {key}")
         if config.type is not EntryType.LIST:
             raise Refusal(
                 ErrorCode.INVALID_CONFIG,
-                f"Config value append is not allowed for config key: {key}",
+                f"Config value {operation} is not allowed for config key: {key}",
             )
+        if config.read_only:
+            _refuse(f"Cannot update these configs dynamically: {_listed([key])}")
 
 
 def check_group_configs(configs: Mapping[str, str], brokers: Mapping[str, str]) -> None:

@@ -150,6 +150,8 @@ def _by_topic(partitions: Partitions) -> Mapping[bytes, list[int]]:
 def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
     row = messages.ConsumerGroupDescribeResponse.DescribedGroup
     physical, error = coordinated(call, group, Operation.DESCRIBE)
+    if error is ErrorCode.NONE and not group:
+        error = ErrorCode.INVALID_GROUP_ID
     if error is not ErrorCode.NONE:
         return row(group_id=group, error_code=error)
     held = call.cluster.groups.consumers.group(physical)

@@ -130,11 +130,12 @@ def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
         error = ErrorCode.GROUP_ID_NOT_FOUND
         text = f"Group {group} is not a classic group."
     if error is ErrorCode.GROUP_ID_NOT_FOUND:
-        if call.version < _TELLS_UNKNOWN:
-            return row(group_id=group, group_state=GroupState.DEAD)
-        return row(
-            group_id=group, error_code=error, error_message=text, group_state=GroupState.DEAD
-        )
+        if call.version >= _TELLS_UNKNOWN:
+            return row(
+                group_id=group, error_code=error, error_message=text, group_state=GroupState.DEAD
+            )
+        allowed = _operations(call, group) if operations else NOT_ASKED_FOR
+        return row(group_id=group, group_state=GroupState.DEAD, authorized_operations=allowed)
     if error is not ErrorCode.NONE:
         return row(group_id=group, error_code=error)
     held = call.cluster.groups.group(physical) or Group()

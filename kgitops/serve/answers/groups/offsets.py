@@ -16,6 +16,8 @@ from kgitops.wire.messages import Message
 NO_OFFSET = -1
 _TOPIC_IDS = 10
 """The first version of OffsetCommit and OffsetFetch by topic ids (KIP-848)."""
+_TELLS_UNKNOWN = 9
+"""The first version of OffsetCommit with an error for groups that do not exist (KIP-848)."""
 _SEVERAL_GROUPS = 8
 _GROUP_ERRORS = 2
 _OF_THE_GROUP = frozenset(
@@ -37,8 +39,10 @@ def offset_commit(call: ApiCall, request: Message) -> Message:
     if error is ErrorCode.NONE:
         results = _commit(call, request, physical, names)
     response = messages.OffsetCommitResponse
-    topics = []
+    topics: dict[tuple[str, bytes], Message] = {}
     for topic, name in zip(request.topics, names, strict=True):
+        if not topic.partitions and error is ErrorCode.NONE and _exists(call, name):
+            continue
         row = response.OffsetCommitResponsePartition
         partitions = [
             row(
@@ -52,12 +56,13 @@ def offset_commit(call: ApiCall, request: Message) -> Message:
             )
             for partition in topic.partitions
         ]
-        topics.append(
-            response.OffsetCommitResponseTopic(
-                name=topic.name, topic_id=topic.topic_id, partitions=partitions
-            )
+        # A topic that is named twice has one row.
+        whole = topics.setdefault(
+            (topic.name, topic.topic_id),
+            response.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id),
         )
-    return response(topics=topics)
+        whole.partitions += partitions
+    return response(topics=list(topics.values()))
 
 
 def offset_fetch(call: ApiCall, request: Message) -> Message:
@@ -86,6 +91,8 @@ def offset_delete(call: ApiCall, request: Message) -> Message:
     """One result for each partition, or one error for the group."""
     response = messages.OffsetDeleteResponse
     _, error = coordinated(call, request.group_id, Operation.DELETE)
+    if error is ErrorCode.NONE and not request.group_id:
+        error = ErrorCode.INVALID_GROUP_ID
     if error is not ErrorCode.NONE:
         return response(error_code=error)
     keys = [
@@ -97,22 +104,23 @@ def offset_delete(call: ApiCall, request: Message) -> Message:
     of_group = [result.code for result in results.values() if result.code in _OF_THE_GROUP]
     if of_group:
         return response(error_code=of_group[0])
-    row = response.OffsetDeleteResponsePartition
+    rows: dict[str, list[Message]] = {}
+    for (name, partition), result in results.items():
+        rows.setdefault(name, []).append(
+            response.OffsetDeleteResponsePartition(
+                partition_index=partition, error_code=result.code
+            )
+        )
     return response(
         topics=[
-            response.OffsetDeleteResponseTopic(
-                name=topic.name,
-                partitions=[
-                    row(
-                        partition_index=item.partition_index,
-                        error_code=results[topic.name, item.partition_index].code,
-                    )
-                    for item in topic.partitions
-                ],
-            )
-            for topic in request.topics
+            response.OffsetDeleteResponseTopic(name=name, partitions=partitions)
+            for name, partitions in rows.items()
         ]
     )
+
+
+def _exists(call: ApiCall, name: str | None) -> bool:
+    return name is not None and call.admin.topics_to(Operation.READ, [name])[name].result.ok
 
 
 def _names(call: ApiCall, topics: Sequence[Message]) -> list[str | None]:
@@ -140,6 +148,9 @@ def _commit(
         request.group_instance_id,
         request.generation_id_or_member_epoch,
     )
+    if error is ErrorCode.ILLEGAL_GENERATION and call.version >= _TELLS_UNKNOWN:
+        known = call.admin.describe_groups([request.group_id])[request.group_id].result.ok
+        error = error if known or groups.group(physical) else ErrorCode.GROUP_ID_NOT_FOUND
     if error:
         refused = dict.fromkeys(rows, error)
     else:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from itertools import count
 
+from kgitops.cluster.embedded.client.partitions import TopicAccess
 from kgitops.cluster.embedded.store.batches import LEADER_EPOCH
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
@@ -48,25 +49,34 @@ async def list_offsets(call: ApiCall, request: Message) -> Message:
     committed = call.version >= 2 and request.isolation_level == _READ_COMMITTED
     names = {topic.name for topic in request.topics}
     found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.DESCRIBE, names))
-    topics, steps = [], count()
+    topics: dict[str, dict[int, Message]] = {}
+    steps = count()
     for topic in request.topics:
         await give_way(next(steps))
-        rows = []
+        if found[topic.name].result.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            topics.setdefault(topic.name, {})  # a row even where no partition is named
         for wanted in topic.partitions:
             await give_way(next(steps))
-            row = response.ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
+            index = wanted.partition_index
+            again = index in topics.get(topic.name, ())
+            row = response.ListOffsetsPartitionResponse(partition_index=index)
             epoch = wanted.current_leader_epoch
             access = found[topic.name]
             try:
-                place = find_place(call, image, access, wanted.partition_index, epoch)
+                _check_asked(call, access, wanted.timestamp, again=again)
+                place = find_place(call, image, access, index, epoch)
                 await _fill(call, row, place, wanted.timestamp, committed=committed)
             except PartitionError as error:
                 row.error_code = error.code
             if call.version < _FIRST_WITH_EPOCH:
                 row.leader_epoch = _UNKNOWN_EPOCH
-            rows.append(row)
-        topics.append(response.ListOffsetsTopicResponse(name=topic.name, partitions=rows))
-    return response(topics=topics)
+            topics.setdefault(topic.name, {})[index] = row
+    return response(
+        topics=[
+            response.ListOffsetsTopicResponse(name=name, partitions=list(rows.values()))
+            for name, rows in topics.items()
+        ]
+    )
 
 
 async def offset_for_leader_epoch(call: ApiCall, request: Message) -> Message:
@@ -114,21 +124,19 @@ def delete_records(call: ApiCall, request: Message) -> Message:
         and (topic := named[name].topic) is not None
         and topic.topic_id in image.topics.names
     )
-    row = response.DeleteRecordsPartitionResult
+    rows: dict[str, list[Message]] = {}
+    for (name, partition), outcome in outcomes.items():
+        rows.setdefault(name, []).append(
+            response.DeleteRecordsPartitionResult(
+                partition_index=partition,
+                low_watermark=outcome.low_watermark,
+                error_code=outcome.result.code,
+            )
+        )
     return response(
         topics=[
-            response.DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[
-                    row(
-                        partition_index=partition.partition_index,
-                        low_watermark=outcomes[topic.name, partition.partition_index].low_watermark,
-                        error_code=outcomes[topic.name, partition.partition_index].result.code,
-                    )
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
+            response.DeleteRecordsTopicResult(name=name, partitions=partitions)
+            for name, partitions in rows.items()
         ]
     )
 
@@ -140,14 +148,21 @@ async def _view(call: ApiCall, place: Place) -> LogView:
     return view
 
 
+def _check_asked(call: ApiCall, access: TopicAccess, timestamp: int, *, again: bool) -> None:
+    """Refuse, of what a client may see, a partition that is asked twice, and unknown ends of it."""
+    if access.result.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return
+    if again:
+        raise PartitionError(ErrorCode.INVALID_REQUEST)
+    if timestamp < min(OffsetSpec) or call.version < _FIRST_VERSIONS.get(timestamp, 0):
+        raise PartitionError(ErrorCode.UNSUPPORTED_VERSION)
+
+
 async def _fill(
     call: ApiCall, row: Message, place: Place, timestamp: int, *, committed: bool
 ) -> None:
     view = await _view(call, place)
     end = view.last_stable if committed else view.end
-    first_version = _FIRST_VERSIONS.get(timestamp, 0)
-    if timestamp < min(OffsetSpec) or call.version < first_version:
-        raise PartitionError(ErrorCode.UNSUPPORTED_VERSION)
     match timestamp:
         case OffsetSpec.LATEST:
             row.offset, row.leader_epoch = end, LEADER_EPOCH

@@ -3,6 +3,8 @@
 import asyncio
 from itertools import count
 
+from kgitops.cluster.embedded.broker_messages import name_refusal
+from kgitops.cluster.embedded.client.partitions import TopicAccess
 from kgitops.cluster.embedded.client.transactions import NO_PRODUCER, ProducerId
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
@@ -52,14 +54,25 @@ async def describe_producers(call: ApiCall, request: Message) -> Message:
             await give_way(next(steps))
             row = response.PartitionResponse(partition_index=partition)
             try:
+                _check_name(found[name], name)
                 place = find_place(call, image, found[name], partition)
                 states = await loop.run_in_executor(None, call.cluster.data.producers, place.key)
                 row.active_producers = [_producer(id_, held) for id_, held in states.items()]
             except PartitionError as error:
                 row.error_code = error.code
+                row.error_message = error.message
+                unknown = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if unknown and found[name].topic is None:
+                    row.error_message = "This server does not host this topic-partition."
             rows.append(row)
         topics.append(response.TopicResponse(name=name, partitions=rows))
     return response(topics=topics)
+
+
+def _check_name(access: TopicAccess, name: str) -> None:
+    illegal = name_refusal(name)
+    if illegal and access.result.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        raise PartitionError(ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
 
 
 def _producer(producer_id: int, held: ProducerState) -> Message:

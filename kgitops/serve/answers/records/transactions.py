@@ -137,7 +137,10 @@ def describe_transactions(call: ApiCall, request: Message) -> Message:
     described = call.admin.describe_transactions(request.transactional_ids)
     rows = []
     for name, one in described.items():
-        row = response.TransactionState(transactional_id=name, error_code=one.result.code)
+        # No producer has an empty one, and whoever may not ask is told so first.
+        empty = not name and one.result.code is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        code = ErrorCode.INVALID_REQUEST if empty else one.result.code
+        row = response.TransactionState(transactional_id=name, error_code=code)
         held = one.transaction
         if held is not None:
             by_topic: dict[str, list[int]] = {}

@@ -71,6 +71,9 @@ def describe_configs(call: ApiCall, request: Message) -> Message:
 def incremental_alter_configs(call: ApiCall, request: Message) -> Message:
     """One result for each resource, in order."""
     refused = [_refused_here(call, row, incremental=True) for row in request.resources]
+    if any(map(_is_unreadable, request.resources, refused)):
+        # The controller that reads them fails for all rows that the broker sends it.
+        refused = [refusal or _UNKNOWN_OPERATION for refusal in refused]
     changes = [
         (_resource(row), list(map(_operation, row.configs)))
         for row, refusal in zip(request.resources, refused, strict=True)
@@ -102,12 +105,13 @@ def list_config_resources(call: ApiCall, request: Message) -> Message:
     """The resources of some types, or of all; in version 0 those of client metrics (KIP-714)."""
     response = messages.ListConfigResourcesResponse
     asked = request.resource_types if call.version else [_CLIENT_METRICS]
-    if any(type_ not in _TYPES for type_ in asked):
-        return response(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    known = {_TYPES[type_] for type_ in asked or _TYPES if type_ in _TYPES}
     try:
-        resources = call.admin.list_config_resources({_TYPES[type_] for type_ in asked or _TYPES})
+        resources = call.admin.list_config_resources(known)
     except Refusal as refusal:
         return response(error_code=refusal.result.code)
+    if any(type_ not in _TYPES for type_ in asked):
+        return response(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return response(
         config_resources=[
             response.ConfigResource(
@@ -195,8 +199,11 @@ def _refused_here(
     type_, name, broker = row.resource_type, row.resource_name, _broker(call)
     if type_ not in _TYPES or (type_ == _BROKER_LOGGER and not incremental):
         return _invalid(f"Unknown resource type {type_}")
-    if incremental and any(item.config_operation not in _OPERATIONS for item in row.configs):
-        return _UNKNOWN_OPERATION
+    unknown = _unknown_operation(row) if incremental else None
+    if unknown is not None and type_ == _BROKER:
+        return _invalid(f"Unknown operations type {unknown}")
+    if unknown is not None:
+        return _missing_right(call, row)
     must_be_here = type_ == _BROKER_LOGGER or (type_ == _BROKER and name)
     if broker is None or not must_be_here or name == str(broker):
         return None
@@ -205,6 +212,23 @@ def _refused_here(
     if type_ == _BROKER_LOGGER:
         return _invalid(f"Unexpected node id. Expected {broker}, but received {name}")
     return _invalid(f"Unexpected broker id, expected {broker}, but received {name}")
+
+
+def _unknown_operation(row: Message) -> int | None:
+    """The first operation of a resource that there is none of."""
+    operations = (item.config_operation for item in row.configs)
+    return next((item for item in operations if item not in _OPERATIONS), None)
+
+
+def _is_unreadable(row: Message, refusal: RequestResult | None) -> bool:
+    return refusal is None and _unknown_operation(row) is not None
+
+
+def _missing_right(call: ApiCall, row: Message) -> RequestResult | None:
+    """The refusal of a client without the right to alter the configs of a resource."""
+    result = call.admin.incremental_alter_configs([(_resource(row), [])], validate_only=True)
+    refused = result[_resource(row)]
+    return refused if refused.code in _HIDDEN else None
 
 
 def _invalid(message: str) -> RequestResult:
