@@ -186,7 +186,8 @@ def acls(
         virtual_cluster_pattern=PatternType(scope_pattern or PatternType.LITERAL),
     )
     if list_:
-        listed = listed_bindings(acl_options, listed_principal or (), read_cluster(options).acls)
+        state = read_cluster(options, scoped_acls=virtual_cluster is not None)
+        listed = listed_bindings(acl_options, listed_principal or (), state.acls)
         print_result(acls_to_json(listed) if format_ is AclFormat.JSON else render_acls(listed))
         return 0
     if add:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import Broker
+from kgitops.model.cluster_state import Broker, VirtualClusterSupport
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +65,33 @@ def connect(
     if scheme == "kafka" and colon:
         return _kafka(url, rest, configs or {}, base)
     raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
+
+
+def by_brokers(cluster: Cluster) -> Cluster:
+    """The connected cluster, by KIP-1134's own requests where its brokers announce them (VC-230).
+
+    Only a served embedded cluster does so; any other cluster is returned as it is.
+    """
+    from kgitops.cluster.lowered.adapter import LoweredCluster
+
+    if not isinstance(cluster, LoweredCluster):
+        return cluster
+    from kgitops.cluster.kafka.adapter import KafkaCluster
+
+    physical = cluster.physical
+    if not isinstance(physical, KafkaCluster):
+        return cluster
+    from kgitops.cluster.kafka.transport.virtual_cluster_requests import knows_virtual_clusters
+    from kgitops.cluster.kafka.virtual_clusters import VirtualClusterBrokers
+
+    return VirtualClusterBrokers(physical) if knows_virtual_clusters(physical.wire) else cluster
+
+
+def tells_scoped_acls(cluster: Cluster) -> bool:
+    """True if ACLs of virtual clusters can be read: Kafka's requests have no field for them."""
+    capabilities = cluster.capabilities
+    by_wire = capabilities.backend == "kafka"
+    return not (by_wire and capabilities.virtual_clusters is VirtualClusterSupport.NATIVE)
 
 
 def store_path(url: str, base: Path) -> Path | None:

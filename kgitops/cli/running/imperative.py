@@ -16,7 +16,7 @@ from kgitops.cli.running.options import (
     PlanOptions,
     ProjectOptions,
 )
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
 
 if TYPE_CHECKING:
@@ -74,9 +74,24 @@ def run_change(
         return code
 
 
-def read_cluster(options: ClusterOptions) -> "ClusterState":
-    """The cluster's state, for a command that only shows something."""
-    with _open_workspace(options, principal=None).connected() as cluster:
+def read_cluster(options: ClusterOptions, *, scoped_acls: bool = False) -> "ClusterState":
+    """The cluster's state, for a command that only shows something.
+
+    ``scoped_acls`` says that it shows ACLs of virtual clusters.
+
+    Raises:
+        UsageError: two clusters are named, or none.
+        KgitopsError: the cluster can't tell the ACLs of virtual clusters.
+    """
+    from kgitops.cluster.connect import by_brokers, tells_scoped_acls
+
+    with _open_workspace(options, principal=None).connected() as connected:
+        cluster = by_brokers(connected)
+        if scoped_acls and not tells_scoped_acls(cluster):
+            raise KgitopsError(
+                "Kafka's protocol has no ACLs of virtual clusters; read them from the store "
+                "itself, with -c embedded:FILE while it is not served"
+            )
         return cluster.read_state()
 
 
@@ -87,13 +102,14 @@ def open_target(options: ChangeOptions) -> "Iterator[tuple[Workspace, OpenPolici
     Raises:
         UsageError: two clusters are named, or none.
     """
+    from kgitops.cluster.connect import by_brokers
     from kgitops.workflow.policies import load_policies, open_policies
 
     workspace = _open_workspace(options, principal=options.principal)
     with open_policies(load_policies(workspace)) as policies:
         policies.wait()
         with workspace.connected(policies.bundle) as cluster:
-            yield workspace, policies, cluster
+            yield workspace, policies, by_brokers(cluster)
 
 
 def _open_workspace(options: ClusterOptions, *, principal: str | None) -> "Workspace":

@@ -88,7 +88,8 @@ def export_acls(
 
     if out:
         check_folder(out)
-    documents = copied_acl_documents(read_cluster(options), virtual_cluster, all_=all_)
+    state = read_cluster(options, scoped_acls=True)
+    documents = copied_acl_documents(state, virtual_cluster, all_=all_)
     if documents:
         _write_or_print({"acls.yaml": documents}, out)
     elif all_:

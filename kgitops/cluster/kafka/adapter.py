@@ -96,13 +96,13 @@ class KafkaCluster:
     ) -> Sequence[RequestResult]:
         """Carry out one wire batch; brokers know the principal from the connection."""
         del principal
-        return execute(self._wire_until(until_ms), requests, validate_only=validate_only)
+        return execute(self.wire_until(until_ms), requests, validate_only=validate_only)
 
     def cancel_moves(
         self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
     ) -> None:
         """Cancel reassignments; replicas that have arrived meanwhile stay."""
-        wire = self._wire_until(until_ms)
+        wire = self.wire_until(until_ms)
         for topic, result in zip(moves, cancel(wire, moves), strict=True):
             if not result.ok:
                 raise KgitopsError(
@@ -114,7 +114,8 @@ class KafkaCluster:
         self._registry.close()
         self.wire.close()
 
-    def _wire_until(self, until_ms: int | None) -> Wire:
+    def wire_until(self, until_ms: int | None) -> Wire:
+        """Return the connections bound to a lease that ends then, by the registry's clock."""
         if until_ms is None:
             return self.wire
         return self.wire.until(self._registry.ticks_at(until_ms))

@@ -41,7 +41,14 @@ class DecodedRequest(Generic[T]):
     _max_version = None
 
     def __init__(
-        self, name: str, key: int, version: int, body: bytes, decode: Callable[[bytes], T]
+        self,
+        name: str,
+        key: int,
+        version: int,
+        body: bytes,
+        decode: Callable[[bytes], T],
+        *,
+        begins_with_throttle: bool = True,
     ) -> None:
         self.name = name
         self.API_KEY = key
@@ -50,6 +57,7 @@ class DecodedRequest(Generic[T]):
         self.header: _Header | None = None
         self._body = body
         self._decode = decode
+        self._begins_with_throttle = begins_with_throttle
 
     def with_header(self, correlation_id: int = 0, client_id: str = "kafka-python") -> None:
         """Set the header with the correlation id that the answer will have."""
@@ -84,7 +92,8 @@ class DecodedRequest(Generic[T]):
         """
         data = buffer.read()
         try:
-            return Decoded(self._decode(data), _FRAME.unpack_from(data)[0])
+            throttle_time_ms = _FRAME.unpack_from(data)[0] if self._begins_with_throttle else 0
+            return Decoded(self._decode(data), throttle_time_ms)
         except ValueError as error:
             raise ValueError(f"the answer to {self.name} can't be read: {error}") from error
 

@@ -164,7 +164,7 @@ class Wire:
         bound._until = moment  # noqa: SLF001 (it is this very class)
         return bound
 
-    def supports(self, request: type[Any], version: int = 0) -> bool:
+    def supports(self, request: type[Any] | Message, version: int = 0) -> bool:
         """Return whether the brokers know this request, in at least this version."""
         connections = self._connections.good_connections()
         versions = [connection.version(request) for connection in connections]
