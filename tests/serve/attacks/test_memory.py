@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from unittest.mock import Mock
 
 import pytest
-from serve.attacks.denials import request_of
+from serve.attacks.denials import Fields, request_of
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import make_topic, recent
 from serve.groups.steps import GroupSteps
@@ -80,36 +80,33 @@ def test_very_many_records_in_a_batch() -> None:
         next(batch_records(data))
 
 
+LIST_OFFSETS = {"name": "absent", "partitions": {"partition_index": 0, "timestamp": -1}}
+
+
 @pytest.mark.parametrize(
-    ("api", "version", "before"),
+    ("api", "topic", "repeated"),
     [
-        ("ListOffsets", 11, b"\xff\xff\xff\xff\x00"),
-        ("OffsetForLeaderEpoch", 4, b"\xff\xff\xff\xff"),
-        ("DescribeProducers", 0, b""),
-        ("DescribeConfigs", 4, b""),
-        ("DeleteTopics", 6, b""),
+        ("ListOffsets", LIST_OFFSETS, "partitions"),
+        ("DescribeProducers", {"name": "absent", "partition_indexes": [0]}, "partition_indexes"),
+        ("DescribeProducers", {"name": "absent", "partition_indexes": []}, "topics"),
     ],
 )
 def test_more_elements_than_anybody_needs(
-    embedded: EmbeddedCluster, server: KafkaServer, api: str, version: int, before: bytes
+    server: KafkaServer, api: str, topic: Fields, repeated: str
 ) -> None:
     """A megabyte of them would take a hundred in memory: the connection ends, no other does."""
-    number = MOST_ELEMENTS + 1
+    asked = request_of(api, {"topics": topic})
+    row = asked if repeated == "topics" else asked.topics[0]
+    setattr(
+        row, repeated, getattr(row, repeated) * MOST_ELEMENTS
+    )  # one more than that with the topic
+    if repeated == "topics":
+        row.topics.append(row.topics[0])
     with raw_client(server.endpoints[0]) as good, raw_client(server.endpoints[0]) as bad:
-        body = before + uvarint(number + 1) + bytes(4 * number)
-        bad.send_body(api, version, body)
+        bad.send(api, apis()[keys()[api]].versions[-1], asked)
         with pytest.raises(ConnectionError):
             bad.receive_frame()
         assert good.ask("Metadata", 12).brokers
-
-
-def uvarint(value: int) -> bytes:
-    """A length as new versions have it."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 @pytest.mark.parametrize(
