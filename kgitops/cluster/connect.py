@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker, VirtualClusterSupport
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import SafetyError, UsageError
 
 if TYPE_CHECKING:
     from kgitops.cluster.embedded.options import Options
@@ -70,7 +70,12 @@ def connect(
 def by_brokers(cluster: Cluster) -> Cluster:
     """The connected cluster, by KIP-1134's own requests where its brokers announce them (VC-230).
 
-    Only a served embedded cluster does so; any other cluster is returned as it is.
+    Only a served embedded cluster does so; any other cluster is returned as it is. So is one whose
+    registry has the virtual clusters, which an apply by ``kafka://`` leaves there.
+
+    Raises:
+        SafetyError: the registry has virtual clusters, and so have the brokers.
+        UnreachableError: the cluster can't be read.
     """
     from kgitops.cluster.lowered.adapter import LoweredCluster
 
@@ -81,10 +86,22 @@ def by_brokers(cluster: Cluster) -> Cluster:
     physical = cluster.physical
     if not isinstance(physical, KafkaCluster):
         return cluster
+    from kgitops.cluster.kafka.read.virtual_clusters import read_virtual_clusters
     from kgitops.cluster.kafka.transport.virtual_cluster_requests import knows_virtual_clusters
     from kgitops.cluster.kafka.virtual_clusters import VirtualClusterBrokers
 
-    return VirtualClusterBrokers(physical) if knows_virtual_clusters(physical.wire) else cluster
+    if not knows_virtual_clusters(physical.wire):
+        return cluster
+    registered = physical.registry.read_state()
+    if registered is None or not registered.virtual_clusters:
+        return VirtualClusterBrokers(physical)
+    if read_virtual_clusters(physical.wire):
+        raise SafetyError(
+            "the brokers of this cluster have virtual clusters, and its registry has others, from "
+            "an apply by kafka://; apply an empty project by kafka:// to remove those, or change "
+            "the brokers' in the store itself, with -c embedded:FILE while it is not served"
+        )
+    return cluster
 
 
 def tells_scoped_acls(cluster: Cluster) -> bool:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, Ran
+from serve.raw_client import raw_client
 
 from kgitops import testing
 from kgitops.cluster.connect import by_brokers, connect
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.serve.nodes import Endpoint
 from kgitops.testing import ClusterForTests
+from kgitops.wire import messages
 
 TOPICS = """\
 apiVersion: kgitops/v1
@@ -158,6 +161,31 @@ def test_without_the_feature_the_registry_keeps_them(kgitops: Kgitops, here: Pat
         assert registry.virtual_clusters
 
 
+DECLARED = """\
+apiVersion: kgitops/v1
+kind: VirtualCluster
+metadata: {name: declared}
+spec: {}
+"""
+
+
+def test_those_of_the_registry_are_not_hidden(kgitops: Kgitops, served: ClusterForTests) -> None:
+    """VC-326: an apply by kafka:// leaves them there; where brokers have others, it is told."""
+    Path("declared.yaml").write_text(DECLARED)
+    applied = kgitops("apply", "declared.yaml", "-c", served.url, "--auto-approve")
+    assert applied.code == 0, applied.said
+    assert vc(kgitops, served.bootstrap_servers, "list").out == "declared\n"
+    request = messages.CreateVirtualClustersRequest
+    host, _, port = served.bootstrap_servers.partition(",")[0].rpartition(":")
+    with raw_client(Endpoint(host, int(port))) as client:
+        rows = [request.CreatableVirtualCluster(name="brokers")]
+        answer = client.ask("CreateVirtualClusters", 0, request(virtual_clusters=rows))
+    assert [row.error_code for row in answer.virtual_clusters] == [0]
+    refused = vc(kgitops, served.bootstrap_servers, "list")
+    assert (refused.code, refused.out) == (5, "")
+    assert "its registry has others" in refused.err
+
+
 LOGIN = {
     "listeners": "SASL_PLAINTEXT://:0",
     "sasl.enabled.mechanisms": "PLAIN",
@@ -183,8 +211,18 @@ def test_login_and_rights(kgitops: Kgitops, here: Path) -> None:
         made = vc(kgitops, server, f"{CREATED[0]} --command-config root.properties")
         assert made.code == 0, made.said
         assert vc(kgitops, server, "list --command-config root.properties").out == "a\n"
+        rights = (
+            "--cluster-resource --operation Describe --operation DescribeConfigs",
+            "--topic '*' --operation Describe --operation DescribeConfigs --operation Read",
+        )
+        for right in rights:
+            words = shlex.split(f"--add --allow-principal User:jane {right}")
+            as_root = ("--bootstrap-server", server, "--command-config", "root.properties")
+            granted = kgitops("acls", *words, *as_root)
+            assert granted.code == 0, granted.said
+        assert vc(kgitops, server, "list --command-config jane.properties").out == ""
         refused = vc(kgitops, server, f"{CREATED[1]} --command-config jane.properties")
         assert refused.code != 0
         assert len(refused.err.strip().splitlines()) == 1
-        assert "AUTHORIZATION_FAILED" in refused.err
+        assert "CLUSTER_AUTHORIZATION_FAILED" in refused.err
         assert vc(kgitops, server, "list --command-config root.properties").out == "a\n"
