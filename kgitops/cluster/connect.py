@@ -41,7 +41,8 @@ def connect(
     """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
 
     ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names. No
-    broker knows virtual clusters, so kgitops emulates them there (lowering).
+    broker of today's Kafka knows virtual clusters, so kgitops emulates them there (lowering);
+    :func:`by_brokers` is for those that do.
 
     ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,

@@ -1,7 +1,8 @@
 """Logical requests sent as Kafka's requests, and the brokers' answers as results.
 
 There is one module per kind: topics, records, ACLs, quotas, reassignments, groups. Requests about
-virtual clusters are never sent: no broker of today's Kafka knows them (VC-230).
+virtual clusters are not sent here: no broker of today's Kafka knows them (VC-230).
+:mod:`kgitops.cluster.kafka.virtual_clusters` sends them to those that announce them.
 """
 
 from collections.abc import Sequence
