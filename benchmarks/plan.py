@@ -63,32 +63,24 @@ for path in sorted(Path(sys.argv[1]).rglob("*.yaml")):
 SPLIT = """\
 import json, sys, time
 from pathlib import Path
-marks = [("start", time.perf_counter())]
-def mark(name): marks.append((name, time.perf_counter()))
-from kgitops.workflow.project.selection import Selection, open_workspace
-from kgitops.workflow import pipeline
+marks = []
+def stage(name): marks.append((name, time.perf_counter()))
+stage("importing")
 from kgitops.report.text.plan import render_text
-mark("import")
-selection = Selection(paths=(Path(sys.argv[1]),), environ={})
-workspace = open_workspace(selection)
-manifests = pipeline.load_manifests(
-    workspace.manifests, cluster=workspace.target_name, variables=workspace.variables, env={})
-mark("parse")
-desired = pipeline.build_desired(
-    manifests, project=workspace.project, whole=True, targets=frozenset(), excludes=frozenset(),
-    safety=workspace.safety, principal=workspace.principal, allow_configs=())
-mark("validate")
-with workspace.connected() as cluster:
-    current, capabilities = cluster.read_state(), cluster.capabilities
-mark("read")
-plan = pipeline.make_plan(
-    desired, current, target_name="local", capabilities=capabilities)
-mark("diff")
-sealed = pipeline.seal_now(plan, current)
-render_text(plan, sealed=sealed, full=False, colour=False, width=100)
-mark("render")
-print(json.dumps({name: now - before
-                  for (_, before), (name, now) in zip(marks, marks[1:])}))
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.pipeline import plan_against
+from kgitops.workflow.project.selection import Selection, open_workspace
+stage("opening the project")
+workspace = open_workspace(Selection(paths=(Path(sys.argv[1]),), environ={}))
+with loaded(workspace, stage) as declared:
+    stage("connecting")
+    with workspace.connected() as cluster:
+        sealed = plan_against(cluster, declared, workspace, stage)
+stage("rendering")
+render_text(sealed.plan, sealed=sealed)
+stage("end")
+print(json.dumps({name: after - began
+                  for (name, began), (_, after) in zip(marks, marks[1:])}))
 """
 
 
