@@ -8,6 +8,7 @@ from kgitops.serve.data.partition_log import BatchRange, LogView
 from kgitops.wire.batch_records import batch_records
 from kgitops.wire.batches import read_header
 from kgitops.wire.decompression import UnknownCodecError
+from kgitops.wire.errors import MalformedError
 
 NEWEST = -3
 """Stands for the largest timestamp that there is."""
@@ -25,7 +26,8 @@ def find_timestamp(
 ) -> RecordTime | None:
     """The first record of that time or later; with ``NEWEST`` that with the largest timestamp.
 
-    Of a batch that can't be decompressed here it is the first record.
+    Of a batch whose records can't be read here it is the first record, which may be older, or the
+    last one for ``NEWEST``.
     """
     newest = timestamp_ms == NEWEST
     base_offset = view.newest() if newest else view.first_since(timestamp_ms)
@@ -40,6 +42,8 @@ def find_timestamp(
         for record in batch_records(batch):
             if record.timestamp_ms >= wanted and record.offset >= view.start:
                 return RecordTime(record.offset, record.timestamp_ms)
-    except UnknownCodecError:
+    except (UnknownCodecError, MalformedError):
+        if newest:
+            return RecordTime(header.last_offset, header.max_timestamp)
         return RecordTime(max(base_offset, view.start), header.base_timestamp)
     return None

@@ -28,6 +28,9 @@ ABSENT = Named(word="absent", topic_id=bytes(range(16)))
 NODES = {NodeKind.BROKER: 1, NodeKind.CONTROLLER: 3000}
 
 
+_GROUP, _TRANSACTION = 0, 1
+
+
 @pytest.fixture(scope="module", params=Compat)
 def brokers(request: pytest.FixtureRequest) -> Iterator[ServedBrokers]:
     """A cluster with one object of every kind, of which the clients may see none."""
@@ -65,7 +68,8 @@ def _fill(brokers: ServedBrokers, stack: ExitStack) -> None:
         "InitProducerId",
         {"transactional_id": "hidden-transactions", "transaction_timeout_ms": 60_000},
     )
-    assert root_client.ask("InitProducerId", 5, asked).error_code == 0
+    producing = _at_coordinator(brokers, stack, root_client, "hidden-transactions", _TRANSACTION)
+    assert producing.ask("InitProducerId", 5, asked).error_code == 0
     classic = _at_coordinator(brokers, stack, root_client, "hidden-group")
     joined = join(classic, "hidden-group", session_timeout_ms=600_000)
     assert sync(classic, "hidden-group", joined, {joined.member_id: b"x"}).error_code == 0
@@ -78,9 +82,9 @@ def _fill(brokers: ServedBrokers, stack: ExitStack) -> None:
 
 
 def _at_coordinator(
-    brokers: ServedBrokers, stack: ExitStack, client: RawClient, group: str
+    brokers: ServedBrokers, stack: ExitStack, client: RawClient, key: str, key_type: int = _GROUP
 ) -> RawClient:
-    request = messages.FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
+    request = messages.FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
     node = client.ask("FindCoordinator", 6, request).coordinators[0].node_id
     return stack.enter_context(brokers.client(node, principal=ROOT))
 

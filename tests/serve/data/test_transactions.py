@@ -17,9 +17,11 @@ from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 
 Producer = tuple[int, int]
+TXN = "tx"
+"""A transactional id that the first of three brokers coordinates."""
 
 
-def init(client: RawClient, name: str | None = "t", timeout_ms: int = 60_000) -> Producer:
+def init(client: RawClient, name: str | None = TXN, timeout_ms: int = 60_000) -> Producer:
     """A new producer."""
     request = messages.InitProducerIdRequest(
         transactional_id=name, transaction_timeout_ms=timeout_ms
@@ -34,7 +36,7 @@ def add(client: RawClient, producer: Producer, topic: str = "orders", version: i
     request = messages.AddPartitionsToTxnRequest
     row = request.AddPartitionsToTxnTopic(name=topic, partitions=[0])
     asked = request(
-        v3_and_below_transactional_id="t",
+        v3_and_below_transactional_id=TXN,
         v3_and_below_producer_id=producer[0],
         v3_and_below_producer_epoch=producer[1],
         v3_and_below_topics=[row],
@@ -47,7 +49,7 @@ def add(client: RawClient, producer: Producer, topic: str = "orders", version: i
 def end(client: RawClient, producer: Producer, *, committed: bool, version: int = 3) -> int:
     """The code of ending the transaction."""
     asked = messages.EndTxnRequest(
-        transactional_id="t",
+        transactional_id=TXN,
         producer_id=producer[0],
         producer_epoch=producer[1],
         committed=committed,
@@ -61,7 +63,7 @@ def write(client: RawClient, producer: Producer, sequence: int, *, transactional
     data = batch(
         b"x", producer=producer, sequence=sequence, transactional=transactional, first_ms=recent()
     )
-    name = "t" if transactional else None
+    name = TXN if transactional else None
     return produce(client, data, transactional_id=name)
 
 
@@ -126,7 +128,7 @@ def test_all_partitions_are_added_or_none(embedded: EmbeddedCluster, client: Raw
 def test_offsets_are_committed_with_it(embedded: EmbeddedCluster, server: KafkaServer) -> None:
     """Not before, and not if it is aborted; asked of the group's coordinator."""
     make_topic(embedded)
-    coordinator = EmbeddedAdmin(embedded.controller).find_coordinator(["g"])["g"].node_id
+    coordinator = EmbeddedAdmin(embedded.controller).find_coordinator(["copies"])["copies"].node_id
     with raw_client(server.endpoints[coordinator - 1]) as client:
         _commit_offsets(embedded, client)
 
@@ -140,7 +142,7 @@ def _commit_offsets(embedded: EmbeddedCluster, client: RawClient) -> None:
             partition_index=0, committed_offset=offset, committed_metadata="here"
         )
         topic = request.TxnOffsetCommitRequestTopic(name="orders", partitions=[partition])
-        ids = {"transactional_id": "t", "producer_id": producer[0], "producer_epoch": producer[1]}
+        ids = {"transactional_id": TXN, "producer_id": producer[0], "producer_epoch": producer[1]}
         added = messages.AddOffsetsToTxnRequest(group_id=group, **ids)
         kept = request(group_id=group, topics=[topic], **ids)
         return (
@@ -149,13 +151,13 @@ def _commit_offsets(embedded: EmbeddedCluster, client: RawClient) -> None:
         )
 
     admin = EmbeddedAdmin(embedded.controller)
-    assert commit_in("g", 5) == (0, 0)
-    assert not admin.offset_fetch("g").offsets
+    assert commit_in("copies", 5) == (0, 0)
+    assert not admin.offset_fetch("copies").offsets
     assert end(client, producer, committed=False) == 0
-    assert not admin.offset_fetch("g").offsets
-    assert commit_in("g", 6) == (0, 0)
+    assert not admin.offset_fetch("copies").offsets
+    assert commit_in("copies", 6) == (0, 0)
     assert end(client, producer, committed=True) == 0
-    fetched = admin.offset_fetch("g")
+    fetched = admin.offset_fetch("copies")
     assert fetched.offsets == {("orders", 0): 6}
     assert fetched.details["orders", 0].metadata == "here"
 
@@ -177,7 +179,7 @@ def test_they_are_described(embedded: EmbeddedCluster, client: RawClient) -> Non
     producer = init(client)
     add(client, producer)
     write(client, producer, 0)
-    asked = messages.DescribeTransactionsRequest(transactional_ids=["t", "absent"])
+    asked = messages.DescribeTransactionsRequest(transactional_ids=[TXN, "absent"])
     known, absent = client.ask("DescribeTransactions", 0, asked).transaction_states
     assert (known.transaction_state, known.producer_id) == ("Ongoing", producer[0])
     assert [(row.topic, row.partitions) for row in known.topics] == [("orders", [0])]
@@ -185,7 +187,7 @@ def test_they_are_described(embedded: EmbeddedCluster, client: RawClient) -> Non
     listed = client.ask(
         "ListTransactions", 2, messages.ListTransactionsRequest(state_filters=["Ongoing", "No"])
     )
-    assert [row.transactional_id for row in listed.transaction_states] == ["t"]
+    assert [row.transactional_id for row in listed.transaction_states] == [TXN]
     assert listed.unknown_state_filters == ["No"]
     request = messages.DescribeProducersRequest
     asked = request(topics=[request.TopicRequest(name="orders", partition_indexes=[0])])
@@ -197,7 +199,7 @@ def test_no_pattern_of_transactional_ids_takes_for_ever(client: RawClient) -> No
     """A matcher that goes back would try 2^60 ways, and no other client would be answered."""
     name = "a" * 60 + "!"
     init(client, name)
-    init(client, "t")
+    init(client, TXN)
 
     def listed(pattern: str) -> tuple[int, list[str]]:
         request = messages.ListTransactionsRequest(transactional_id_pattern=pattern)
@@ -206,8 +208,8 @@ def test_no_pattern_of_transactional_ids_takes_for_ever(client: RawClient) -> No
 
     assert listed("(a+)+") == (0, [])
     assert listed("(a+)+!") == (0, [name])
-    assert listed("t|x") == (0, ["t"])
-    assert listed("") == (0, [name, "t"])
+    assert listed(f"{TXN}|x") == (0, [TXN])
+    assert listed("") == (0, [name, TXN])
     assert listed("(") == (ErrorCode.INVALID_REGULAR_EXPRESSION, [])
 
 

@@ -100,8 +100,8 @@ class Connection:
         if self._view is None:
             return self._read(answer)
         image, newest = self._view(), self._controller.recent_image()
-        if image.groups is not newest.groups:
-            image = replace(image, groups=newest.groups)
+        if image.groups is not newest.groups or image.transactions is not newest.transactions:
+            image = replace(image, groups=newest.groups, transactions=newest.transactions)
         return self._controller.read(
             answer,
             image,

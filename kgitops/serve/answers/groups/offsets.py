@@ -70,10 +70,13 @@ def offset_fetch(call: ApiCall, request: Message) -> Message:
     response = messages.OffsetFetchResponse
     if call.version >= _SEVERAL_GROUPS:
         by_id = {group.group_id: group for group in request.groups}
-        return response(groups=[_fetched_group(call, group) for group in by_id.values()])
+        stable = request.require_stable
+        return response(
+            groups=[_fetched_group(call, group, stable=stable) for group in by_id.values()]
+        )
     _ask_once(request.topics)
     names = None if request.topics is None else [topic.name for topic in request.topics]
-    fetched = _fetch(call, request.group_id, request.topics, names)
+    fetched = _fetch(call, request.group_id, request.topics, names, stable=request.require_stable)
     error = fetched.result.code
     row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
     if error is not ErrorCode.NONE and call.version >= _GROUP_ERRORS:
@@ -183,11 +186,11 @@ def _longest_metadata(call: ApiCall) -> int:
     return int(configs.get(_MAX_METADATA, _MAX_METADATA_DEFAULT))
 
 
-def _fetched_group(call: ApiCall, group: Message) -> Message:
+def _fetched_group(call: ApiCall, group: Message, *, stable: bool) -> Message:
     response = messages.OffsetFetchResponse
     _ask_once(group.topics)
     names = None if group.topics is None else _names(call, group.topics)
-    fetched = _fetch(call, group.group_id, group.topics, names, group)
+    fetched = _fetch(call, group.group_id, group.topics, names, group, stable=stable)
     row = response.OffsetFetchResponseGroup
     if not fetched.result.ok:
         return row(group_id=group.group_id, error_code=fetched.result.code)
@@ -232,8 +235,13 @@ def _fetch(
     topics: Sequence[Message] | None,
     names: Sequence[str | None] | None,
     member: Message = None,
+    *,
+    stable: bool,
 ) -> FetchedOffsets:
-    """The offsets; a member of KIP-848 that tells its epoch must be in the group."""
+    """The offsets; a member of KIP-848 that tells its epoch must be in the group.
+
+    With ``stable`` none that an open transaction may change (KIP-447).
+    """
     physical, error = coordinated(call, group, Operation.DESCRIBE)
     consumers = call.cluster.groups.consumers
     held = consumers.group(physical)
@@ -242,14 +250,14 @@ def _fetch(
     if error is not ErrorCode.NONE:
         return FetchedOffsets(result=RequestResult(code=error))
     if topics is None or names is None:
-        return call.admin.offset_fetch(group)
+        return call.admin.offset_fetch(group, stable=stable)
     keys = [
         (name, index)
         for topic, name in zip(topics, names, strict=True)
         if name is not None
         for index in topic.partition_indexes
     ]
-    return call.admin.offset_fetch(group, keys)
+    return call.admin.offset_fetch(group, keys, stable=stable)
 
 
 def _asked(
@@ -261,7 +269,7 @@ def _asked(
     if topics is not None and names is not None:
         return [(name, topic.partition_indexes) for topic, name in zip(topics, names, strict=True)]
     found: dict[str | None, list[int]] = {}
-    for name, partition in fetched.offsets:
+    for name, partition in (*fetched.offsets, *fetched.refused):
         found.setdefault(name, []).append(partition)
     return list(found.items())
 

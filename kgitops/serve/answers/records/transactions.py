@@ -1,5 +1,6 @@
 """Transactions: of AddPartitionsToTxn up to version 3, EndTxn and its kin up to version 4."""
 
+from kgitops.cluster.embedded.client.groups.groups import CoordinatorType
 from kgitops.cluster.embedded.client.transactions import ProducerId
 from kgitops.cluster.embedded.image.image import TransactionImage
 from kgitops.cluster.embedded.image.records import OffsetDetails
@@ -29,6 +30,18 @@ _WITH_FENCED = 2
 _OFFSETS_WITH_FENCED = 5
 
 
+def coordinated_elsewhere(call: ApiCall, transactional_id: str) -> RequestResult | None:
+    """The error of who asks another broker than the coordinator; None at the coordinator.
+
+    Also None for whoever may not use the transactional id, and learns that from the answer.
+    """
+    found = call.admin.find_coordinator(
+        [transactional_id], CoordinatorType.TRANSACTION, Operation.WRITE
+    )[transactional_id]
+    is_elsewhere = found.result.ok and found.node_id != call.node.id
+    return RequestResult(code=ErrorCode.NOT_COORDINATOR) if is_elsewhere else None
+
+
 def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
     """Add partitions to a transaction, all of them or none."""
     partitions = [
@@ -39,8 +52,12 @@ def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
     producer = ProducerId(
         producer_id=request.v3_and_below_producer_id, epoch=request.v3_and_below_producer_epoch
     )
-    results = call.admin.add_partitions_to_txn(
-        request.v3_and_below_transactional_id, producer, partitions
+    name = request.v3_and_below_transactional_id
+    elsewhere = coordinated_elsewhere(call, name)
+    results = (
+        dict.fromkeys(partitions, elsewhere)
+        if elsewhere
+        else call.admin.add_partitions_to_txn(name, producer, partitions)
     )
     response = messages.AddPartitionsToTxnResponse
     return response(
@@ -62,8 +79,9 @@ def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
 
 def add_offsets_to_txn(call: ApiCall, request: Message) -> Message:
     """Add the offsets of a group to a transaction."""
-    result = call.admin.add_offsets_to_txn(
-        request.transactional_id, _producer(request), request.group_id
+    name = request.transactional_id
+    result = coordinated_elsewhere(call, name) or call.admin.add_offsets_to_txn(
+        name, _producer(request), request.group_id
     )
     return messages.AddOffsetsToTxnResponse(error_code=_code(call, result))
 
@@ -124,8 +142,9 @@ def txn_offset_commit(call: ApiCall, request: Message) -> Message:
 
 def end_txn(call: ApiCall, request: Message) -> Message:
     """Commit or abort a transaction."""
-    result = call.admin.end_txn(
-        request.transactional_id, _producer(request), committed=request.committed
+    name = request.transactional_id
+    result = coordinated_elsewhere(call, name) or call.admin.end_txn(
+        name, _producer(request), committed=request.committed
     )
     call.cluster.data.refresh_open()
     return messages.EndTxnResponse(error_code=_code(call, result))
@@ -136,13 +155,18 @@ def describe_transactions(call: ApiCall, request: Message) -> Message:
     response = messages.DescribeTransactionsResponse
     described = call.admin.describe_transactions(request.transactional_ids)
     rows = []
+    found = call.admin.find_coordinator(list(described), CoordinatorType.TRANSACTION, None)
     for name, one in described.items():
-        # No producer has an empty one, and whoever may not ask is told so first.
-        empty = not name and one.result.code is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
-        code = ErrorCode.INVALID_REQUEST if empty else one.result.code
-        row = response.TransactionState(transactional_id=name, error_code=code)
+        row = response.TransactionState(transactional_id=name, error_code=one.result.code)
+        rows.append(row)
         held = one.transaction
-        if held is not None:
+        # Whoever may not ask is told nothing else.
+        may_ask = one.result.code in (ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        if may_ask and not name:
+            row.error_code = ErrorCode.INVALID_REQUEST
+        elif may_ask and found[name].node_id != call.node.id:
+            row.error_code = ErrorCode.NOT_COORDINATOR
+        elif held is not None:
             by_topic: dict[str, list[int]] = {}
             for topic, partition in one.partitions:
                 by_topic.setdefault(topic, []).append(partition)
@@ -154,16 +178,16 @@ def describe_transactions(call: ApiCall, request: Message) -> Message:
                 response.TopicData(topic=topic, partitions=partitions)
                 for topic, partitions in by_topic.items()
             ]
-        rows.append(row)
     return response(transaction_states=rows)
 
 
 def list_transactions(call: ApiCall, request: Message) -> Message:
-    """The transactional ids that the client may see, and that its filters let through."""
+    """The transactional ids of this broker that the client may see, if its filters let them."""
     response = messages.ListTransactionsResponse
     now_ms = call.cluster.controller.clock_and_ids.now_ms()
     held_by_id = call.admin.list_transactions()
-    names = frozenset(held_by_id)
+    found = call.admin.find_coordinator(list(held_by_id), CoordinatorType.TRANSACTION, None)
+    names = frozenset(name for name in held_by_id if found[name].node_id == call.node.id)
     if request.transactional_id_pattern:
         try:
             names = matching(request.transactional_id_pattern, names)

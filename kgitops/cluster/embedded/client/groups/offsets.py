@@ -26,6 +26,7 @@ from kgitops.model.results import OK, ErrorCode, RequestResult
 
 NO_GROUP = Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist.")
 _NO_DETAILS = OffsetDetails()
+_UNSTABLE = RequestResult(code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 class FetchedOffsets(Struct, frozen=True, kw_only=True):
@@ -59,10 +60,17 @@ class OffsetCalls(Connection):
         )
 
     def offset_fetch(
-        self, group: str, partitions: Iterable[TopicPartition] | None = None
+        self,
+        group: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        stable: bool = False,
     ) -> FetchedOffsets:
-        """Offsets that the group has committed in these partitions, or in all."""
-        return self._read_groups(lambda draft: _offset_fetch(draft, group, partitions))
+        """Offsets that the group has committed in these partitions, or in all.
+
+        ``stable`` refuses (88) those that an open transaction may change (KIP-447).
+        """
+        return self._read_groups(lambda draft: _offset_fetch(draft, group, partitions, stable))
 
     def offset_delete(
         self, group: str, partitions: Sequence[TopicPartition]
@@ -102,7 +110,7 @@ def _offset_commit(
 
 
 def _offset_fetch(
-    draft: Draft, group: str, partitions: Iterable[TopicPartition] | None
+    draft: Draft, group: str, partitions: Iterable[TopicPartition] | None, stable: bool
 ) -> FetchedOffsets:
     """Offsets that the group has committed in these partitions; None: in all."""
     here = namespace(draft)
@@ -111,8 +119,9 @@ def _offset_fetch(
     except Refusal as refusal:
         return FetchedOffsets(result=refusal.result)
     committed = _committed(here, physical)
+    pending = _pending(draft, physical) if stable else frozenset()
     if partitions is None:
-        return _fetched(committed, _visible(here, committed), {})
+        return _fetched(committed, _visible(here, committed), {}, pending)
     physical_keys: dict[TopicPartition, TopicPartition] = {}
     refused: dict[TopicPartition, RequestResult] = {}
     for name, partition in partitions:
@@ -120,15 +129,32 @@ def _offset_fetch(
             physical_keys[name, partition] = here.topic(Operation.DESCRIBE, name), partition
         except Refusal as refusal:
             refused[name, partition] = refusal.result
-    return _fetched(committed, physical_keys, refused)
+    return _fetched(committed, physical_keys, refused, pending)
+
+
+def _pending(draft: Draft, physical: str) -> frozenset[TopicPartition]:
+    """The partitions in which open transactions have offsets of the group."""
+    return frozenset(
+        (offset.topic, offset.partition)
+        for transaction in draft.image.transactions.by_id.values()
+        if transaction.open
+        for offset in transaction.contents.offsets
+        if offset.group == physical
+    )
 
 
 def _fetched(
     group: GroupImage,
     keys: Mapping[TopicPartition, TopicPartition],
     refused: Mapping[TopicPartition, RequestResult],
+    pending: frozenset[TopicPartition],
 ) -> FetchedOffsets:
     """Offsets and details by the caller's names, of which ``keys`` has the physical ones."""
+    refused = {
+        **refused,
+        **{key: _UNSTABLE for key, physical in keys.items() if physical in pending},
+    }
+    keys = {key: physical for key, physical in keys.items() if key not in refused}
     return FetchedOffsets(
         offsets={
             key: group.committed[physical]
