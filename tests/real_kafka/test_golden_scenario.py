@@ -1,4 +1,7 @@
-"""The worked scenario (§24) on a real cluster, by the command line, as Kafka's own tools see it."""
+"""The worked scenario (§24) by ``kafka://`` and the command line, as Kafka's own tools see it.
+
+On a real Kafka, and on a served embedded cluster that is to be no other.
+"""
 
 import json
 from collections.abc import Iterator
@@ -11,6 +14,7 @@ from cluster.kafka.committing import commit
 from cluster_contract.contract import creation, done, send
 from kafka_java_tools import Acl, acls, quotas, topics
 from real_kafka.golden_documents import ANALYTICS, COMMITS, SALES, STREAM
+from real_kafka.served_kafka import ServedKafka, served_kafka
 
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.registry import Json
@@ -30,15 +34,25 @@ OFFSETS = {(STREAM, partition): 0 for partition in range(12)}
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
-@pytest.fixture(scope="module")
-def secured(own_kafka) -> Sandbox:
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("test_golden_scenario")]
+
+
+@pytest.fixture(scope="module", params=["real", "served"])
+def secured(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox | ServedKafka]:
     """Three brokers that let nobody do anything without an ACL."""
+    if request.param == "served":
+        with served_kafka(tmp_path_factory.mktemp("served")) as served:
+            yield served
+        return
     properties = {"allow.everyone.if.no.acl.found": "false"}
-    return own_kafka(brokers=3, sasl=True, properties=properties)
+    start = request.getfixturevalue("own_kafka")
+    yield start(brokers=3, sasl=True, properties=properties)
 
 
 @pytest.fixture(scope="module")
-def brokers(secured: Sandbox) -> Iterator[KafkaCluster]:
+def brokers(secured: Sandbox | ServedKafka) -> Iterator[KafkaCluster]:
     """What there is before (§24.1): a topic, a group, three ACLs that nobody manages, a quota."""
     cluster = boot(secured.servers, secured.configs, Path())
     places = tuple(tuple((p + i) % 3 + 1 for i in range(3)) for p in range(12))
@@ -106,7 +120,7 @@ def of_analytics(reports: str, orders: str) -> set[Acl]:
 class Project:
     """A project on the secured cluster, whose folder is the current one."""
 
-    def __init__(self, secured: Sandbox, kgitops: Kgitops) -> None:
+    def __init__(self, secured: Sandbox | ServedKafka, kgitops: Kgitops) -> None:
         self._kgitops = kgitops
         cluster: Json = {"url": f"kafka://{secured.servers}", "configs": dict(secured.configs)}
         cluster["configs"]["sasl.password"] = "${env:GOLDEN_PASSWORD}"
@@ -137,7 +151,7 @@ class Project:
 
 
 def test_four_commits(
-    secured: Sandbox,
+    secured: Sandbox | ServedKafka,
     brokers: KafkaCluster,
     here: Path,
     kgitops: Kgitops,
