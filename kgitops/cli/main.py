@@ -46,6 +46,10 @@ COMMANDS = {
     "show": ("plan:show", "Show a saved plan again, in any format."),
     "apply": ("apply:apply", "Execute a saved plan, or plan, ask and execute."),
     "drift": ("plan:drift", "Show what others changed since the last apply."),
+    "diff": (
+        "diff:diff",
+        "Show what differs between two snapshots, saved plans or runs of a fleet.",
+    ),
     "snapshot": ("export:snapshot", "Write the cluster's state to a file."),
     "export": ("export:export", "Write a cluster as manifests."),
     "schema": (

@@ -35,6 +35,7 @@ IN_ORDER = (
     "apply",
     "drift",
     "snapshot",
+    "diff",
     "export",
     "schema",
     "acls",
@@ -129,6 +130,9 @@ def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:
         (example,) = [line for line in shown.out.splitlines() if "Example: " in line]
         words = shlex.split(example.partition("Example: ")[2])
         assert words[:2] == ["kgitops", command]
+        if command == "diff":
+            for name in words[2:4]:
+                shutil.copy(here / "state.json", here / name)
         ran = kgitops(*words[1:])
         assert ran.code == 0, (example, ran.said)
 

@@ -18,7 +18,9 @@ MISTAKES = {
     "aply payments": "no such command 'aply'; did you mean apply",
     "plan ''": "an argument is empty",
     # Words of other tools, and words at another place.
-    "diff plan.json plan.json": "kgitops plan shows what an apply would change",
+    "diff plan.json": "missing argument 'NEW'",
+    "diff . .": "holds no fleet.json",
+    "diff absent.json plan.json": "name a file of kgitops snapshot -o or plan -o",
     "destroy payments": "name what is protected in a Tombstone",
     "delete topic/orders": "remove the document",
     "import topic/orders": "declare what exists and kgitops plan adopts it",

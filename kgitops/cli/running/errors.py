@@ -88,7 +88,6 @@ _GLOBAL_OPTIONS = {"--debug": "--debug", "--log-level": "--log-level debug"}
 """Options of kgitops itself, as they are written before the command."""
 
 _COMMAND_HINTS = {
-    "diff": "kgitops plan shows what an apply would change, and kgitops drift what others changed",
     "destroy": "remove the documents, and name what is protected in a Tombstone",
     "delete": "remove the document, or write a Tombstone for what is protected",
     "import": "declare what exists and kgitops plan adopts it; kgitops export writes manifests",

@@ -1,0 +1,148 @@
+"""Compares two states object by object, and their objects value by value."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from kgitops.model.errors import UsageError
+from kgitops.model.json.layout import json_line
+from kgitops.model.registry import Json
+
+REPEATED = ("owner.last_applied", "requests")
+"""Parts of an object that say again what others say; they are shown if nothing else differs."""
+_KEYS = ("address", "name", "object", "policy", "group", "api", "topic")
+"""The fields by which a row of a list is known."""
+
+Leaves = Mapping[str, Json]
+"""The values of an object by their paths (``configs.retention.ms``)."""
+
+
+class StateKind(StrEnum):
+    """The kinds of states that can be compared with another of the same kind."""
+
+    SNAPSHOT = "snapshot"
+    PLAN = "plan"
+    FLEET_RUN = "fleet run"
+
+
+class Presence(StrEnum):
+    """The fate of an object from the old state to the new one."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+class ComparedState(Struct, frozen=True, kw_only=True):
+    """A state as objects by address, each a mapping of nested values; ``name`` is its file."""
+
+    kind: StateKind
+    name: str
+    objects: Mapping[str, Json]
+
+
+class ValueDifference(Struct, frozen=True, kw_only=True):
+    """A value in which an object differs; an empty tuple stands for none, as JSON has a null."""
+
+    path: str
+    old: Json | tuple[()]
+    new: Json | tuple[()]
+
+
+class ObjectDifference(Struct, frozen=True, kw_only=True):
+    """An object that one of the states lacks, or that has other values."""
+
+    address: str
+    presence: Presence
+    values: tuple[ValueDifference, ...]
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two states of one kind, what differs by address, and how many objects are the same."""
+
+    kind: StateKind
+    old: str
+    new: str
+    objects: tuple[ObjectDifference, ...]
+    same: int
+
+    def count(self, presence: Presence) -> int:
+        """The number of objects that were added, removed or changed."""
+        return sum(item.presence is presence for item in self.objects)
+
+
+def compare(old: ComparedState, new: ComparedState) -> Comparison:
+    """Compare two states.
+
+    Raises:
+        UsageError: they are of different kinds.
+    """
+    if old.kind is not new.kind:
+        raise UsageError(
+            f"{old.name} is a {old.kind} and {new.name} a {new.kind}; compare two of one kind"
+        )
+    found = tuple(_differences(old.objects, new.objects))
+    addresses = old.objects.keys() | new.objects.keys()
+    same = len(addresses) - len(found)
+    return Comparison(kind=old.kind, old=old.name, new=new.name, objects=found, same=same)
+
+
+def by_partition(topic: Json, key: str) -> Json:
+    """A topic whose replica lists are one value a partition, with the number of partitions."""
+    if not isinstance(topic, dict) or not isinstance(topic.get(key), list):
+        return topic
+    lists = {str(partition): replicas for partition, replicas in enumerate(topic[key])}
+    return {**topic, "partitions": len(lists), key: lists}
+
+
+def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[ObjectDifference]:
+    for address in sorted(old.keys() | new.keys()):
+        if address not in old:
+            presence = Presence.ADDED
+        elif address not in new:
+            presence = Presence.REMOVED
+        elif old[address] == new[address]:
+            continue
+        else:
+            presence = Presence.CHANGED
+        values = _values(dict(_leaves(old.get(address))), dict(_leaves(new.get(address))))
+        yield ObjectDifference(address=address, presence=presence, values=tuple(values))
+
+
+def _values(old: Leaves, new: Leaves) -> list[ValueDifference]:
+    found = [
+        ValueDifference(path=path, old=old.get(path, ()), new=new.get(path, ()))
+        for path in sorted(old.keys() | new.keys())
+        if path not in old or path not in new or old[path] != new[path]
+    ]
+    first_hand = [item for item in found if not item.path.startswith(REPEATED)]
+    return first_hand or found
+
+
+def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+    """The values below a value; rows of a list by their name, lists of plain values as one."""
+    if isinstance(value, dict):
+        rows = value.items()
+    elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        rows = _named(value).items()
+    else:
+        if value is not None or path:
+            yield path, value
+        return
+    for key, inner in rows:
+        yield from _leaves(inner, f"{path}.{key}" if path else key)
+
+
+def _named(rows: list[Json]) -> dict[str, Json]:
+    """Rows by what they are about, and by their number where that is not one row alone."""
+    named: dict[str, Json] = {}
+    for row in rows:
+        found = [str(row[key]) for key in _KEYS if isinstance(row.get(key), str)]
+        name = " ".join(found) or json_line(row)
+        number = 2
+        while name in named:
+            name = f"{name.rpartition('#')[0] or name}#{number}"
+            number += 1
+        named[name] = row
+    return named

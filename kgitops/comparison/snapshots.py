@@ -1,0 +1,41 @@
+"""A snapshot as objects by address."""
+
+import msgspec
+
+from kgitops.cluster.snapshot import write_snapshot
+from kgitops.comparison.comparing import ComparedState, StateKind, by_partition
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import (
+    acl_address,
+    broker_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+
+_CLUSTER = ("cluster_id", "backend", "has_authorizer", "broker_defaults", "not_checked")
+
+
+def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
+    """The objects of a cluster and their owners; not when it was read, nor how large logs are."""
+    document = msgspec.json.decode(write_snapshot(state))
+    objects: dict[str, Json] = {"cluster": {key: document[key] for key in _CLUSTER}}
+    for topic in document["topics"]:
+        objects[topic_address(topic.pop("name"))] = by_partition(topic, "assignment")
+    for acl in state.acls:
+        objects[acl_address(acl)] = {}
+    for entity, quota in state.quotas.items():
+        objects[quota_address(entity)] = {
+            "quotas": {key: str(value) for key, value in quota.quotas.items()}
+        }
+    for broker in document["brokers"]:
+        objects[broker_address(broker.pop("id"))] = broker
+    for part in document.get("virtual_clusters", ()):
+        objects[virtual_cluster_address(part.pop("name"))] = part
+    for group, offsets in document.get("group_offsets", {}).items():
+        objects[f"group/{group}"] = {"offsets": offsets}
+    registry = document["registry"]
+    for address, owner in (registry or {}).get("owners", {}).items():
+        objects.setdefault(address, {})["owner"] = owner
+    return ComparedState(kind=StateKind.SNAPSHOT, name=name, objects=objects)

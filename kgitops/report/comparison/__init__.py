@@ -1,0 +1,1 @@
+"""Two states side by side, as text, JSON and Markdown."""

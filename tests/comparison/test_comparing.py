@@ -1,0 +1,134 @@
+"""States are compared object by object and value by value."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiers import examples
+
+from kgitops.comparison.comparing import (
+    ComparedState,
+    Comparison,
+    Presence,
+    StateKind,
+    ValueDifference,
+    compare,
+)
+from kgitops.model.errors import UsageError
+from kgitops.model.registry import Json
+
+SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "1,2", "é"])
+NAMES = st.sampled_from(["a", "b", "c.d", "retention.ms"])
+VALUES: st.SearchStrategy[Json] = st.recursive(
+    SCALARS | st.lists(st.integers(0, 3), max_size=3),
+    lambda inner: st.dictionaries(NAMES, inner, min_size=1, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(
+    st.sampled_from(["topic/a", "topic/b", "acl/c"]),
+    st.dictionaries(NAMES, VALUES, max_size=3),
+    max_size=3,
+)
+
+
+def state(objects: dict[str, Json], kind: StateKind = StateKind.SNAPSHOT) -> ComparedState:
+    return ComparedState(kind=kind, name="a.json", objects=objects)
+
+
+def compared(old: dict[str, Json], new: dict[str, Json]) -> Comparison:
+    return compare(state(old), state(new))
+
+
+def differences(old: Json, new: Json) -> dict[str, tuple[Json, Json]]:
+    """The differing values of one object, by path."""
+    found = compared({"topic/a": old}, {"topic/a": new}).objects
+    return {value.path: (value.old, value.new) for item in found for value in item.values}
+
+
+@settings(max_examples=examples(300))
+@given(OBJECTS, OBJECTS)
+def test_what_differs_leads_from_one_state_to_the_other(
+    old: dict[str, Json], new: dict[str, Json]
+) -> None:
+    """Each object is the same or told, each value of a changed one, too, and nothing else is."""
+    comparison = compared(old, new)
+    assert not compared(old, old).objects
+    told = {item.address: item for item in comparison.objects}
+    for address in old.keys() | new.keys():
+        if old.get(address) == new.get(address) and address in old and address in new:
+            assert address not in told
+            continue
+        item = told[address]
+        assert item.presence is (
+            Presence.ADDED
+            if address not in old
+            else Presence.REMOVED
+            if address not in new
+            else Presence.CHANGED
+        )
+        assert all(value.old != value.new or value.old == () for value in item.values)
+        assert patched(old.get(address, {}), item.values) == flat(new.get(address, {}))
+    assert comparison.same + len(told) == len(old.keys() | new.keys())
+    back = compared(new, old)
+    assert [item.address for item in back.objects] == [item.address for item in comparison.objects]
+
+
+def flat(value: Json, path: str = "") -> dict[str, Json]:
+    """The values by path, told independently: by the longest way down."""
+    if not isinstance(value, dict):
+        return {path: value}
+    found: dict[str, Json] = {}
+    for key, inner in value.items():
+        found |= flat(inner, f"{path}.{key}" if path else key)
+    return found
+
+
+def patched(old: Json, values: tuple[ValueDifference, ...]) -> dict[str, Json]:
+    result = flat(old)
+    for value in values:
+        if value.new == ():
+            del result[value.path]
+        else:
+            result[value.path] = value.new
+    return result
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            {"configs": {"retention.ms": "1"}},
+            {"configs": {"retention.ms": "2", "flush.ms": "3"}},
+            {"configs.retention.ms": ("1", "2"), "configs.flush.ms": ((), "3")},
+        ),
+        ({"a": None}, {}, {"a": (None, ())}),
+        ({"a": [1, 2]}, {"a": [2, 1]}, {"a": ([1, 2], [2, 1])}),
+        (
+            {"policies": [{"policy": "p", "outcome": "passed"}, {"policy": "q", "outcome": "x"}]},
+            {"policies": [{"policy": "q", "outcome": "x"}, {"policy": "p", "outcome": "denied"}]},
+            {"policies.p.outcome": ("passed", "denied")},
+        ),
+        (
+            {"rows": [{"name": "a", "at": 1}, {"name": "a", "at": 2}]},
+            {"rows": [{"name": "a", "at": 1}, {"name": "a", "at": 3}]},
+            {"rows.a#2.at": (2, 3)},
+        ),
+    ],
+)
+def test_values_are_told_by_their_paths(
+    old: Json, new: Json, expected: dict[str, tuple[Json, Json]]
+) -> None:
+    assert differences(old, new) == expected
+
+
+def test_what_repeats_others_is_told_where_nothing_else_differs() -> None:
+    old = {"partitions": 1, "requests": [{"api": "CreateTopic", "body": {"partitions": 1}}]}
+    new = {"partitions": 2, "requests": [{"api": "CreateTopic", "body": {"partitions": 2}}]}
+    assert differences(old, new) == {"partitions": (1, 2)}
+    assert differences({**old, "partitions": 2}, new) == {
+        "requests.CreateTopic.body.partitions": (1, 2)
+    }
+
+
+def test_states_of_two_kinds_are_not_compared() -> None:
+    with pytest.raises(UsageError, match=r"is a snapshot and .* a plan; compare two of one kind"):
+        compare(state({}), state({}, StateKind.PLAN))
