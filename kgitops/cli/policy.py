@@ -115,6 +115,47 @@ def explain(
         print_result(render_policy(description, colour=wants_colour(sys.stdout, no_color=no_color)))
 
 
+@policy.command()
+@with_groups
+def audit(
+    project: ProjectOptions,
+    format_: ListFormatOption = ListFormat.TEXT,
+    no_color: NoColor = False,
+) -> int:
+    """Show what the cluster holds today, declared or not, that breaks a policy.
+
+    Each topic, ACL and quota is judged as if it were made now as it is. Exit 3 if a policy would
+    deny one.
+
+    Example: kgitops policy audit examples/policies
+    """
+    import sys
+
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result, wants_colour
+    from kgitops.model.verdict import ExitCode
+    from kgitops.report.json.policy_audit import policy_audit_to_json
+    from kgitops.report.text.policy_audit import render_policy_audit
+    from kgitops.workflow.loading import loaded
+    from kgitops.workflow.policy_audit import audit_policies
+    from kgitops.workflow.project.selection import open_workspace
+
+    workspace = open_workspace(make_selection(project))
+    with (
+        stages(no_color=no_color) as stage,
+        loaded(workspace, stage) as declared,
+        workspace.connected() as cluster,
+    ):
+        found = audit_policies(cluster, declared, workspace, stage)
+    if format_ is ListFormat.JSON:
+        print_result(policy_audit_to_json(found))
+    else:
+        colour = wants_colour(sys.stdout, no_color=no_color)
+        print_result(render_policy_audit(found, colour=colour))
+    return int(ExitCode.DENIED if found.denied else ExitCode.SUCCESS)
+
+
 @policy.command("test")
 @with_groups
 def run_tests(

@@ -137,7 +137,7 @@ def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:
         assert ran.code == 0, (example, ran.said)
 
 
-@pytest.mark.parametrize("command", ["list", "explain", "test"])
+@pytest.mark.parametrize("command", ["list", "explain", "audit", "test"])
 def test_every_example_of_policy_commands_runs(command: str, here: Path, kgitops: Kgitops) -> None:
     shutil.copytree(EXAMPLES, here / "examples")
     shown = kgitops("policy", command, "--help").out
@@ -224,7 +224,7 @@ def completed(line: str, folder: Path) -> list[str]:
     ("line", "offered"),
     [
         ("kgitops pl", ["plan"]),
-        ("kgitops policy ", ["list", "explain", "test"]),
+        ("kgitops policy ", ["list", "explain", "audit", "test"]),
         ("kgitops policy test --mu", ["--mutate"]),
         ("kgitops policy test --format ju", ["junit"]),
         ("kgitops s", ["show", "snapshot", "schema", "serve", "sandbox"]),

@@ -167,7 +167,9 @@ def test_something_else_to_a_listener_with_tls(
         assert reason in told(caplog)
 
 
-def test_tls_1_1(mutual: KafkaServer, certificates: Certificates) -> None:
+def test_tls_1_1(
+    mutual: KafkaServer, certificates: Certificates, caplog: pytest.LogCaptureFixture
+) -> None:
     context = ssl.create_default_context(cafile=certificates.authority)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
@@ -177,6 +179,7 @@ def test_tls_1_1(mutual: KafkaServer, certificates: Certificates) -> None:
         pytest.raises((ssl.SSLError, ConnectionError)),
     ):
         context.wrap_socket(client.socket, server_hostname="localhost")
+    assert "TLS failed: unsupported protocol" in told(caplog)
 
 
 def test_a_handshake_that_never_ends(

@@ -1,0 +1,43 @@
+"""An audit of policies as JSON."""
+
+from kgitops.model.json.layout import json_text
+from kgitops.model.registry import Json
+from kgitops.policy.evaluate.ruling import Ruling
+from kgitops.workflow.policy_audit import AuditedObject, PolicyAudit
+
+
+def policy_audit_to_json(audit: PolicyAudit) -> str:
+    """The audit as JSON text; keys may be added, none is ever renamed."""
+    return json_text(
+        {
+            "format_version": "1.0",
+            "kind": "kgitops.policy_audit",
+            "cluster": audit.cluster,
+            "policies": audit.policies,
+            "judged": audit.judged,
+            "left_out": audit.left_out,
+            "objects": [_object(item) for item in audit.objects],
+        }
+    )
+
+
+def _object(item: AuditedObject) -> Json:
+    source = item.source
+    return {
+        "address": item.address,
+        "owner": item.owner,
+        "source": None
+        if source is None
+        else {"file": source.file, "line": source.line, "column": source.column},
+        "policies": [_ruling(ruling) for ruling in item.rulings],
+    }
+
+
+def _ruling(ruling: Ruling) -> Json:
+    return {
+        "policy": ruling.policy,
+        "level": ruling.level.value,
+        "outcome": ruling.outcome.value,
+        "message": ruling.message,
+        "field": ruling.field,
+    }

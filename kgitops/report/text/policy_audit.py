@@ -1,0 +1,57 @@
+"""An audit of policies as text for a person: object by object, what it breaks."""
+
+from collections.abc import Iterator
+
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted
+from kgitops.policy.evaluate.ruling import Outcome, Ruling
+from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text
+from kgitops.workflow.policy_audit import AuditedObject, PolicyAudit
+
+NOT_DECLARED = "not declared here"
+
+
+def render_policy_audit(audit: PolicyAudit, *, colour: bool = False) -> str:
+    """A block for each object that breaks a policy, and a line with the counts."""
+    lines: list[Line] = [
+        [(Style.BOLD, "kgitops policy audit"), f"  cluster={terminal_text(audit.cluster)}"],
+        [],
+        *(line for item in audit.objects for line in _object(item)),
+        *([[]] if audit.objects else []),
+        [f"Audit: {summary(audit)}."],
+    ]
+    return render_lines(lines, colour=colour, ascii_only=False)
+
+
+def summary(audit: PolicyAudit) -> str:
+    """``3 of 120 objects break 2 policies`` in one line."""
+    broken = {ruling.policy for item in audit.objects for ruling in item.rulings}
+    judged = counted(audit.judged, "object")
+    many = f"{len(audit.objects):,} of {judged} break {counted(len(broken), 'policy')}"
+    found = many if audit.objects else f"none of {judged} breaks a policy"
+    if not audit.policies:
+        found = "the project has no policies"
+    left_out = f"; {counted(audit.left_out, 'object')} of virtual clusters left out"
+    return found + (left_out if audit.left_out else "")
+
+
+def _object(item: AuditedObject) -> Iterator[Line]:
+    sign = (Style.RED_BOLD, "!") if item.denied else (Style.YELLOW, "?")
+    place = str(item.source) if item.source else NOT_DECLARED
+    yield [
+        "  ",
+        sign,
+        f" {terminal_text(str(object_name(item.address)))}",
+        (Style.DIM, f"  {place}"),
+    ]
+    for ruling in item.rulings:
+        yield [f"      {terminal_text(ruling.policy)} ({_state(ruling)}): "
+               f"{terminal_text(ruling.message)}"]  # fmt: skip
+
+
+def _state(ruling: Ruling) -> str:
+    if ruling.crashed:
+        return f"{ruling.level}, failed"
+    if ruling.outcome is Outcome.WAIVED and ruling.waiver is not None:
+        return f"{ruling.level}, waived until {ruling.waiver.expires}"
+    return str(ruling.level)

@@ -1,0 +1,142 @@
+"""Judges what a cluster holds today by the project's policies, declared or not."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kgitops.cluster.port import Cluster
+from kgitops.desired.state import DesiredObject
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    Request,
+    request_address,
+)
+from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.names import is_internal
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.source import Source
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
+from kgitops.policy.evaluate.ruling import Outcome, Ruling
+from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
+from kgitops.workflow.project.selection import Workspace
+
+_IN_A_VIRTUAL_CLUSTER = "vc/"
+
+
+class AuditedObject(Struct, frozen=True, kw_only=True):
+    """An object that breaks policies, or that one could not judge; ``owner`` is a project's id.
+
+    ``source`` is the document that declares it in this project.
+    """
+
+    address: str
+    owner: str | None
+    source: Source | None
+    rulings: tuple[Ruling, ...]
+
+    @property
+    def denied(self) -> bool:
+        """True if the object could not be made as it is."""
+        return any(ruling.stops for ruling in self.rulings)
+
+
+class PolicyAudit(Struct, frozen=True, kw_only=True):
+    """The objects of a cluster that break policies, by address.
+
+    ``judged`` were asked about, ``left_out`` are objects of virtual clusters, which were not.
+    """
+
+    cluster: str
+    policies: int
+    judged: int
+    left_out: int
+    objects: tuple[AuditedObject, ...]
+
+    @property
+    def denied(self) -> bool:
+        """True if a policy at the level ``soft`` or ``hard`` is broken without a waiver."""
+        return any(item.denied for item in self.objects)
+
+
+def audit_policies(
+    cluster: Cluster, declared: Loaded, workspace: Workspace, on_stage: OnStage = ignore_stage
+) -> PolicyAudit:
+    """Ask the policies about each object of the cluster, as if it were made now as it is.
+
+    Raises:
+        UnreachableError: the cluster can't be read.
+        SafetyError: its registry can't be trusted.
+    """
+    on_stage("reading the cluster")
+    current = cluster.read_state()
+    documents = {item.address: item for item in declared.desired.objects}
+    every = list(_requests(current, documents))
+    asked = [item for item in every if not request_address(item).startswith(_IN_A_VIRTUAL_CLUSTER)]
+    on_stage("asking the policies")
+    evaluator = declared.policies.evaluator
+    rulings = [] if evaluator is None else _judged(evaluator, current, asked, workspace.principal)
+    owners = current.registry.owners if current.registry else {}
+    objects = []
+    for request, found in zip(asked, rulings, strict=False):
+        broken = tuple(ruling for ruling in found if ruling.outcome is not Outcome.PASSED)
+        if broken:
+            address = request_address(request)
+            owner, document = owners.get(address), documents.get(address)
+            objects.append(
+                AuditedObject(
+                    address=address,
+                    owner=owner.project if owner else None,
+                    source=document.located.source if document else None,
+                    rulings=broken,
+                )
+            )
+    return PolicyAudit(
+        cluster=workspace.target_name,
+        policies=len(declared.policies.bundle.policies),
+        judged=len(asked) if evaluator is not None else 0,
+        left_out=len(every) - len(asked),
+        objects=tuple(sorted(objects, key=lambda item: item.address)),
+    )
+
+
+def _judged(
+    evaluator: PolicyEvaluator, current: ClusterState, asked: list[Request], principal: str
+) -> list[tuple[Ruling, ...]]:
+    """The rulings on each request, on a cluster that has what was asked for before it."""
+    empty = replace(current, topics={}, acls=frozenset(), quotas={}, usage={}, registry=None)
+    evaluator.begin(empty, principal=principal)
+    found: list[tuple[Ruling, ...]] = []
+    for request in asked:
+        found.append(tuple(evaluator.judge(request)))
+        evaluator.accept(request)
+    return found
+
+
+def _requests(current: ClusterState, documents: dict[str, DesiredObject]) -> Iterator[Request]:
+    """The requests that would make the cluster what it is, with the labels of the documents."""
+    for name, topic in sorted(current.topics.items()):
+        if is_internal(name):
+            continue
+        wanted = RequestedTopicState(
+            name=name,
+            topic_id=None,
+            assignment=topic.assignment,
+            configs=topic.configs,
+            requested_configs=dict(topic.configs),
+        )
+        yield _labelled(CreateTopicRequest(topic=name, requested_state=wanted), documents)
+    for binding in sorted(current.acls, key=acl_address):
+        yield _labelled(CreateAclRequest(binding=binding), documents)
+    for entity, quota in sorted(current.quotas.items(), key=lambda item: quota_address(item[0])):
+        yield _labelled(
+            AlterClientQuotaRequest(entity=entity, quotas=dict(quota.quotas)), documents
+        )
+
+
+def _labelled(request: Request, documents: dict[str, DesiredObject]) -> Request:
+    document = documents.get(request_address(request))
+    return replace(request, labels=document.labels) if document and document.labels else request

@@ -1,0 +1,105 @@
+"""``kgitops policy audit``: what is on the cluster already, and breaks a policy."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from cli.conftest import Kgitops
+from cli.policed import TWO, SetClock, policy, set_clock, waiver, write_policies
+from cli.projects import Project, acl, quota
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.model import requests as req
+from kgitops.model.resources.topics import RequestedTopicState
+
+__all__ = ["set_clock"]
+
+
+@pytest.fixture
+def held(project: Project, kgitops: Kgitops) -> Project:
+    """A project whose topic has two replicas, as was allowed, and a topic that nobody declares."""
+    project.write(TWO, acl(), quota())
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    cluster = connect(f"embedded:{project.store}", base=project.folder)
+    assert isinstance(cluster, EmbeddedCluster)
+    made = RequestedTopicState(name="strange", topic_id=None, assignment=((1,),), configs={})
+    (result,) = cluster.execute(
+        [req.CreateTopicRequest(topic="strange", requested_state=made)],
+        validate_only=False,
+        principal="User:somebody",
+    )
+    assert result.ok
+    cluster.close()
+    return project
+
+
+def test_what_breaks_a_policy_is_told_declared_or_not(held: Project, kgitops: Kgitops) -> None:
+    """A plan has nothing to say of it."""
+    write_policies(held, policy())
+    assert "No changes" in kgitops("plan", held.folder).out
+    ran = kgitops("policy", "audit", held.folder)
+    assert ran.code == 3
+    assert "! topic orders  " in ran.out
+    assert "manifests/all.yaml:" in ran.out
+    assert "      replicas (hard): replication factor 2\n" in ran.out
+    assert "! topic strange  not declared here\n" in ran.out
+    assert "Audit: 2 of 4 objects break 1 policy." in ran.out
+
+
+def test_it_changes_nothing(held: Project, kgitops: Kgitops) -> None:
+    write_policies(held, policy())
+    before = held.store.read_bytes()
+    assert kgitops("policy", "audit", held.folder).code == 3
+    assert held.store.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("level", "code"), [("hard", 3), ("soft", 3), ("advisory", 0), ("info", 0)]
+)
+def test_only_a_policy_that_denies_gives_exit_3(
+    level: str, code: int, held: Project, kgitops: Kgitops
+) -> None:
+    write_policies(held, policy(level=level))
+    ran = kgitops("policy", "audit", held.folder)
+    assert ran.code == code
+    assert f"replicas ({level}): replication factor 2" in ran.out
+
+
+def test_a_waiver_lifts_it_here_too(held: Project, kgitops: Kgitops, set_clock: SetClock) -> None:
+    """But it is told, with its last day."""
+    set_clock(datetime(2026, 11, 20, tzinfo=UTC))
+    write_policies(held, policy(level="soft"), waiver())
+    ran = kgitops("policy", "audit", held.folder)
+    assert "replicas (soft, waived until 2026-11-21): replication factor 2" in ran.out
+    assert ran.code == 3, "the topic that nobody declares has no waiver"
+
+
+def test_acls_and_quotas_are_judged_and_labels_are_those_of_the_documents(
+    held: Project, kgitops: Kgitops
+) -> None:
+    labelled_topic = {**TWO, "metadata": {**TWO["metadata"], "labels": {"team": "x"}}}
+    held.write(labelled_topic, acl(), quota())
+    labelled = policy("labelled", expression="'team' in requested.labels")
+    anyone = policy(
+        "anyone", expression="false", match={"requests": ["CreateAcl", "AlterClientQuota"]}
+    )
+    write_policies(held, labelled, anyone)
+    told = json.loads(kgitops("policy", "audit", held.folder, "--format", "json").out)
+    assert told["judged"] == 4
+    by_address = {item["address"]: item for item in told["objects"]}
+    assert "topic/orders" not in by_address
+    assert by_address["topic/strange"]["source"] is None
+    assert by_address["topic/strange"]["owner"] is None
+    kinds = sorted(address.partition("/")[0] for address in by_address)
+    assert kinds == ["acl", "quota", "topic"]
+    (of_acl,) = [item for address, item in by_address.items() if address.startswith("acl/")]
+    assert of_acl["policies"][0]["policy"] == "anyone"
+    assert (of_acl["owner"] is None, of_acl["source"]["line"] > 0) == (False, True)
+
+
+def test_without_policies_and_without_violations(held: Project, kgitops: Kgitops) -> None:
+    assert "the project has no policies" in kgitops("policy", "audit", held.folder).out
+    write_policies(held, policy(expression="true"))
+    ran = kgitops("policy", "audit", held.folder)
+    assert (ran.code, "none of 4 objects breaks a policy" in ran.out) == (0, True)
