@@ -61,7 +61,10 @@ COMMANDS = {
 }
 GROUPS = {
     "fleet": ("fleet.app:fleet", "Plan many clusters at once, and show what came of it."),
-    "policy": ("policy:policy", "List, explain and test the project's policies."),
+    "policy": (
+        "policy:policy",
+        "List, explain and test the project's policies, and audit a cluster by them.",
+    ),
     "registry": (
         "registry:registry",
         "The records on the cluster of who owns what: checked, and mended.",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgitops.workflow.policy_tests.report import PolicyTestReport
 
 policy = typer.Typer(
-    help="List, explain and test the project's policies.",
+    help="List, explain and test the project's policies, and audit a cluster by them.",
     add_completion=False,
     rich_markup_mode=None,
 )

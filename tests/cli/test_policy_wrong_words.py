@@ -14,7 +14,7 @@ from cli.projects import Project, as_yaml, document, topic
 from cli.test_policy_command import ALL, put, replicas
 
 MISTAKES = {
-    "policy": "a command is missing; give one of list, explain, test",
+    "policy": "a command is missing; give one of list, explain, audit, test",
     "policy lst": "no such command 'lst'; did you mean list?",
     "policy explain": "missing argument 'NAME'",
     "policy explain replcas shop": "the project has no policy 'replcas'; did you mean replicas?",
