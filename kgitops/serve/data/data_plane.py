@@ -174,12 +174,15 @@ class DataPlane:
         batches = _StoredBatches(tables, key, log.view)
         removed: list[int] = []
         added: list[bytes] = []
+        size = 0
         for changed in compact(batches, log.view.aborted):
             removed.append(changed.base_offset)
-            added += [changed.data] if changed.data is not None else []
-            if sum(map(len, added)) > _MOST_ADDED:
+            if changed.data is not None:
+                added.append(changed.data)
+                size += len(changed.data)
+            if size > _MOST_ADDED:
                 tables.replace(key, removed, added)
-                removed, added = [], []
+                removed, added, size = [], [], 0
         if removed:
             tables.replace(key, removed, added)
 
