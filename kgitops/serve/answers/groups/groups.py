@@ -20,9 +20,17 @@ _TELLS_UNKNOWN = 6
 """The first version of DescribeGroups with an error for groups that do not exist (KIP-1043)."""
 
 
-def coordinated(call: ApiCall, group: str, operation: Operation) -> tuple[str, ErrorCode]:
-    """A group's physical id, and the error of who may not, or has come to another broker."""
-    found = call.admin.find_coordinator([group], operation=operation)[group]
+def coordinated(
+    call: ApiCall,
+    key: str,
+    operation: Operation,
+    kind: CoordinatorType = CoordinatorType.GROUP,
+) -> tuple[str, ErrorCode]:
+    """The physical id of a group, or of a transactional id, and the error of who can't use it here.
+
+    That is who may not, or has come to another broker.
+    """
+    found = call.admin.find_coordinator([key], kind, operation)[key]
     if not found.result.ok:
         return "", found.result.code
     if found.node_id != call.node.id:

@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.client.transactions import NO_PRODUCER, ProducerId
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.records.places import PartitionError, find_place, give_way, looked_up
-from kgitops.serve.answers.records.transactions import coordinated_elsewhere
+from kgitops.serve.answers.records.transactions import refused_here
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.producers import ProducerState
 from kgitops.wire import messages
@@ -25,10 +25,10 @@ def init_producer_id(call: ApiCall, request: Message) -> Message:
     if call.version >= _WITH_CURRENT and request.producer_id != NO_PRODUCER:
         current = ProducerId(producer_id=request.producer_id, epoch=request.producer_epoch)
     name = request.transactional_id
-    elsewhere = None if name is None else coordinated_elsewhere(call, name)
-    if elsewhere is not None:
+    refused = None if name is None else refused_here(call, name)
+    if refused is not None:
         return messages.InitProducerIdResponse(
-            error_code=elsewhere.code, producer_id=NO_PRODUCER, producer_epoch=NO_PRODUCER
+            error_code=refused.code, producer_id=NO_PRODUCER, producer_epoch=NO_PRODUCER
         )
     given = call.admin.init_producer_id(
         name,

@@ -30,16 +30,10 @@ _WITH_FENCED = 2
 _OFFSETS_WITH_FENCED = 5
 
 
-def coordinated_elsewhere(call: ApiCall, transactional_id: str) -> RequestResult | None:
-    """The error of who asks another broker than the coordinator; None at the coordinator.
-
-    Also None for whoever may not use the transactional id, and learns that from the answer.
-    """
-    found = call.admin.find_coordinator(
-        [transactional_id], CoordinatorType.TRANSACTION, Operation.WRITE
-    )[transactional_id]
-    is_elsewhere = found.result.ok and found.node_id != call.node.id
-    return RequestResult(code=ErrorCode.NOT_COORDINATOR) if is_elsewhere else None
+def refused_here(call: ApiCall, transactional_id: str) -> RequestResult | None:
+    """The error of who may not use the transactional id, or has come to another broker."""
+    _, error = coordinated(call, transactional_id, Operation.WRITE, CoordinatorType.TRANSACTION)
+    return RequestResult(code=error) if error else None
 
 
 def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
@@ -53,10 +47,10 @@ def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
         producer_id=request.v3_and_below_producer_id, epoch=request.v3_and_below_producer_epoch
     )
     name = request.v3_and_below_transactional_id
-    elsewhere = coordinated_elsewhere(call, name)
+    refused = refused_here(call, name)
     results = (
-        dict.fromkeys(partitions, elsewhere)
-        if elsewhere
+        dict.fromkeys(partitions, refused)
+        if refused
         else call.admin.add_partitions_to_txn(name, producer, partitions)
     )
     response = messages.AddPartitionsToTxnResponse
@@ -80,7 +74,7 @@ def add_partitions_to_txn(call: ApiCall, request: Message) -> Message:
 def add_offsets_to_txn(call: ApiCall, request: Message) -> Message:
     """Add the offsets of a group to a transaction."""
     name = request.transactional_id
-    result = coordinated_elsewhere(call, name) or call.admin.add_offsets_to_txn(
+    result = refused_here(call, name) or call.admin.add_offsets_to_txn(
         name, _producer(request), request.group_id
     )
     return messages.AddOffsetsToTxnResponse(error_code=_code(call, result))
@@ -143,7 +137,7 @@ def txn_offset_commit(call: ApiCall, request: Message) -> Message:
 def end_txn(call: ApiCall, request: Message) -> Message:
     """Commit or abort a transaction."""
     name = request.transactional_id
-    result = coordinated_elsewhere(call, name) or call.admin.end_txn(
+    result = refused_here(call, name) or call.admin.end_txn(
         name, _producer(request), committed=request.committed
     )
     call.cluster.data.refresh_open()
