@@ -1,6 +1,6 @@
 """OffsetCommit, OffsetFetch and OffsetDelete."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kgitops.cluster.embedded.client.groups.offsets import FetchedOffsets
 from kgitops.cluster.embedded.controls.reassignments import TopicPartition
@@ -38,10 +38,11 @@ def offset_commit(call: ApiCall, request: Message) -> Message:
     results: Mapping[TopicPartition, ErrorCode] = {}
     if error is ErrorCode.NONE:
         results = _commit(call, request, physical, names)
+    left_out = _without_partitions(call, request, names) if error is ErrorCode.NONE else ()
     response = messages.OffsetCommitResponse
     topics: dict[tuple[str, bytes], Message] = {}
     for topic, name in zip(request.topics, names, strict=True):
-        if not topic.partitions and error is ErrorCode.NONE and _exists(call, name):
+        if name in left_out:
             continue
         row = response.OffsetCommitResponsePartition
         partitions = [
@@ -122,8 +123,14 @@ def offset_delete(call: ApiCall, request: Message) -> Message:
     )
 
 
-def _exists(call: ApiCall, name: str | None) -> bool:
-    return name is not None and call.admin.topics_to(Operation.READ, [name])[name].result.ok
+def _without_partitions(
+    call: ApiCall, request: Message, names: Sequence[str | None]
+) -> Collection[str]:
+    """Existing topics of which no partition is named: they have no row."""
+    named = {name for name, topic in zip(names, request.topics, strict=True) if topic.partitions}
+    empty = {name for name in names if name is not None and name not in named}
+    found = call.admin.topics_to(Operation.READ, empty) if empty else {}
+    return {name for name, access in found.items() if access.result.ok}
 
 
 def _names(call: ApiCall, topics: Sequence[Message]) -> list[str | None]:
