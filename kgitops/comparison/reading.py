@@ -7,7 +7,8 @@ from kgitops.comparison.comparing import ComparedState
 from kgitops.comparison.plans import plan_objects
 from kgitops.comparison.snapshots import snapshot_objects
 from kgitops.model.errors import UsageError
-from kgitops.workflow.project.saved_plan import is_plan, load_plan
+from kgitops.plan.document.file import read_plan
+from kgitops.workflow.project.saved_plan import is_plan
 
 _NEXT = "name a file of kgitops snapshot -o or plan -o, or the folder of kgitops fleet plan --out"
 
@@ -29,5 +30,5 @@ def read_file(path: Path) -> ComparedState:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8; {_NEXT}") from error
     if is_plan(path) and '"kgitops.snapshot"' not in text:
-        return plan_objects(load_plan(path), str(path))
+        return plan_objects(read_plan(text, str(path)), str(path))
     return snapshot_objects(read_snapshot(text, str(path)), str(path))
