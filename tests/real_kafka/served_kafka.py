@@ -1,8 +1,11 @@
 """A served cluster in the place of a sandbox: an administrator's login, and Kafka's own tools."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
@@ -35,23 +38,27 @@ class ServedKafka:
         return completed.stdout
 
 
-@contextmanager
-def served_kafka(folder: Path) -> Iterator[ServedKafka]:
-    """Three brokers that let nobody but the administrator do anything without an ACL."""
-    configs = {
-        "listeners": "APP://127.0.0.1:0",
-        "listener.security.protocol.map": "APP:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.app.plain.sasl.jaas.config": plain_module(USERS),
-    }
-    options = Options(
+def options_with_logins(static_configs: Mapping[str, str] = MappingProxyType({})) -> Options:
+    """As near to a sandbox with SASL as an embedded cluster comes: its users log in by PLAIN."""
+    return Options(
         compat=Compat.KRAFT,
         authorizer=AuthorizerKind.ACLS,
         super_users=frozenset({f"User:{ADMIN}"}),
         virtual_clusters=False,
-        registry_topic=True,
-        static_configs=configs,
+        static_configs={
+            "listeners": "APP://127.0.0.1:0",
+            "listener.security.protocol.map": "APP:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.app.plain.sasl.jaas.config": plain_module(USERS),
+            **static_configs,
+        },
     )
+
+
+@contextmanager
+def served_kafka(folder: Path) -> Iterator[ServedKafka]:
+    """Three brokers that let nobody but the administrator do anything without an ACL."""
+    options = replace(options_with_logins(), registry_topic=True)
     jvm = prepare_jvm(folder / "jvm", (), lambda _: None)
     jvm.log4j2.write_text(LOG4J2)
     cluster = boot(folder / "store.db", brokers=3, options=options)

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+from real_kafka.served_kafka import options_with_logins
 from serve.differential.random_choices import ADMIN, Coordinator, Fields, Step
 from serve.login.logging_in import log_in
 from serve.raw_client import RawClient
 
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
-from kgitops.sandbox.layout import USERS, plain_module
+from kgitops.sandbox.layout import USERS
 from kgitops.sandbox.sandbox import Sandbox
 from kgitops.serve.background import serving
 from kgitops.serve.nodes import Endpoint
@@ -168,18 +168,8 @@ def served_world() -> Iterator[WireWorld]:
         "log.index.size.max.bytes": "4096",
         "auto.create.topics.enable": "false",
         "process.roles": "broker,controller",
-        "listeners": "APP://127.0.0.1:0",
-        "listener.security.protocol.map": "APP:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.app.plain.sasl.jaas.config": plain_module(USERS),
     }
-    options = Options(
-        compat=Compat.KRAFT,
-        authorizer=AuthorizerKind.ACLS,
-        super_users=frozenset({f"User:{ADMIN}"}),
-        virtual_clusters=False,
-        static_configs=configs,
-    )
+    options = options_with_logins(configs)
     cluster = boot(None, brokers=3, options=options)
     try:
         with serving(cluster) as server:
