@@ -10,6 +10,8 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.serve.control import ControlSocket
 from kgitops.serve.server import KafkaServer, ServeOptions
 
+_TURNS = 10
+
 
 @contextmanager
 def serving(
@@ -38,6 +40,16 @@ def serving(
                 asyncio.run_coroutine_threadsafe(socket.stop(), loop).result()
             asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
     finally:
+        asyncio.run_coroutine_threadsafe(_let_connections_end(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _let_connections_end() -> None:
+    """Give connections that are closing the turns of the loop in which both of their ends learn it.
+
+    One that is not told stays open until it is garbage, with a warning in whatever runs then.
+    """
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
