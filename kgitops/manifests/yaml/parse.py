@@ -33,28 +33,40 @@ class ParsedDocument(Struct, frozen=True):
 def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]:
     """The documents of ``file`` that are YAML, in order; problems are added to ``findings``."""
     constructor = Constructor()
-    offset = 0
-    count = broken = 0
+    count = 0
+    for root, offset in compose_file(file, findings):
+        count += 1
+        if root is not None and (
+            parsed := _construct(root, file, offset, constructor, findings)
+        ):
+            yield parsed
+    if count == 0:
+        findings.append(_nothing_finding(file))
+
+
+def compose_file(
+    file: SourceText, findings: list[Finding]
+) -> Iterator[tuple[Node | None, int]]:
+    """The root of each document, and the index that its marks count from; None if it isn't YAML.
+
+    After a document that is not YAML, which is added to ``findings``, comes the next one.
+    """
+    offset = broken = 0
     while offset >= 0:
         try:
             for root in compose_all(file.text[offset:]):
-                if _is_empty(root):
-                    continue
-                count += 1
-                if (parsed := _construct(root, file, offset, constructor, findings)) is not None:
-                    yield parsed
-            offset = -1
+                if not _is_empty(root):
+                    yield root, offset
+            return
         except yaml.YAMLError as error:
-            count += 1
             index = offset + _error_index(error, len(file.text) - offset)
             findings.append(_syntax_finding(error, file, offset, index))
+            yield None, offset
             offset = _next_document(file.text, after=max(index, offset + 1))
             broken += 1
             if broken == MAX_BROKEN and offset >= 0:
                 findings.append(_too_many_finding(file, offset))
                 return
-    if count == 0:
-        findings.append(_nothing_finding(file))
 
 
 def _construct(

@@ -1,0 +1,1 @@
+"""Files of other tools as a project of kgitops, for ``kgitops convert``."""

@@ -1,0 +1,81 @@
+"""Builds a ``SourceObject`` while a tool's module reads it."""
+
+from collections.abc import Mapping
+
+from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
+from kgitops.conversion.reading.values import Fields, Value
+from kgitops.model.registry import Json
+from kgitops.model.source import Source
+
+
+class ObjectBuilder:
+    """One object of the source: what it declares and what is lost of it, as it is found out."""
+
+    def __init__(self, kind: str, name: str, value: Value) -> None:
+        self.kind = kind
+        self.name = name
+        self.value = value
+        self.losses: list[Loss] = []
+        self._documents: list[DeclaredDocument] = []
+        self._settings = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}".strip()
+
+    def fields(self, value: Value | None = None) -> Fields:
+        """A mapping of this object, the object itself unless another is given."""
+        return Fields(self.value if value is None else value, self.losses)
+
+    def lose(self, at: Value | Source, problem: str, advice: str) -> None:
+        """Note a part that has no counterpart."""
+        source = at.source if isinstance(at, Value) else at
+        self.losses.append(Loss(source=source, problem=problem, advice=advice))
+
+    def refuse(self, problem: str, advice: str) -> SourceObject:
+        """The object if none of it can be declared; whatever was read of it is dropped."""
+        self.losses = [Loss(source=self.value.source, problem=f"{self}: {problem}", advice=advice)]
+        self._documents = []
+        return self.build()
+
+    def declare(
+        self,
+        kind: str,
+        name: str,
+        spec: Mapping[str, Json],
+        *,
+        labels: Mapping[str, str] | None = None,
+        clusters: tuple[str, ...] = (),
+    ) -> None:
+        """Add a document."""
+        self._documents.append(
+            DeclaredDocument(
+                kind=kind, name=name, spec=spec, labels=labels or {}, clusters=clusters
+            )
+        )
+
+    def becomes_settings(self, place: str) -> None:
+        """Say which part of the project file it became: ``spec.clusters.prod``."""
+        self._settings = place
+
+    def build(self) -> SourceObject:
+        """The object; templates in it that nobody filled in make it a loss as a whole."""
+        template = self.value.template()
+        if template is not None and self._documents:
+            self._documents = []
+            self.losses = [
+                Loss(
+                    source=self.value.source,
+                    problem=f"{self} has the template {template.strip()[:60]!r}, whose value is "
+                    "not known here",
+                    advice="convert what the template tool makes of it",
+                )
+            ]
+        return SourceObject(
+            kind=self.kind,
+            name=self.name,
+            source=self.value.source,
+            documents=tuple(self._documents),
+            losses=tuple(self.losses),
+            settings=self._settings,
+            comments=self.value.take_comments(),
+        )

@@ -1,0 +1,200 @@
+"""Values of a YAML file that know their places, and mappings that know what was read of them."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kgitops.conversion.objects import Loss
+from kgitops.conversion.reading.comments import Comments, last_index
+from kgitops.manifests.yaml.construct import Constructor, Content
+from kgitops.manifests.yaml.nodes import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    is_merge,
+    is_plain,
+    plain_value,
+    scalar_text,
+)
+from kgitops.manifests.yaml.text import SourceText, shown
+from kgitops.model.source import Source
+
+# Helm, Go and Jinja templates, Flux's and Terraform's ${…}.
+TEMPLATE = re.compile(r"\{\{|\{%|\$\{|<%")
+
+
+class SourceFile(Struct, frozen=True):
+    """A file of the source: its text, its ``path`` below the converted folder, its comments."""
+
+    text: SourceText
+    path: str
+    comments: Comments
+
+
+class Value:
+    """A value of a file; ``key`` is the node of its key in a mapping."""
+
+    __slots__ = ("_offset", "file", "key", "node")
+
+    def __init__(self, file: SourceFile, node: Node, offset: int, key: Node | None = None) -> None:
+        self.file = file
+        self.node = node
+        self.key = key
+        self._offset = offset
+
+    def __repr__(self) -> str:
+        return f"Value({self.source})"
+
+    @property
+    def source(self) -> Source:
+        """The place of its key, or of its first character."""
+        node = self.key if self.key is not None else self.node
+        return self.file.text.place(self._offset + node.start_mark.index)
+
+    def take_comments(self) -> tuple[str, ...]:
+        """The comments above it and inside it, which no other object gets then."""
+        last = self.file.text.place(self._offset + last_index(self.node))
+        return self.file.comments.take(self.source.line, last.line)
+
+    @property
+    def content(self) -> Content:
+        """The whole value as Python: dicts, lists, text, numbers, booleans, None."""
+        return Constructor().build(self.node, aliases=False)
+
+    @property
+    def shown(self) -> str:
+        """The value as a sentence shows it."""
+        return shown(self.content)
+
+    def items(self) -> list["Value"]:
+        """The items of a list; empty if it is none."""
+        if not isinstance(self.node, SequenceNode):
+            return []
+        return [Value(self.file, node, self._offset) for node in self.node.value]
+
+    def entries(self) -> Iterator[tuple[str, "Value"]]:
+        """The keys and values of a mapping, with those that ``<<`` merges; none if it is none."""
+        if not isinstance(self.node, MappingNode):
+            return
+        written = set()
+        merges = []
+        for key, node in self.node.value:
+            if is_merge(key):
+                merges += node.value if isinstance(node, SequenceNode) else [node]
+            else:
+                written.add(key.value)
+                yield key.value, Value(self.file, node, self._offset, key)
+        for merged in merges:
+            for name, value in Value(self.file, merged, self._offset).entries():
+                if name not in written:
+                    written.add(name)
+                    yield name, value
+
+    def is_null(self) -> bool:
+        """Tell if nothing, ``~`` or ``null`` is written."""
+        return isinstance(self.node, ScalarNode) and self._plain() is None
+
+    def is_list(self) -> bool:
+        """Tell if it is a list."""
+        return isinstance(self.node, SequenceNode)
+
+    def is_mapping(self) -> bool:
+        """Tell if it is a mapping."""
+        return isinstance(self.node, MappingNode)
+
+    def text(self) -> str | None:
+        """A scalar as text, ``true`` and ``3`` too; None if it is none, empty or null."""
+        if not isinstance(self.node, ScalarNode) or self.is_null():
+            return None
+        value = self._plain()
+        return scalar_text(value) if isinstance(value, bool) else str(self.node.value)
+
+    def integer(self) -> int | None:
+        """A whole number, also one in quotes; None if it is none."""
+        text = self.text()
+        return int(text) if text is not None and re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
+
+    def template(self) -> str | None:
+        """The first text in it that a template tool was to fill in; None if there is none."""
+        node = self.node
+        if isinstance(node, ScalarNode):
+            return str(node.value) if TEMPLATE.search(node.value) else None
+        children = [value for _, value in self.entries()] + self.items()
+        keys = (name for name, _ in self.entries() if TEMPLATE.search(name))
+        return next(keys, None) or next(filter(None, (item.template() for item in children)), None)
+
+    def _plain(self) -> object:
+        assert isinstance(self.node, ScalarNode)  # noqa: S101 (callers have looked)
+        return plain_value(self.node.value) if is_plain(self.node) else self.node.value
+
+
+class Fields:
+    """A mapping that is read key by key: what is never taken is a loss at its end."""
+
+    def __init__(self, value: Value | None, losses: list[Loss]) -> None:
+        self.value = value
+        self._losses = losses
+        self._left = dict(value.entries()) if value is not None else {}
+        if value is not None and not value.is_mapping() and not value.is_null():
+            self._lose(value, f"{value.shown} stands where a mapping belongs", "correct it there")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._left
+
+    def take(self, *keys: str) -> Value | None:
+        """The value under the first of ``keys`` that is there; None if none is, or it is null."""
+        values = [self._left.pop(key) for key in keys if key in self._left]
+        return next((value for value in values if not value.is_null()), None)
+
+    def fields(self, key: str) -> "Fields":
+        """The mapping under ``key``; an empty one if there is none."""
+        return Fields(self.take(key), self._losses)
+
+    def entries(self) -> list[tuple[str, Value]]:
+        """All that is left, as pairs, taken."""
+        entries = list(self._left.items())
+        self._left.clear()
+        return entries
+
+    def items(self, key: str) -> list[Value]:
+        """The list under ``key``; a single value counts as a list of one."""
+        value = self.take(key)
+        if value is None:
+            return []
+        return value.items() if value.is_list() else [value]
+
+    def text(self, *keys: str) -> str | None:
+        """The text under one of ``keys``; anything but a scalar is a loss."""
+        value = self.take(*keys)
+        if value is None:
+            return None
+        text = value.text()
+        if text is None:
+            self._lose(value, f"{keys[0]} is {value.shown}, not a text", "correct it there")
+        return text
+
+    def integer(self, *keys: str) -> int | None:
+        """The whole number under one of ``keys``; anything else is a loss."""
+        value = self.take(*keys)
+        if value is None:
+            return None
+        number = value.integer()
+        if number is None:
+            self._lose(value, f"{keys[0]} is {value.shown}, not a number", "correct it there")
+        return number
+
+    def skip(self, *keys: str) -> None:
+        """Pass over keys that say nothing about a cluster."""
+        for key in keys:
+            self._left.pop(key, None)
+
+    def lose_rest(self, of: str) -> None:
+        """Make a loss of each key that was not taken; ``of`` names the mapping."""
+        for key, value in self._left.items():
+            self._lose(value, f"{key} of {of} has no counterpart", "it is left out")
+        self._left.clear()
+
+    def _lose(self, value: Value, problem: str, advice: str) -> None:
+        self._losses.append(Loss(source=value.source, problem=problem, advice=advice))

@@ -1,0 +1,1 @@
+"""The tools whose files can be converted, a module each."""

@@ -1,0 +1,1 @@
+"""The converted project: arranged in files, checked, and put in place."""
