@@ -52,6 +52,10 @@ COMMANDS = {
     ),
     "snapshot": ("export:snapshot", "Write the cluster's state to a file."),
     "export": ("export:export", "Write a cluster as manifests."),
+    "convert": (
+        "convert:convert",
+        "Write a project that declares what another tool's files declare.",
+    ),
     "schema": (
         "project:schema",
         "Print the JSON Schema of a kind, or of all; or write every schema as a file.",

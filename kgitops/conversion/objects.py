@@ -11,7 +11,7 @@ from kgitops.model.source import Source
 class Loss(Struct, frozen=True, kw_only=True):
     """A part of the source that has no counterpart; it stops a conversion unless it is allowed.
 
-    ``problem`` and ``advice`` are halves of a sentence, as in a ``Finding``; neither shows a secret.
+    ``problem`` and ``advice`` are halves of a sentence, as in a ``Finding``, and show no secret.
     """
 
     source: Source

@@ -79,7 +79,7 @@ class Value:
         if not isinstance(self.node, MappingNode):
             return
         written = set()
-        merges = []
+        merges: list[Node] = []
         for key, node in self.node.value:
             if is_merge(key):
                 merges += node.value if isinstance(node, SequenceNode) else [node]

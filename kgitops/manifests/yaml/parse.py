@@ -36,17 +36,13 @@ def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]
     count = 0
     for root, offset in compose_file(file, findings):
         count += 1
-        if root is not None and (
-            parsed := _construct(root, file, offset, constructor, findings)
-        ):
+        if root is not None and (parsed := _construct(root, file, offset, constructor, findings)):
             yield parsed
     if count == 0:
         findings.append(_nothing_finding(file))
 
 
-def compose_file(
-    file: SourceText, findings: list[Finding]
-) -> Iterator[tuple[Node | None, int]]:
+def compose_file(file: SourceText, findings: list[Finding]) -> Iterator[tuple[Node | None, int]]:
     """The root of each document, and the index that its marks count from; None if it isn't YAML.
 
     After a document that is not YAML, which is added to ``findings``, comes the next one.
@@ -57,7 +53,7 @@ def compose_file(
             for root in compose_all(file.text[offset:]):
                 if not _is_empty(root):
                     yield root, offset
-            return
+            offset = -1
         except yaml.YAMLError as error:
             index = offset + _error_index(error, len(file.text) - offset)
             findings.append(_syntax_finding(error, file, offset, index))

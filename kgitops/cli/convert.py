@@ -1,0 +1,60 @@
+"""``kgitops convert``: the files of another tool as a project."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def convert(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The other tool's folder or file.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="A new or empty folder.")],
+    tool: Annotated[
+        str, typer.Option("--from", metavar="TOOL", help="The tool; auto looks at the files.")
+    ] = "auto",
+    allow_losses: Annotated[
+        bool,
+        typer.Option("--allow-losses", help="Write it without what has no counterpart."),
+    ] = False,
+) -> int:
+    """Write a project that declares what another tool's files declare.
+
+    No cluster is asked. What has no counterpart is told at FILE:LINE, and nothing is written unless
+    --allow-losses is given; then it stands in DIR/CONVERTED.md, and as a comment where it was.
+
+    Example: kgitops convert --from strimzi cluster/topics -o kafka
+    """
+    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.conversion.converting import convert as convert_files
+    from kgitops.conversion.tools.table import AUTO, TOOLS
+    from kgitops.conversion.writing.place import put_project
+    from kgitops.manifests.problems import suggestion
+    from kgitops.model.errors import FindingsError, UsageError
+    from kgitops.model.source import Finding
+    from kgitops.model.verdict import ExitCode
+    from kgitops.model.wording import counted
+    from kgitops.report.conversion.page import converted_page
+    from kgitops.report.conversion.text import render_conversion
+    from kgitops.workflow.export.files import check_folder
+
+    if tool != AUTO and tool not in TOOLS:
+        near = suggestion(tool, list(TOOLS))
+        names = ", ".join((*TOOLS, AUTO))
+        advice = f"did you mean {near}?" if near else f"write one of {names}"
+        raise UsageError(f"--from {tool}: there is no such tool; {advice}")
+    check_folder(out)
+    project = convert_files(path, tool, out.absolute().name)
+    losses = [
+        Finding(source=loss.source, problem=loss.problem, advice=loss.advice)
+        for loss in project.conversion.losses
+    ]
+    if project.findings or (losses and not allow_losses):
+        raise FindingsError([*project.findings, *losses])
+    for loss in losses:
+        print_notice(f"not converted: {loss}")
+    put_project({**project.files, "CONVERTED.md": converted_page(project.conversion)}, out)
+    print_result(
+        f"{render_conversion(project.conversion)}\n"
+        f"Wrote {counted(len(project.files) + 1, 'file')} to {out}; next: kgitops plan {out}"
+    )
+    return int(ExitCode.SUCCESS)

@@ -1,0 +1,114 @@
+"""Declares ACL bindings for any tool, those on one resource in one document."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TypeVar
+
+from msgspec import Struct
+
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.values import Value
+from kgitops.model.registry import Json
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.workflow.export.files import Inline
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class AclSource(Struct, frozen=True, kw_only=True):
+    """The bindings of one principal on one resource, in the source's order of operations."""
+
+    principal: str
+    operations: tuple[Operation, ...]
+    type: ResourceType
+    name: str
+    pattern: PatternType = PatternType.LITERAL
+    permission: PermissionType = PermissionType.ALLOW
+    host: str = "*"
+
+
+def enum_member(members: type[E], text: str | None) -> E | None:
+    """The member that ``text`` names in any tool's spelling: ``IDEMPOTENT_WRITE``."""
+    folded = (text or "").replace("_", "").replace("-", "").lower()
+    return next((item for item in members if item.value.lower() == folded), None)
+
+
+def declare_acls(
+    builder: ObjectBuilder, acls: Iterable[AclSource], *, clusters: tuple[str, ...] = ()
+) -> None:
+    """Add an Acl document for each; operations that mean nothing on their resource are losses."""
+    for acl in acls:
+        legal = tuple(dict.fromkeys(item for item in acl.operations if item in _legal(acl.type)))
+        for operation in dict.fromkeys(acl.operations):
+            if operation not in legal:
+                builder.lose(
+                    builder.value,
+                    f"{builder}: {operation} means nothing on a {acl.type}",
+                    "it is left out",
+                )
+        if legal:
+            builder.declare("Acl", _name(acl), _spec(acl, legal), clusters=clusters)
+
+
+def read_operations(builder: ObjectBuilder, values: Iterable[Value]) -> tuple[Operation, ...]:
+    """The operations that a list names; one that Kafka does not know is a loss."""
+    found = []
+    for value in values:
+        operation = enum_member(Operation, value.text())
+        if operation is None:
+            builder.lose(
+                value, f"{builder}: Kafka has no operation {value.shown}", "it is left out"
+            )
+        else:
+            found.append(operation)
+    return tuple(found)
+
+
+def read_member(
+    builder: ObjectBuilder, members: type[E], value: Value | None, default: E | None = None
+) -> E | None:
+    """The enumeration's member that ``value`` names; None, and a loss, if there is none such."""
+    if value is None:
+        return default
+    member = enum_member(members, value.text())
+    if member is None:
+        known = ", ".join(members)
+        builder.lose(value, f"{builder}: {value.shown} is none of {known}", "correct it there")
+    return member
+
+
+def _legal(kind: ResourceType) -> frozenset[Operation]:
+    return OPERATIONS[kind] | {Operation.ALL}
+
+
+def _spec(acl: AclSource, operations: tuple[Operation, ...]) -> dict[str, Json]:
+    pattern = {} if acl.pattern is PatternType.LITERAL else {"patternType": acl.pattern.value}
+    return {
+        "principal": acl.principal,
+        **({"host": acl.host} if acl.host != "*" else {}),
+        "permission": acl.permission.value,
+        "operations": [operation.value for operation in operations],
+        "resource": Inline({"type": acl.type.value, "name": acl.name, **pattern}),
+    }
+
+
+def _name(acl: AclSource) -> str:
+    """``billing-topic-orders``, ``billing-deny-topic-orders-prefixed-from-10.0.0.1``."""
+    deny = "deny-" if acl.permission is PermissionType.DENY else ""
+    prefixed = "-prefixed" if acl.pattern is PatternType.PREFIXED else ""
+    host = "" if acl.host == "*" else f"-from-{acl.host}"
+    resource = acl.type.value
+    if acl.name not in ("*", CLUSTER_NAME):
+        resource += f"-{acl.name}"
+    elif acl.name == "*":
+        resource = f"all-{resource}s"
+    who = acl.principal.partition(":")[2] or acl.principal
+    who = "everyone" if who == "*" else who
+    return f"{who}-{deny}{resource}{prefixed}{host}"

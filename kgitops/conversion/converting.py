@@ -1,0 +1,74 @@
+"""The conversion from start to end: read, joined, laid out, checked, written."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from kgitops.conversion.joining import join
+from kgitops.conversion.objects import Conversion, ConvertedFile
+from kgitops.conversion.reading.folder import find_folder
+from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
+from kgitops.conversion.writing.check import check_project
+from kgitops.conversion.writing.project import project_name, project_text
+from kgitops.conversion.writing.texts import WrittenFile, file_text
+from kgitops.model.source import Finding
+
+
+class ConvertedProject(Struct, frozen=True, kw_only=True):
+    """The result: the conversion, the project's files by their paths, and what is wrong.
+
+    ``findings`` stop it whatever is allowed: contradictions, and what a plan would refuse.
+    """
+
+    conversion: Conversion
+    files: dict[str, str]
+    findings: tuple[Finding, ...] = ()
+
+
+def convert(path: Path, tool: str, name: str) -> ConvertedProject:
+    """Convert the files below ``path``; ``name`` is that of the folder that they will be in.
+
+    Raises:
+        UsageError: there is nothing to read, or it is of no tool, or of several.
+    """
+    folder = find_folder(path)
+    chosen = find_tool(folder) if tool == AUTO else tool
+    read = tool_module(chosen).convert(folder)
+    if folder.lost:
+        lost = ConvertedFile(path="", objects=folder.lost)
+        read = Conversion(
+            tool=read.tool,
+            files=(*read.files, lost),
+            clusters=read.clusters,
+            topic_defaults=read.topic_defaults,
+            ignored=read.ignored,
+        )
+    conversion, conflicts = join(read)
+    written = _written(conversion)
+    project = project_text(conversion, project_name(name))
+    files = {"kgitops.yaml": project} | {path: file.text for path, file in written.items()}
+    refused = () if conflicts else check_project(project, written)
+    return ConvertedProject(conversion=conversion, files=files, findings=(*conflicts, *refused))
+
+
+def _written(conversion: Conversion) -> dict[str, WrittenFile]:
+    """The manifests by their paths, which are those of the source with ``.yaml``."""
+    files: dict[str, WrittenFile] = {}
+    taken: set[str] = set()
+    for file in conversion.files:
+        written = file_text(file)
+        if written is not None:
+            files[_free_path(file.path, taken)] = written
+    return files
+
+
+def _free_path(source: str, taken: set[str]) -> str:
+    """A path below ``manifests/`` that no other file has, also where case does not count."""
+    stem = source.rsplit(".", 1)[0] if "." in source.rsplit("/", 1)[-1] else source
+    stem = stem if stem and not stem.endswith("/kgitops") and stem != "kgitops" else f"{stem}-1"
+    path, number = f"manifests/{stem}.yaml", 1
+    while path.lower() in taken:
+        number += 1
+        path = f"manifests/{stem}-{number}.yaml"
+    taken.add(path.lower())
+    return path

@@ -1,0 +1,62 @@
+"""Declares client quotas for any tool."""
+
+from collections.abc import Mapping
+
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.values import Value
+from kgitops.desired.quotas import value_problem
+from kgitops.model.registry import Json
+from kgitops.model.resources.quotas import INTEGRAL_KEYS
+from kgitops.workflow.export.files import Inline
+
+DEFAULT = Inline({"default": True})
+"""The entity that all others of its type are."""
+
+
+def declare_quota(
+    builder: ObjectBuilder,
+    entity: Mapping[str, Json],
+    quotas: Mapping[str, Value],
+    *,
+    clusters: tuple[str, ...] = (),
+) -> None:
+    """Add a ClientQuota: ``entity`` by kgitops's keys, ``quotas`` by Kafka's.
+
+    A value that Kafka would refuse is a loss.
+    """
+    written: dict[str, Json] = {}
+    for key, value in quotas.items():
+        number = _number(value)
+        if number is None:
+            builder.lose(value, f"{builder}: {key} is {value.shown}, not a number", "correct it")
+        elif problem := value_problem(key, number):
+            builder.lose(value, f"{builder}: {key} {problem}", "it is left out; correct it there")
+        else:
+            whole = key in INTEGRAL_KEYS or number.is_integer()
+            written[key] = int(number) if whole else number
+    if written:
+        builder.declare(
+            "ClientQuota",
+            _name(entity),
+            {"entity": Inline(entity), "quotas": written},
+            clusters=clusters,
+        )
+    elif not builder.losses:
+        builder.lose(builder.value, f"{builder} sets no quota", "it is left out")
+
+
+def _number(value: Value) -> float | None:
+    try:
+        number = float(value.text() or "")
+    except ValueError:
+        return None
+    return number if number == number and abs(number) != float("inf") else None
+
+
+def _name(entity: Mapping[str, Json]) -> str:
+    """``billing``, ``billing-app``, ``default-user``."""
+    parts = []
+    for key, name in entity.items():
+        word = {"clientId": "client"}.get(key, key)
+        parts.append(name if isinstance(name, str) else f"default-{word}")
+    return "-".join(parts)

@@ -1,0 +1,188 @@
+"""Finds and reads the files of the source; whatever can't be read is an object that is lost."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from kgitops.conversion.objects import Loss, SourceObject
+from kgitops.conversion.reading.comments import Comments, find_comments, scalar_spans
+from kgitops.conversion.reading.values import SourceFile, Value
+from kgitops.manifests.files import display_name
+from kgitops.manifests.yaml.construct import Constructor
+from kgitops.manifests.yaml.parse import compose_file
+from kgitops.manifests.yaml.text import SourceText, read_text
+from kgitops.model.errors import UsageError
+from kgitops.model.source import Finding, Source
+
+YAML_SUFFIXES = (".yaml", ".yml", ".json")
+_LARGEST = 64 * 1024 * 1024
+
+
+class FoundFile(Struct, frozen=True):
+    """A file to read: its place on the disk, and its path below the converted folder."""
+
+    path: Path
+    relative: str
+
+    @property
+    def name(self) -> str:
+        """The file's name in findings."""
+        return display_name(self.path)
+
+
+class Folder(Struct, frozen=True):
+    """The files below the path that is converted; ``lost`` are those that can't be read."""
+
+    root: Path
+    files: tuple[FoundFile, ...]
+    lost: tuple[SourceObject, ...] = ()
+
+    def with_suffix(self, *suffixes: str) -> tuple[FoundFile, ...]:
+        """The files whose names end so."""
+        return tuple(file for file in self.files if file.relative.endswith(suffixes))
+
+
+class YamlFile(Struct, frozen=True):
+    """The documents of a YAML file; ``broken`` are those that are not YAML, or not unambiguous."""
+
+    file: SourceFile
+    documents: tuple[Value, ...]
+    broken: tuple[SourceObject, ...] = ()
+
+
+def find_folder(path: Path) -> Folder:
+    """All files below ``path``, or the file itself; hidden ones are left out.
+
+    Raises:
+        UsageError: there is nothing to read at ``path``.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: {reason}; give the folder or file to convert") from error
+    if stat.S_ISREG(mode):
+        return Folder(path.parent, (FoundFile(path, path.name),))
+    if not stat.S_ISDIR(mode):
+        raise UsageError(f"{path} is neither a file nor a folder; give one to convert")
+    root = os.path.realpath(path)
+    files: list[FoundFile] = []
+    lost: list[SourceObject] = []
+    for found in _below(path, "", (root,), lost):
+        real = os.path.realpath(found.path)
+        if not real.startswith(root + os.sep):
+            lost.append(_lost(found.name, "the link leads out of the folder", "convert it itself"))
+        elif not _is_regular(found.path):
+            lost.append(_lost(found.name, "it is not a file", "remove it, or convert the others"))
+        else:
+            files.append(found)
+    return Folder(path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost))
+
+
+def _below(
+    folder: Path, prefix: str, parents: tuple[str, ...], lost: list[SourceObject]
+) -> Iterator[FoundFile]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        lost.append(_lost(display_name(folder), f"it can't be read: {reason}", "allow it"))
+        return
+    for entry in entries:
+        path = folder / entry.name
+        if entry.name.startswith("."):
+            continue
+        if not entry.is_dir():
+            yield FoundFile(path, prefix + entry.name)
+            continue
+        real = os.path.realpath(path)
+        if real in parents:
+            lost.append(_lost(display_name(path), "it links to a folder it lies in", "remove it"))
+        elif entry.is_symlink() and not real.startswith(parents[0] + os.sep):
+            lost.append(
+                _lost(display_name(path), "the link leads out of the folder", "convert it itself")
+            )
+        else:
+            yield from _below(path, f"{prefix}{entry.name}/", (*parents, real), lost)
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def read_yaml_files(folder: Folder, suffixes: Sequence[str] = YAML_SUFFIXES) -> list[YamlFile]:
+    """Every YAML file of the folder, parsed."""
+    return [read_yaml(file) for file in folder.with_suffix(*suffixes)]
+
+
+def read_yaml(file: FoundFile) -> YamlFile:
+    """The documents of a file; problems are objects that are lost."""
+    text = _text(file)
+    if isinstance(text, Finding):
+        empty = SourceFile(SourceText(file.name, ""), file.relative, Comments())
+        return YamlFile(empty, (), (_broken(text, file.name),))
+    problems: list[Finding] = []
+    roots = [(root, offset) for root, offset in compose_file(text, problems) if root is not None]
+    broken = [_broken(problem, file.name) for problem in problems]
+    spans = [span for root, offset in roots for span in scalar_spans(root, offset)]
+    comments = Comments(find_comments(text.text, spans) if not broken else ())
+    source = SourceFile(text, file.relative, comments)
+    documents = []
+    for root, offset in roots:
+        constructor = Constructor()
+        constructor.build(root, aliases="&" in text.text)
+        if constructor.problems:
+            index, problem, advice = constructor.problems[0]
+            finding = Finding(source=text.place(offset + index), problem=problem, advice=advice)
+            broken.append(_broken(finding, file.name))
+        else:
+            documents.append(Value(source, root, offset))
+    return YamlFile(source, tuple(documents), tuple(broken))
+
+
+def _text(file: FoundFile) -> SourceText | Finding:
+    try:
+        size = file.path.stat().st_size
+    except OSError:
+        size = 0  # reading it says why
+    if size > _LARGEST:
+        problem = f"the file is larger than {_LARGEST // 1024 // 1024} MiB"
+        return Finding(source=Source(file.name, 1, 1), problem=problem, advice="split it")
+    return read_text(file.path, file.name)
+
+
+def _broken(finding: Finding, name: str) -> SourceObject:
+    source = finding.source or Source(name, 1, 1)
+    return SourceObject(
+        kind="document",
+        name="",
+        source=source,
+        losses=(Loss(source=source, problem=finding.problem, advice=finding.advice),),
+    )
+
+
+def lost_document(value: Value, problem: str, advice: str) -> SourceObject:
+    """A whole document that has no counterpart."""
+    return SourceObject(
+        kind="document",
+        name="",
+        source=value.source,
+        losses=(Loss(source=value.source, problem=problem, advice=advice),),
+        comments=value.take_comments(),
+    )
+
+
+def _lost(name: str, problem: str, advice: str) -> SourceObject:
+    source = Source(name, 1, 1)
+    return SourceObject(
+        kind="file",
+        name=name,
+        source=source,
+        losses=(Loss(source=source, problem=problem, advice=advice),),
+    )

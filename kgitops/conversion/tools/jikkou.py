@@ -1,0 +1,281 @@
+"""Jikkou's resources: topics, ACLs with their roles, quotas, config maps; v1beta2 and v1."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct, field
+
+from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
+from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
+from kgitops.conversion.quotas import DEFAULT, declare_quota
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.model.registry import Json
+from kgitops.model.resources.acls import PatternType, PermissionType, ResourceType
+
+_DELETE = "jikkou.io/delete"
+_QUOTAS = {
+    "producerByteRate": "producer_byte_rate",
+    "consumerByteRate": "consumer_byte_rate",
+    "requestPercentage": "request_percentage",
+    "controllerMutationRate": "controller_mutation_rate",
+}
+# Jikkou's types of quotas, to the entities that are the default of theirs.
+_ENTITIES: Mapping[str, Mapping[str, Json]] = {
+    "USERS_DEFAULT": {"user": DEFAULT},
+    "USER": {},
+    "USER_CLIENT": {},
+    "USER_ALL_CLIENTS": {"clientId": DEFAULT},
+    "CLIENT": {},
+    "CLIENTS_DEFAULT": {"clientId": DEFAULT},
+}
+
+
+def count(folder: Folder) -> int:
+    """The number of Jikkou's documents."""
+    return sum(map(_is_jikkou, _documents(read_yaml_files(folder))))
+
+
+def convert(folder: Folder) -> Conversion:
+    """Read all of Jikkou's resources; documents of others are lost."""
+    files = read_yaml_files(folder)
+    shared = _shared(_documents(files))
+    return Conversion(
+        tool="jikkou",
+        files=tuple(
+            ConvertedFile(
+                path=file.file.path,
+                objects=tuple(_objects(file, shared)),
+                comments=file.file.comments.rest(),
+            )
+            for file in files
+        ),
+    )
+
+
+class _Shared(Struct, frozen=True):
+    """The documents that others refer to, by name."""
+
+    config_maps: dict[str, Value] = field(default_factory=dict)
+    roles: dict[str, Value] = field(default_factory=dict)
+
+
+def _documents(files: Iterable[YamlFile]) -> Iterable[Value]:
+    return (document for file in files for document in file.documents)
+
+
+def _header(document: Value) -> tuple[str, str]:
+    """``apiVersion`` and ``kind``."""
+    entries = dict(document.entries())
+    api, kind = entries.get("apiVersion"), entries.get("kind")
+    return (api and api.text()) or "", (kind and kind.text()) or ""
+
+
+def _is_jikkou(document: Value) -> bool:
+    return "jikkou.io/" in _header(document)[0]
+
+
+def _shared(documents: Iterable[Value]) -> _Shared:
+    shared = _Shared()
+    for document in documents:
+        _, kind = _header(document)
+        metadata = dict(document.entries()).get("metadata")
+        name = dict(metadata.entries()).get("name") if metadata else None
+        text = name.text() if name else None
+        if text and kind == "ConfigMap":
+            shared.config_maps[text] = document
+        elif text and kind == "KafkaPrincipalRole":
+            shared.roles[text] = document
+    return shared
+
+
+def _objects(file: YamlFile, shared: _Shared) -> list[SourceObject]:
+    found = list(file.broken)
+    for document in file.documents:
+        api, kind = _header(document)
+        if not _is_jikkou(document):
+            problem = f"{f'apiVersion {api}' if api else 'a document without apiVersion'}"
+            found.append(
+                lost_document(document, f"{problem} is none of Jikkou's", "convert it by hand")
+            )
+            continue
+        if kind.endswith("List") and kind.removesuffix("List") in _KINDS:
+            found += _list(document, kind.removesuffix("List"), shared)
+        else:
+            found.append(_object(document, kind, shared, {}))
+    return sorted(found, key=lambda item: item.source)
+
+
+def _list(document: Value, kind: str, shared: _Shared) -> Iterable[SourceObject]:
+    """The items of a list, which have its labels; the rest of the list, if any of it is lost."""
+    builder = ObjectBuilder(f"{kind}List", "", document)
+    fields = builder.fields()
+    labels = _labels(fields.fields("metadata"))
+    for item in fields.items("items"):
+        yield _object(item, kind, shared, labels)
+    fields.skip("apiVersion", "kind")
+    fields.lose_rest(f"a {kind}List")
+    if builder.losses:
+        yield builder.build()
+
+
+def _labels(metadata: Fields) -> dict[str, str]:
+    return {key: value.text() or "" for key, value in metadata.fields("labels").entries()}
+
+
+def _object(value: Value, kind: str, shared: _Shared, labels: Mapping[str, str]) -> SourceObject:
+    outer = Fields(value, [])
+    metadata = outer.fields("metadata")
+    name = metadata.text("name") or ""
+    builder = ObjectBuilder(kind, name, value)
+    fields = builder.fields()
+    fields.skip("apiVersion", "kind")
+    metadata = fields.fields("metadata")
+    metadata.skip("name")
+    all_labels = {**labels, **_labels(metadata)}
+    annotations = metadata.fields("annotations")
+    deleted = annotations.text(_DELETE) == "true"
+    annotations.entries()  # Jikkou's own, or notes of other tools
+    metadata.lose_rest(f"metadata of {builder}")
+    convert_one = _KINDS.get(kind)
+    if convert_one is None:
+        return builder.refuse("kgitops has no such kind", "keep it in Jikkou, or write it by hand")
+    if deleted:
+        return builder.refuse(
+            f"it is to be deleted ({_DELETE})",
+            "let Jikkou delete it, or declare it, apply, and write a Tombstone",
+        )
+    convert_one(builder, fields, shared, all_labels)
+    fields.lose_rest(str(builder))
+    return builder.build()
+
+
+def _topic(
+    builder: ObjectBuilder, fields: Fields, shared: _Shared, labels: Mapping[str, str]
+) -> None:
+    spec = fields.fields("spec")
+    configs: dict[str, Value] = {}
+    for reference in spec.items("configMapRefs"):
+        config_map = shared.config_maps.get(reference.text() or "")
+        if config_map is None:
+            builder.lose(
+                reference,
+                f"{builder} refers to the ConfigMap {reference.shown}, which is not here",
+                "convert it together with them",
+            )
+        else:
+            configs |= dict(Fields(config_map, []).fields("data").entries())
+    # A topic's own configs win over those of its config maps.
+    configs |= dict(spec.fields("configs").entries())
+    declare_topic(
+        builder,
+        builder.name,
+        TopicSource(
+            partitions=spec.integer("partitions"),
+            replication_factor=spec.integer("replicas", "replicationFactor"),
+            configs=configs,
+        ),
+        labels=labels,
+    )
+    spec.lose_rest(str(builder))
+
+
+def _authorization(
+    builder: ObjectBuilder, fields: Fields, shared: _Shared, _labels: Mapping[str, str]
+) -> None:
+    spec = fields.fields("spec")
+    entries = spec.items("acls")
+    for role in spec.items("roles"):
+        document = shared.roles.get(role.text() or "")
+        if document is None:
+            builder.lose(
+                role,
+                f"{builder} has the role {role.shown}, which is not among the files",
+                "convert it together with them",
+            )
+        else:
+            entries += Fields(document, []).fields("spec").items("acls")
+    acls = [_acl(builder, entry) for entry in entries]
+    declare_acls(builder, [acl for acl in acls if acl is not None])
+    spec.lose_rest(str(builder))
+    if not entries and not builder.losses:
+        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+
+
+def _acl(builder: ObjectBuilder, entry: Value) -> AclSource | None:
+    fields = builder.fields(entry)
+    resource = fields.fields("resource")
+    name = resource.text("pattern", "name")
+    pattern = resource.take("patternType")
+    if pattern is not None and (pattern.text() or "").upper() == "MATCH":
+        builder.lose(
+            entry,
+            f"{builder}: the regular expression {name!r} stands for the topics that Jikkou finds",
+            "write their names, or a prefix",
+        )
+        return None
+    kind = read_member(builder, ResourceType, resource.take("type"))
+    pattern_type = read_member(builder, PatternType, pattern, PatternType.LITERAL)
+    permission = read_member(builder, PermissionType, fields.take("type"), PermissionType.ALLOW)
+    operations = read_operations(builder, fields.items("operations"))
+    host = fields.text("host") or "*"
+    resource.lose_rest(f"a resource of {builder}")
+    fields.lose_rest(f"an ACL of {builder}")
+    if kind is None or pattern_type is None or permission is None or not name or not operations:
+        if not builder.losses:
+            builder.lose(entry, f"{builder}: an ACL lacks its resource or operations", "correct it")
+        return None
+    return AclSource(
+        principal=builder.name,
+        operations=operations,
+        type=kind,
+        name=name,
+        pattern=pattern_type,
+        permission=permission,
+        host=host,
+    )
+
+
+def _quota(
+    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
+) -> None:
+    spec = fields.fields("spec")
+    kind = spec.text("type") or ""
+    names = spec.fields("entity")
+    entity = {
+        key: name for key in ("user", "clientId") if (name := names.text(key)) is not None
+    } | dict(_ENTITIES.get(kind, {}))
+    names.lose_rest(f"the entity of {builder}")
+    quotas = {_QUOTAS.get(key, key): value for key, value in spec.fields("configs").entries()}
+    spec.lose_rest(str(builder))
+    if kind not in _ENTITIES or not entity:
+        problem = f"{builder}: {kind or 'no type'} is none of Jikkou's types of quotas with a name"
+        builder.lose(builder.value, problem, "correct it there")
+        return
+    declare_quota(
+        builder, {key: entity[key] for key in ("user", "clientId") if key in entity}, quotas
+    )
+
+
+def _config_map(
+    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
+) -> None:
+    fields.take("data")
+    builder.becomes_settings("the configs of the topics that refer to it")
+
+
+def _role(
+    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
+) -> None:
+    fields.take("spec")
+    builder.becomes_settings("the ACLs of the principals that have it")
+
+
+_KINDS = {
+    "KafkaTopic": _topic,
+    "KafkaPrincipalAuthorization": _authorization,
+    "KafkaClientQuota": _quota,
+    "ConfigMap": _config_map,
+    "KafkaPrincipalRole": _role,
+}

@@ -1,0 +1,50 @@
+"""The tools that can be converted from, and which of them a folder's files are of."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Protocol
+
+from kgitops.conversion.objects import Conversion
+from kgitops.conversion.reading.folder import Folder
+from kgitops.model.errors import UsageError
+
+TOOLS: Mapping[str, str] = {
+    "jikkou": "jikkou",
+}
+"""A tool's name for ``--from``, to its module."""
+
+AUTO = "auto"
+
+
+class Tool(Protocol):
+    """A tool's module."""
+
+    count: Callable[[Folder], int]
+    """The number of documents, or files, that can only be this tool's."""
+    convert: Callable[[Folder], Conversion]
+    """Read all files of the folder."""
+
+
+def tool_module(name: str) -> Tool:
+    """The module of a tool."""
+    module: Tool = import_module(f"kgitops.conversion.tools.{TOOLS[name]}")
+    return module
+
+
+def find_tool(folder: Folder) -> str:
+    """The one tool whose files these are.
+
+    Raises:
+        UsageError: they are of none, or of several.
+    """
+    counts = {name: tool_module(name).count(folder) for name in TOOLS}
+    found = [name for name, count in counts.items() if count]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(
+            f"{folder.root} has no files of a tool that kgitops knows; say which with --from "
+            f"({', '.join(TOOLS)})"
+        )
+    names = ", ".join(f"{name} ({counts[name]:,})" for name in found)
+    raise UsageError(f"{folder.root} has files of several tools: {names}; choose one with --from")

@@ -1,0 +1,137 @@
+"""Declares topics for any tool: sizes, and configs in Kafka's spelling, each checked."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.values import Value
+from kgitops.model.registry import Json
+from kgitops.model.resources.names import is_internal, topic_name_problem
+from kgitops.model.resources.topic_configs import (
+    ConfigType,
+    config_problem,
+    is_throttle,
+    nearest_config,
+    normal_value,
+    removed_config,
+    topic_configs,
+)
+
+VENDORS = ("confluent.", "redpanda.")
+"""Configs that begin so are a vendor's: the converted project allows them."""
+
+
+class TopicSource(Struct, frozen=True, kw_only=True):
+    """A topic as the source has it; -1 for a size is Kafka's word for the broker's default.
+
+    ``profile`` is the converted profile that the rest of the topic comes from; without one both
+    sizes have to be known. ``complete`` is False for a profile itself.
+    """
+
+    partitions: int | None = None
+    replication_factor: int | None = None
+    assignments: Mapping[int, Sequence[int]] | None = None
+    configs: Mapping[str, Value] = field(default_factory=dict)
+    profile: str | None = None
+    complete: bool = True
+
+
+def topic_spec(builder: ObjectBuilder, topic: TopicSource) -> dict[str, Json] | None:
+    """The spec of a Topic or TopicProfile; None if the topic has no size, which is then lost.
+
+    Configs that Kafka does not have, or would refuse, are losses of their own.
+    """
+    spec: dict[str, Json] = {"profile": topic.profile} if topic.profile else {}
+    if topic.assignments is not None:
+        spec["assignments"] = {number: list(ids) for number, ids in topic.assignments.items()}
+    else:
+        sizes = {
+            "partitions": topic.partitions,
+            "replicationFactor": topic.replication_factor,
+        }
+        unknown = [name for name, size in sizes.items() if size is None or size < 1]
+        if unknown and topic.complete and topic.profile is None:
+            names = " and ".join(unknown)
+            builder.lose(
+                builder.value,
+                f"{builder} leaves {names} to the broker, so it can't be declared",
+                f"write {names} there, or a Topic by hand",
+            )
+            return None
+        spec |= {name: size for name, size in sizes.items() if size is not None and size > 0}
+    configs = topic_config_values(builder, topic.configs)
+    return spec | ({"configs": configs} if configs else {})
+
+
+def declare_topic(
+    builder: ObjectBuilder,
+    name: str | None,
+    topic: TopicSource,
+    *,
+    labels: Mapping[str, str] | None = None,
+    clusters: tuple[str, ...] = (),
+    extra: Mapping[str, Json] | None = None,
+) -> None:
+    """Add a Topic document, or the loss of the topic; ``extra`` are further fields of its spec."""
+    if not name:
+        builder.lose(builder.value, f"{builder} has no name", "name it there")
+        return
+    if problem := topic_name_problem(name):
+        builder.lose(builder.value, f"{builder}: {problem}", "Kafka refuses it; rename it there")
+        return
+    if is_internal(name):
+        builder.lose(
+            builder.value,
+            f"the topic {name} belongs to the brokers",
+            "they make it, and no manifest declares it",
+        )
+        return
+    spec = topic_spec(builder, topic)
+    if spec is not None:
+        builder.declare("Topic", name, spec | dict(extra or {}), labels=labels, clusters=clusters)
+
+
+def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) -> dict[str, Json]:
+    """The configs as a person writes them; what Kafka would refuse is a loss."""
+    written: dict[str, Json] = {}
+    for key, value in configs.items():
+        text = config_text(value)
+        if text is None:
+            builder.lose(value, f"{builder}: {key} has no value", "it is left out")
+        elif value.template() is not None or key.startswith(VENDORS):
+            written[key] = text
+        elif problem := _problem(key, text):
+            builder.lose(value, f"{builder}: {problem}", "it is left out; correct it there")
+        elif not is_throttle(key):  # set and removed by the tool that moves replicas
+            written[key] = _written(key, text)
+    return written
+
+
+def config_text(value: Value) -> str | None:
+    """A config's value as Kafka writes it, a list with commas."""
+    if value.is_list():
+        texts = [item.text() for item in value.items()]
+        return ",".join(text for text in texts if text is not None)
+    return value.text()
+
+
+def _problem(key: str, text: str) -> str | None:
+    if key in topic_configs():
+        return config_problem(key, text)
+    if removed_config(key) is not None:
+        return f"Kafka 4 has no config {key} any more"
+    near = nearest_config(key)
+    return f"Kafka has no topic config {key}{f' (did they mean {near}?)' if near else ''}"
+
+
+def _written(key: str, value: str) -> Json:
+    """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
+    text = normal_value(key, value)
+    match topic_configs()[key].type:
+        case ConfigType.BOOLEAN:
+            return text == "true"
+        case ConfigType.INT | ConfigType.LONG:
+            return int(text)
+        case _:
+            return text

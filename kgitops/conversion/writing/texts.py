@@ -1,0 +1,77 @@
+"""Documents as YAML text, with the comments of the source and the losses where they were."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from kgitops.conversion.objects import ConvertedFile, DeclaredDocument, Loss, SourceObject
+from kgitops.model.registry import Json
+from kgitops.workflow.export.files import Inline, to_yaml
+
+_WIDTH = 98
+
+
+class WrittenFile(Struct, frozen=True):
+    """A file's text; ``starts`` has the line on which each of its objects begins, in order."""
+
+    text: str
+    starts: tuple[tuple[int, SourceObject], ...]
+
+
+def file_text(file: ConvertedFile) -> WrittenFile | None:
+    """The file's text; None if nothing is to be written."""
+    lines = list(_comment(file.comments))
+    starts: list[tuple[int, SourceObject]] = []
+    for item in file.objects:
+        pieces = [document_text(document) for document in item.documents]
+        notes = [*_comment(item.comments), *loss_comments(item)]
+        if not pieces:
+            lines += notes
+            continue
+        for number, piece in enumerate(pieces):
+            starts.append((len(lines) + 1, item))
+            lines += ["---", *(notes if number == 0 else ()), *piece.splitlines()]
+    return WrittenFile("\n".join(lines) + "\n", tuple(starts)) if lines else None
+
+
+def document_text(document: DeclaredDocument) -> str:
+    """One document, without the line ``---``."""
+    metadata: dict[str, Json] = {"name": document.name} if document.name else {}
+    if document.labels:
+        metadata["labels"] = Inline(document.labels)
+    if document.clusters:
+        metadata["clusters"] = list(document.clusters)
+    written = {
+        "apiVersion": "kgitops/v1",
+        "kind": document.kind,
+        "metadata": Inline(metadata),
+        "spec": dict(document.spec),
+    }
+    return to_yaml([written]).removeprefix("---\n")
+
+
+def loss_comments(item: SourceObject) -> list[str]:
+    """A comment for each loss of the object."""
+    return [
+        line
+        for loss in item.losses
+        for line in _wrapped(f"NOT CONVERTED ({_place(loss)}): {loss.problem}")
+    ]
+
+
+def _comment(comments: Iterable[str]) -> Sequence[str]:
+    return [f"# {line}".rstrip() for comment in comments for line in comment.splitlines() or [""]]
+
+
+def _place(loss: Loss) -> str:
+    """The file's own name is enough: the comment stands in the file that was made of it."""
+    return f"{loss.source.file.rsplit('/', 1)[-1]}:{loss.source.line}"
+
+
+def _wrapped(text: str) -> list[str]:
+    one_line = " ".join(text.split())
+    return [
+        f"# {line}"
+        for line in textwrap.wrap(one_line, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    ]

@@ -1,0 +1,1 @@
+"""A conversion as text, and as the page ``CONVERTED.md``."""
