@@ -12,6 +12,13 @@ def convert(
     tool: Annotated[
         str, typer.Option("--from", metavar="TOOL", help="The tool; auto looks at the files.")
     ] = "auto",
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact/--no-compact",
+            help="Make profiles and defaults of what topics repeat.",
+        ),
+    ] = True,
     allow_losses: Annotated[
         bool,
         typer.Option("--allow-losses", help="Write it without what has no counterpart."),
@@ -43,7 +50,7 @@ def convert(
         advice = f"did you mean {near}?" if near else f"write one of {names}"
         raise UsageError(f"--from {tool}: there is no such tool; {advice}")
     check_folder(out)
-    project = convert_files(path, tool, out.absolute().name)
+    project = convert_files(path, tool, out.absolute().name, compacted=compact)
     losses = [
         Finding(source=loss.source, problem=loss.problem, advice=loss.advice)
         for loss in project.conversion.losses

@@ -3,14 +3,17 @@
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kgitops.conversion.compacting.compact import compact
 from kgitops.conversion.joining import join
 from kgitops.conversion.objects import Conversion, ConvertedFile
 from kgitops.conversion.reading.folder import find_folder
 from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
 from kgitops.conversion.writing.check import check_project
 from kgitops.conversion.writing.project import project_name, project_text
-from kgitops.conversion.writing.texts import WrittenFile, file_text
+from kgitops.conversion.writing.texts import WrittenFile, documents_text, file_text
+from kgitops.manifests.files import PROJECT_FILE
 from kgitops.model.source import Finding
 
 
@@ -25,8 +28,10 @@ class ConvertedProject(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def convert(path: Path, tool: str, name: str) -> ConvertedProject:
+def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> ConvertedProject:
     """Convert the files below ``path``; ``name`` is that of the folder that they will be in.
+
+    ``compacted``: what topics repeat becomes profiles and defaults.
 
     Raises:
         UsageError: there is nothing to read, or it is of no tool, or of several.
@@ -36,18 +41,17 @@ def convert(path: Path, tool: str, name: str) -> ConvertedProject:
     read = tool_module(chosen).convert(folder)
     if folder.lost:
         lost = ConvertedFile(path="", objects=folder.lost)
-        read = Conversion(
-            tool=read.tool,
-            files=(*read.files, lost),
-            clusters=read.clusters,
-            topic_defaults=read.topic_defaults,
-            ignored=read.ignored,
-        )
-    conversion, conflicts = join(read)
+        read = replace(read, files=(*read.files, lost))
+    joined, conflicts = join(read)
+    conversion = compact(joined) if compacted else joined
     written = _written(conversion)
-    project = project_text(conversion, project_name(name))
-    files = {"kgitops.yaml": project} | {path: file.text for path, file in written.items()}
-    refused = () if conflicts else check_project(project, written)
+    project = conversion.project or project_text(conversion, project_name(name))
+    files = {
+        **conversion.copied,
+        PROJECT_FILE: project,
+        **{path: file.text for path, file in written.items()},
+    }
+    refused = () if conflicts else check_project(files, written)
     return ConvertedProject(conversion=conversion, files=files, findings=(*conflicts, *refused))
 
 
@@ -58,7 +62,10 @@ def _written(conversion: Conversion) -> dict[str, WrittenFile]:
     for file in conversion.files:
         written = file_text(file)
         if written is not None:
-            files[_free_path(file.path, taken)] = written
+            own = bool(conversion.project)
+            files[file.path if own else _free_path(file.path, taken)] = written
+    if conversion.profiles:
+        files[_free_path("profiles", taken)] = documents_text(conversion.profiles)
     return files
 
 

@@ -49,6 +49,8 @@ def _first(
     item: SourceObject, document: DeclaredDocument, seen: _Seen
 ) -> tuple[DeclaredDocument | None, Source | None]:
     """The part of the document that nothing declared before; and where the rest was declared."""
+    if document.text:
+        return document, None
     if document.kind == "Acl" and "operations" in document.spec:
         return _new_bindings(item, document, seen)
     key = (document.kind, _identity(document), *document.clusters)

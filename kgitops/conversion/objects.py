@@ -20,13 +20,17 @@ class Loss(Struct, frozen=True, kw_only=True):
 
 
 class DeclaredDocument(Struct, frozen=True, kw_only=True):
-    """A document of kgitops: ``spec`` as it is written, in the order in which it is to be read."""
+    """A document of kgitops: ``spec`` as it is written, in the order in which it is to be read.
+
+    ``text`` is the whole document, if it is copied as it stands.
+    """
 
     kind: str
     name: str
     spec: Mapping[str, Json]
     labels: Mapping[str, str] = field(default_factory=dict)
     clusters: tuple[str, ...] = ()
+    text: str = ""
 
 
 class SourceObject(Struct, frozen=True, kw_only=True):
@@ -75,15 +79,25 @@ class ConvertedFile(Struct, frozen=True, kw_only=True):
 class Conversion(Struct, frozen=True, kw_only=True):
     """A whole conversion.
 
-    ``topic_defaults`` is ``spec.defaults.topic`` of the project; ``ignored`` are files, and
-    documents with their places, that are none of the tool's.
+    Attributes:
+        tool: the tool's name.
+        files: the objects, by the files of the source.
+        clusters: the clusters that the source names.
+        profiles: profiles that kgitops made of what topics repeat.
+        topic_defaults: ``spec.defaults.topic`` of the project.
+        ignored: files, and documents with their places, that are none of the tool's.
+        project: the project file, if the source has one; the paths of ``files`` are its own then.
+        copied: further files of the project by their paths, copied as they are.
     """
 
     tool: str
     files: tuple[ConvertedFile, ...]
     clusters: tuple[ConvertedCluster, ...] = ()
+    profiles: tuple[DeclaredDocument, ...] = ()
     topic_defaults: Mapping[str, Json] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    project: str = ""
+    copied: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def objects(self) -> tuple[SourceObject, ...]:

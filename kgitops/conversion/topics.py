@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
+from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.names import is_internal, topic_name_problem
 from kgitops.model.resources.topic_configs import (
@@ -104,7 +105,7 @@ def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) ->
         elif problem := _problem(key, text):
             builder.lose(value, f"{builder}: {problem}", "it is left out; correct it there")
         elif not is_throttle(key):  # set and removed by the tool that moves replicas
-            written[key] = _written(key, text)
+            written[key] = written_config(key, text)
     return written
 
 
@@ -125,9 +126,11 @@ def _problem(key: str, text: str) -> str | None:
     return f"Kafka has no topic config {key}{f' (did they mean {near}?)' if near else ''}"
 
 
-def _written(key: str, value: str) -> Json:
-    """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
-    text = normal_value(key, value)
+def written_config(key: str, value: Json) -> Json:
+    """A known config as a person would write it: numbers and booleans plain."""
+    if key not in topic_configs() or config_problem(key, scalar_text(value)):
+        return value
+    text = normal_value(key, scalar_text(value))
     match topic_configs()[key].type:
         case ConfigType.BOOLEAN:
             return text == "true"

@@ -39,6 +39,11 @@ class Comments:
         lines = [line for line in range(start, last + 1) if line in self._by_line]
         return tuple(self._by_line.pop(line).text for line in lines)
 
+    def drop(self, first: int, last: int) -> None:
+        """Forget the comments from line ``first`` to ``last``."""
+        for line in range(first, last + 1):
+            self._by_line.pop(line, None)
+
     def rest(self) -> tuple[str, ...]:
         """The comments that no object took."""
         return tuple(comment.text for _, comment in sorted(self._by_line.items()))

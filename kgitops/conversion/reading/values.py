@@ -55,8 +55,22 @@ class Value:
 
     def take_comments(self) -> tuple[str, ...]:
         """The comments above it and inside it, which no other object gets then."""
+        return self.file.comments.take(*self._lines())
+
+    def take_inner_comments(self) -> None:
+        """Give the comments inside it to nobody: they are in its ``written_text``."""
+        first, last = self._lines()
+        self.file.comments.drop(first, last)
+
+    def written_text(self) -> str:
+        """The lines of a whole document as they stand in the file."""
+        first, last = self._lines()
+        lines = self.file.text.text.splitlines(keepends=True)[first - 1 : last]
+        return "".join(lines).removeprefix("---").lstrip(" ")
+
+    def _lines(self) -> tuple[int, int]:
         last = self.file.text.place(self._offset + last_index(self.node))
-        return self.file.comments.take(self.source.line, last.line)
+        return self.source.line, last.line
 
     @property
     def content(self) -> Content:

@@ -10,6 +10,7 @@ from kgitops.model.errors import UsageError
 
 TOOLS: Mapping[str, str] = {
     "jikkou": "jikkou",
+    "kgitops": "kgitops",
 }
 """A tool's name for ``--from``, to its module."""
 

@@ -9,20 +9,25 @@ from msgspec.structs import replace
 
 from kgitops.conversion.objects import SourceObject
 from kgitops.conversion.writing.texts import WrittenFile
-from kgitops.manifests.files import PROJECT_FILE, display_name
+from kgitops.manifests.files import display_name
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
 from kgitops.workflow.loading import validate_manifests
 from kgitops.workflow.project.selection import Selection
 
 
-def check_project(project: str, files: Mapping[str, WrittenFile]) -> tuple[Finding, ...]:
-    """The errors that a plan would stop at, each at the object of the source."""
+def check_project(
+    texts: Mapping[str, str], files: Mapping[str, WrittenFile]
+) -> tuple[Finding, ...]:
+    """The errors that a plan would stop at, each at the object of the source.
+
+    ``texts`` are all files of the project, ``files`` those that hold converted objects.
+    """
     if not any(file.starts for file in files.values()):
         return ()
     with tempfile.TemporaryDirectory(prefix="kgitops-convert-") as name:
         folder = Path(name)
-        _write(folder, {PROJECT_FILE: project} | {path: file.text for path, file in files.items()})
+        _write(folder, texts)
         places = {display_name(folder / path): file for path, file in files.items()}
         try:
             findings = validate_manifests(Selection(paths=(folder,))).findings

@@ -1,7 +1,7 @@
 """Documents as YAML text, with the comments of the source and the losses where they were."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -10,6 +10,8 @@ from kgitops.model.registry import Json
 from kgitops.workflow.export.files import Inline, to_yaml
 
 _WIDTH = 98
+_FEW = 2
+"""The most configs that are written on a line with the rest of the spec."""
 
 
 class WrittenFile(Struct, frozen=True):
@@ -35,8 +37,15 @@ def file_text(file: ConvertedFile) -> WrittenFile | None:
     return WrittenFile("\n".join(lines) + "\n", tuple(starts)) if lines else None
 
 
+def documents_text(documents: Iterable[DeclaredDocument]) -> WrittenFile:
+    """A file of documents that are of no object of the source."""
+    return WrittenFile("".join(f"---\n{document_text(document)}" for document in documents), ())
+
+
 def document_text(document: DeclaredDocument) -> str:
-    """One document, without the line ``---``."""
+    """One document, without the line ``---``; a short spec is on one line."""
+    if document.text:
+        return document.text
     metadata: dict[str, Json] = {"name": document.name} if document.name else {}
     if document.labels:
         metadata["labels"] = Inline(document.labels)
@@ -46,9 +55,20 @@ def document_text(document: DeclaredDocument) -> str:
         "apiVersion": "kgitops/v1",
         "kind": document.kind,
         "metadata": Inline(metadata),
-        "spec": dict(document.spec),
+        "spec": _spec(document.spec),
     }
     return to_yaml([written]).removeprefix("---\n")
+
+
+def _spec(spec: Mapping[str, Json]) -> dict[str, Json]:
+    configs = spec.get("configs")
+    if configs is not None and (len(configs) > _FEW or "assignments" in spec):
+        return dict(spec)
+    inner = {
+        key: Inline(value) if isinstance(value, dict) else value for key, value in spec.items()
+    }
+    line = to_yaml([{"spec": Inline(inner)}])
+    return Inline(inner) if len(line) - len("---\n") <= _WIDTH else dict(spec)
 
 
 def loss_comments(item: SourceObject) -> list[str]:

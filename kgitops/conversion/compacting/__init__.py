@@ -1,0 +1,1 @@
+"""Less to write: what many topics repeat becomes profiles and defaults."""

@@ -1,0 +1,87 @@
+"""Chooses profiles: the sets of items that save the most lines, one after the other."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+
+from kgitops.conversion.compacting.items import Item, TopicItems
+
+MOST_PROFILES = 12
+"""More profiles than this are harder to know than the configs themselves."""
+_FEWEST_TOPICS = 3
+_LEAST_SAVED = 6
+_PROFILE_LINES = 6
+_COMPARED = 40
+_MEASURED = 400
+
+Profile = frozenset[Item]
+
+
+def choose_profiles(topics: Iterable[TopicItems]) -> list[Profile]:
+    """Profiles, the most useful first. Each saves more lines than it takes."""
+    counts = Counter(topics)
+    most = [topic for topic, _ in counts.most_common(_MEASURED)]
+    candidates = _candidates(most)
+    saved = {
+        candidate: {topic: gain for topic in most if (gain := topic.saved(candidate) - 1) > 0}
+        for candidate in candidates
+    }
+    now: dict[TopicItems, int] = {}
+    chosen: list[Profile] = []
+    while len(chosen) < MOST_PROFILES:
+        best = max(
+            candidates, key=lambda candidate: _gain(candidate, saved, now, counts), default=None
+        )
+        if best is None or _gain(best, saved, now, counts) < _LEAST_SAVED:
+            break
+        chosen.append(best)
+        candidates.remove(best)
+        for topic, gain in saved[best].items():
+            now[topic] = max(now.get(topic, 0), gain)
+    return chosen
+
+
+def _candidates(topics: list[TopicItems]) -> list[Profile]:
+    """What topics have, and what any two of the most frequent have in common; in a fixed order."""
+    whole = [topic.items for topic in topics]
+    shared = [one & other for one, other in combinations(whole[:_COMPARED], 2)]
+    return [items for items in dict.fromkeys((*whole, *shared)) if len(items) > 1]
+
+
+def _gain(
+    candidate: Profile,
+    saved: Mapping[Profile, Mapping[TopicItems, int]],
+    now: Mapping[TopicItems, int],
+    counts: Mapping[TopicItems, int],
+) -> int:
+    better = {
+        topic: gain - now.get(topic, 0)
+        for topic, gain in saved[candidate].items()
+        if gain > now.get(topic, 0)
+    }
+    if sum(counts[topic] for topic in better) < _FEWEST_TOPICS:
+        return 0
+    lines = sum(counts[topic] * gain for topic, gain in better.items())
+    return lines - _PROFILE_LINES - len(candidate)
+
+
+def best_profile(topic: TopicItems, profiles: Iterable[Profile]) -> Profile | None:
+    """The profile that saves the topic the most; None if none saves more than its own line."""
+    best = max(profiles, key=topic.saved, default=None)
+    return best if best is not None and topic.saved(best) > 1 else None
+
+
+def choose_defaults(topics: Iterable[TopicItems]) -> Profile:
+    """The items that more than half of the topics have, of the keys that all of them have."""
+    counts = Counter(topics)
+    total = sum(counts.values())
+    if total < _FEWEST_TOPICS:
+        return frozenset()
+    frequent: Counter[Item] = Counter()
+    for topic, count in counts.items():
+        for item in topic.items:
+            frequent[item] += count
+    candidate = frozenset(item for item, count in frequent.items() if count * 2 > total)
+    return frozenset(
+        item for item in candidate if all(topic.takes(frozenset({item})) for topic in counts)
+    )

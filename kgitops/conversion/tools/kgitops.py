@@ -1,0 +1,132 @@
+"""kgitops's own manifests, for ``--compact``: topics are read, all else is copied as it stands."""
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any
+
+from kgitops.conversion.objects import Conversion, ConvertedFile, DeclaredDocument, SourceObject
+from kgitops.conversion.reading.folder import (
+    Folder,
+    FoundFile,
+    YamlFile,
+    read_yaml,
+    read_yaml_files,
+)
+from kgitops.conversion.reading.values import Value
+from kgitops.conversion.topics import written_config
+from kgitops.manifests.files import PROJECT_FILE
+from kgitops.model.registry import Json
+
+_METADATA = {"name", "labels", "clusters"}
+
+
+def count(folder: Folder) -> int:
+    """The number of documents of kgitops."""
+    return sum(
+        _text(document, "apiVersion").startswith("kgitops/")
+        for file in read_yaml_files(folder)
+        for document in file.documents
+    )
+
+
+def convert(folder: Folder) -> Conversion:
+    """Read the manifests; a project's other files are copied."""
+    project = next((file for file in folder.files if file.relative == PROJECT_FILE), None)
+    manifests, others = _parted(folder, project)
+    read = [read_yaml(file) for file in manifests]
+    return Conversion(
+        tool="kgitops",
+        files=tuple(
+            ConvertedFile(
+                path=file.file.path,
+                objects=tuple(_objects(file)),
+                comments=file.file.comments.rest(),
+            )
+            for file in read
+        ),
+        project=project.path.read_text(encoding="utf-8") if project else "",
+        copied={file.relative: text for file in others if (text := _readable(file)) is not None},
+    )
+
+
+def _parted(folder: Folder, project: FoundFile | None) -> tuple[list[FoundFile], list[FoundFile]]:
+    """The manifests, and the files that a project has besides."""
+    yaml = [file for file in folder.files if file.relative.endswith((".yaml", ".yml"))]
+    if project is None:
+        return yaml, []
+    roots = _manifest_folders(project)
+    inside = [file for file in yaml if file != project and _is_below(file.relative, roots)]
+    return inside, [file for file in folder.files if file not in inside and file != project]
+
+
+def _manifest_folders(project: FoundFile) -> list[PurePosixPath]:
+    documents = read_yaml(project).documents
+    spec = dict(documents[0].entries()).get("spec") if documents else None
+    written = dict(spec.entries()).get("manifests") if spec else None
+    names = [item.text() for item in written.items()] if written else ["manifests"]
+    return [PurePosixPath(name) for name in names if name]
+
+
+def _is_below(path: str, roots: Iterable[PurePosixPath]) -> bool:
+    return any(PurePosixPath(path).is_relative_to(root) for root in roots)
+
+
+def _readable(file: FoundFile) -> str | None:
+    try:
+        return file.path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _objects(file: YamlFile) -> list[SourceObject]:
+    found = [*file.broken, *map(_object, file.documents)]
+    return sorted(found, key=lambda item: item.source)
+
+
+def _object(value: Value) -> SourceObject:
+    kind = _text(value, "kind")
+    metadata = dict(value.entries()).get("metadata")
+    name = _text(metadata, "name") if metadata else ""
+    document = _topic(value, name) if kind == "Topic" else None
+    source = value.source
+    if document is None:
+        document = DeclaredDocument(kind=kind, name=name, spec={}, text=value.written_text())
+        comments: tuple[str, ...] = ()
+        value.take_inner_comments()
+        comments = value.take_comments()
+    else:
+        comments = value.take_comments()
+    return SourceObject(
+        kind=kind or "document", name=name, source=source, documents=(document,), comments=comments
+    )
+
+
+def _topic(value: Value, name: str) -> DeclaredDocument | None:
+    """The topic as values; None if it holds something that only its own text says."""
+    content: Any = value.content
+    metadata, spec = content.get("metadata"), content.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict) or not name:
+        return None
+    configs = spec.get("configs") or {}
+    plain = isinstance(configs, dict) and None not in configs.values()
+    if value.template() or set(metadata) - _METADATA or "profile" in spec or not plain:
+        return None
+    written: dict[str, Json] = {
+        **{key: item for key, item in spec.items() if key != "configs"},
+        **({"configs": {str(key): _config(str(key), item) for key, item in configs.items()}}
+           if configs else {}),
+    }  # fmt: skip
+    labels = metadata.get("labels") or {}
+    clusters = metadata.get("clusters") or []
+    return DeclaredDocument(
+        kind="Topic", name=name, spec=written, labels=labels, clusters=tuple(clusters)
+    )
+
+
+def _config(key: str, value: Json) -> Json:
+    return value if isinstance(value, list | dict) else written_config(key, value)
+
+
+def _text(value: Value, key: str) -> str:
+    found = dict(value.entries()).get(key)
+    return (found.text() if found else None) or ""
