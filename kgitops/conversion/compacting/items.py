@@ -13,6 +13,16 @@ _CONFIGS = "configs"
 # The number of partitions is a topic's own: reviewers want to see it there.
 _SHARED = (SIZE, "configsPolicy", "deletionPolicy")
 
+NAMING = frozenset(
+    {
+        "configs.cleanup.policy",
+        "configs.remote.storage.enable",
+        "configs.retention.ms",
+        "configs.retention.bytes",
+    }
+)
+"""The items that profiles are named after."""
+
 Item = tuple[str, str]
 """A field or ``configs.KEY``, and its value in Kafka's normal form."""
 
@@ -29,7 +39,12 @@ class TopicItems(Struct, frozen=True):
         return frozenset(key for key, _ in self.items)
 
     def takes(self, profile: frozenset[Item]) -> bool:
-        """Tell if the profile gives the topic nothing that it does not have already."""
+        """Tell if the profile gives the topic nothing that it does not have already.
+
+        Nor may the topic say otherwise in what a profile is named after.
+        """
+        if any(key in NAMING and (key, value) not in self.items for key, value in profile):
+            return False
         keys = {key for key, _ in profile}
         return keys - ({SIZE} if self.placed else set()) <= self.keys
 
