@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
@@ -43,8 +44,12 @@ def enum_member(members: type[E], text: str | None) -> E | None:
 def declare_acls(
     builder: ObjectBuilder, acls: Iterable[AclSource], *, clusters: tuple[str, ...] = ()
 ) -> None:
-    """Add an Acl document for each; operations that mean nothing on their resource are losses."""
+    """Add an Acl document for each resource; operations that mean nothing on it are losses."""
+    merged: dict[AclSource, list[Operation]] = {}
     for acl in acls:
+        merged.setdefault(replace(acl, operations=()), []).extend(acl.operations)
+    for shared, all_operations in merged.items():
+        acl = replace(shared, operations=tuple(dict.fromkeys(all_operations)))
         legal = tuple(dict.fromkeys(item for item in acl.operations if item in _legal(acl.type)))
         for operation in dict.fromkeys(acl.operations):
             if operation not in legal:

@@ -78,11 +78,11 @@ def _new_bindings(
     same_as = None
     for operation in document.spec["operations"]:
         key = ("Acl", identity, operation, *document.clusters)
-        before = seen.first.setdefault(key, (item.source, b""))
-        if before[0] == item.source and operation not in operations:
-            operations.append(operation)
+        if key in seen.first:
+            same_as = seen.first[key][0]
         else:
-            same_as = before[0]
+            seen.first[key] = (item.source, b"")
+            operations.append(operation)
     if not operations:
         return None, same_as
     return replace(document, spec={**document.spec, "operations": operations}), None

@@ -1,6 +1,6 @@
 """Builds a ``SourceObject`` while a tool's module reads it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
 from kgitops.conversion.reading.values import Fields, Value
@@ -57,9 +57,13 @@ class ObjectBuilder:
         """Say which part of the project file it became: ``spec.clusters.prod``."""
         self._settings = place
 
-    def build(self) -> SourceObject:
-        """The object; templates in it that nobody filled in make it a loss as a whole."""
-        template = self.value.template()
+    def build(self, parts: Iterable[Value] | None = None) -> SourceObject:
+        """The object; templates in it that nobody filled in make it a loss as a whole.
+
+        ``parts`` are those in which a template counts, if some do not tell what is declared.
+        """
+        within = [self.value] if parts is None else parts
+        template = next(filter(None, (part.template() for part in within)), None)
         if template is not None and self._documents:
             self._documents = []
             self.losses = [

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.conversion.objects import Loss, SourceObject
 from kgitops.conversion.reading.comments import Comments, find_comments, scalar_spans
-from kgitops.conversion.reading.values import SourceFile, Value
+from kgitops.conversion.reading.values import TEMPLATE, SourceFile, Value
 from kgitops.manifests.files import display_name
 from kgitops.manifests.yaml.construct import Constructor
 from kgitops.manifests.yaml.parse import compose_file
@@ -129,7 +130,7 @@ def read_yaml(file: FoundFile) -> YamlFile:
         return YamlFile(empty, (), (_broken(text, file.name),))
     problems: list[Finding] = []
     roots = [(root, offset) for root, offset in compose_file(text, problems) if root is not None]
-    broken = [_broken(problem, file.name) for problem in problems]
+    broken = [_broken(_explained(problem, text), file.name) for problem in problems]
     spans = [span for root, offset in roots for span in scalar_spans(root, offset)]
     comments = Comments(find_comments(text.text, spans) if not broken else ())
     source = SourceFile(text, file.relative, comments)
@@ -155,6 +156,23 @@ def _text(file: FoundFile) -> SourceText | Finding:
         problem = f"the file is larger than {_LARGEST // 1024 // 1024} MiB"
         return Finding(source=Source(file.name, 1, 1), problem=problem, advice="split it")
     return read_text(file.path, file.name)
+
+
+def _explained(finding: Finding, text: SourceText) -> Finding:
+    """The finding, or that the document is a template, where it has signs of one."""
+    lines = text.text.splitlines()
+    first = last = (finding.source.line if finding.source else 1) - 1
+    while first > 0 and not lines[first - 1].startswith("---"):
+        first -= 1
+    while last + 1 < len(lines) and not lines[last + 1].startswith("---"):
+        last += 1
+    if TEMPLATE.search("\n".join(lines[first : last + 1])) is None:
+        return finding
+    return replace(
+        finding,
+        problem="the document is a template, and what it stands for is not known here",
+        advice="convert what the template tool makes of it",
+    )
 
 
 def _broken(finding: Finding, name: str) -> SourceObject:

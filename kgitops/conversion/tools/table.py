@@ -11,6 +11,7 @@ from kgitops.model.errors import UsageError
 TOOLS: Mapping[str, str] = {
     "jikkou": "jikkou",
     "kgitops": "kgitops",
+    "strimzi": "strimzi",
 }
 """A tool's name for ``--from``, to its module."""
 

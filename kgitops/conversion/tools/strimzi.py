@@ -1,0 +1,226 @@
+"""Strimzi's KafkaTopic and KafkaUser, also inside a Kubernetes List or an OpenShift Template."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
+from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
+from kgitops.conversion.quotas import declare_quota
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.folder import Folder, YamlFile, read_yaml_files
+from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
+from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.model.resources.acls import CLUSTER_NAME, PatternType, PermissionType, ResourceType
+
+_GROUPS = ("kafka.strimzi.io/", "core.strimzi.io/", "eventstreams.ibm.com/")
+_CLUSTER = ("strimzi.io/cluster", "eventstreams.ibm.com/cluster")
+_QUOTAS = {
+    "producerByteRate": "producer_byte_rate",
+    "consumerByteRate": "consumer_byte_rate",
+    "requestPercentage": "request_percentage",
+    "controllerMutationRate": "controller_mutation_rate",
+}
+_NOT_CERTIFICATES = ("scram-sha-512", None)
+
+
+def count(folder: Folder) -> int:
+    """The number of Strimzi's resources."""
+    files = read_yaml_files(folder)
+    return sum(_is_strimzi(item) for file in files for item in _resources(file.documents))
+
+
+def convert(folder: Folder) -> Conversion:
+    """Read all of Strimzi's resources; those of others in Kubernetes are ignored."""
+    files = read_yaml_files(folder)
+    resources = [item for file in files for item in _resources(file.documents)]
+    clusters = _clusters(resources)
+    several = len(clusters) > 1
+    ignored = tuple(
+        f"{item.source.file}:{item.source.line} {_header(item)[1] or 'document'}"
+        for item in resources
+        if not _is_strimzi(item)
+    )
+    return Conversion(
+        tool="strimzi",
+        files=tuple(
+            ConvertedFile(
+                path=file.file.path,
+                objects=tuple(_objects(file, several=several)),
+                comments=file.file.comments.rest(),
+            )
+            for file in files
+        ),
+        clusters=clusters,
+        ignored=ignored,
+    )
+
+
+def _resources(documents: Iterable[Value]) -> Iterator[Value]:
+    """The documents, with those that a List or a Template holds in its place."""
+    for document in documents:
+        fields = dict(document.entries())
+        inside = {"List": "items", "Template": "objects"}.get(_header(document)[1])
+        if inside is not None and inside in fields:
+            yield from fields[inside].items()
+        else:
+            yield document
+
+
+def _header(document: Value) -> tuple[str, str]:
+    """``apiVersion`` and ``kind``."""
+    entries = dict(document.entries())
+    api, kind = entries.get("apiVersion"), entries.get("kind")
+    return (api and api.text()) or "", (kind and kind.text()) or ""
+
+
+def _is_strimzi(document: Value) -> bool:
+    return _header(document)[0].startswith(_GROUPS)
+
+
+def _label(document: Value, names: Iterable[str]) -> str | None:
+    metadata = Fields(document, []).fields("metadata")
+    return metadata.fields("labels").text(*names)
+
+
+def _clusters(resources: Iterable[Value]) -> tuple[ConvertedCluster, ...]:
+    """The clusters that topics and users name, by the service that Strimzi makes for each."""
+    names = {
+        name
+        for item in resources
+        if _is_strimzi(item) and (name := _label(item, _CLUSTER)) and not TEMPLATE.search(name)
+    }
+    return tuple(
+        ConvertedCluster(name=name, bootstrap_servers=f"{name}-kafka-bootstrap:9092")
+        for name in sorted(names)
+    )
+
+
+def _objects(file: YamlFile, *, several: bool) -> list[SourceObject]:
+    found = list(file.broken)
+    found += [
+        _object(resource, several=several)
+        for resource in _resources(file.documents)
+        if _is_strimzi(resource)
+    ]
+    return sorted(found, key=lambda item: item.source)
+
+
+def _object(value: Value, *, several: bool) -> SourceObject:
+    kind = _header(value)[1]
+    name = Fields(value, []).fields("metadata").text("name") or ""
+    builder = ObjectBuilder(kind, name, value)
+    fields = builder.fields()
+    fields.skip("apiVersion", "kind", "status")
+    convert_one = _KINDS.get(kind)
+    if convert_one is None:
+        return builder.refuse("kgitops has no such kind", "keep it with Strimzi's operator")
+    metadata = fields.fields("metadata")
+    labels = {key: item.text() or "" for key, item in metadata.fields("labels").entries()}
+    cluster = next((labels.pop(key) for key in _CLUSTER if key in labels), None)
+    annotations = {key: item.text() for key, item in metadata.fields("annotations").entries()}
+    if annotations.get("strimzi.io/managed") == "false":
+        return builder.refuse(
+            "Strimzi does not manage it (strimzi.io/managed)", "write a Topic to manage it here"
+        )
+    clusters = (cluster,) if several and cluster and not TEMPLATE.search(cluster) else ()
+    labels = {key: text for key, text in labels.items() if not TEMPLATE.search(text)}
+    convert_one(builder, fields.fields("spec"), labels, clusters)
+    fields.lose_rest(str(builder))
+    # In the other parts stand the namespace and the cluster, which are reached otherwise here.
+    entries = dict(value.entries())
+    name_value = dict(entries["metadata"].entries()).get("name") if "metadata" in entries else None
+    return builder.build([part for part in (name_value, entries.get("spec")) if part is not None])
+
+
+def _topic(
+    builder: ObjectBuilder, spec: Fields, labels: Mapping[str, str], clusters: tuple[str, ...]
+) -> None:
+    # What topicName names is the topic; the resource is named otherwise where Kubernetes has to.
+    name = spec.text("topicName") or builder.name
+    declare_topic(
+        builder,
+        name,
+        TopicSource(
+            partitions=spec.integer("partitions"),
+            replication_factor=spec.integer("replicas"),
+            configs=dict(spec.fields("config").entries()),
+        ),
+        labels=labels,
+        clusters=clusters,
+    )
+    spec.lose_rest(str(builder))
+
+
+def _user(
+    builder: ObjectBuilder, spec: Fields, _labels: Mapping[str, str], clusters: tuple[str, ...]
+) -> None:
+    authentication = spec.fields("authentication")
+    kind = authentication.text("type")
+    if kind == "scram-sha-512":
+        builder.lose(
+            builder.value,
+            f"{builder}: its password is not converted, users can't be declared yet",
+            "leave the user on the cluster: its ACLs and quotas are declared",
+        )
+    authentication.entries()  # where Strimzi keeps the password
+    name = builder.name if kind in _NOT_CERTIFICATES else f"CN={builder.name}"
+    acls = _acls(builder, spec, f"User:{name}")
+    declare_acls(builder, acls, clusters=clusters)
+    quotas = {_QUOTAS.get(key, key): value for key, value in spec.fields("quotas").entries()}
+    if quotas:
+        declare_quota(builder, {"user": name}, quotas, clusters=clusters)
+    spec.skip("template")  # the Kubernetes secret's labels
+    spec.lose_rest(str(builder))
+    if not acls and not quotas and not builder.losses:
+        builder.lose(
+            builder.value,
+            f"{builder} has neither ACLs nor quotas, so there is nothing to declare",
+            "leave it with Strimzi's operator",
+        )
+
+
+def _acls(builder: ObjectBuilder, spec: Fields, principal: str) -> list[AclSource]:
+    authorization = spec.fields("authorization")
+    kind = authorization.take("type")
+    if kind is not None and kind.text() != "simple":
+        builder.lose(kind, f"{builder}: authorization by {kind.shown} is not Kafka's", "leave it")
+    acls = [_acl(builder, item, principal) for item in authorization.items("acls")]
+    authorization.lose_rest(f"authorization of {builder}")
+    return [acl for acl in acls if acl is not None]
+
+
+def _acl(builder: ObjectBuilder, value: Value, principal: str) -> AclSource | None:
+    fields = builder.fields(value)
+    resource = fields.fields("resource")
+    kind = read_member(builder, ResourceType, resource.take("type"))
+    name = resource.text("name")
+    pattern = resource.take("patternType")
+    prefixed = pattern is not None and pattern.text() == "prefix"
+    pattern_type = (
+        PatternType.PREFIXED
+        if prefixed
+        else read_member(builder, PatternType, pattern, PatternType.LITERAL)
+    )
+    permission = read_member(builder, PermissionType, fields.take("type"), PermissionType.ALLOW)
+    written = [*fields.items("operations"), *fields.items("operation")]
+    operations = read_operations(builder, written)
+    host = fields.text("host") or "*"
+    resource.lose_rest(f"a resource of {builder}")
+    fields.lose_rest(f"an ACL of {builder}")
+    if kind is ResourceType.CLUSTER:
+        name, pattern_type = CLUSTER_NAME, PatternType.LITERAL
+    if kind is None or pattern_type is None or permission is None or not name or not operations:
+        if not written or not name:
+            builder.lose(value, f"{builder}: an ACL lacks a name or operations", "correct it there")
+        return None
+    return AclSource(
+        principal=principal,
+        operations=operations,
+        type=kind,
+        name=name,
+        pattern=pattern_type,
+        permission=permission,
+        host=host,
+    )
+
+
+_KINDS = {"KafkaTopic": _topic, "KafkaUser": _user}
