@@ -62,6 +62,55 @@ def declare_acls(
             builder.declare("Acl", _name(acl), _spec(acl, legal), clusters=clusters)
 
 
+class AclFields(Struct, frozen=True, kw_only=True):
+    """An ACL as a tool writes it; ``at`` is the place of findings about it as a whole."""
+
+    at: Value
+    type: Value | None
+    name: str | None
+    operations: list[Value]
+    pattern: Value | None = None
+    permission: Value | None = None
+    host: str | None = None
+
+
+def read_acl(builder: ObjectBuilder, principal: str, fields: AclFields) -> AclSource | None:
+    """The bindings of one principal; None, and a loss, if they can't be declared."""
+    before = len(builder.losses)
+    kind = read_member(builder, ResourceType, fields.type)
+    prefixed = fields.pattern is not None and (fields.pattern.text() or "").lower() == "prefix"
+    pattern = (
+        PatternType.PREFIXED
+        if prefixed
+        else read_member(builder, PatternType, fields.pattern, PatternType.LITERAL)
+    )
+    permission = read_member(builder, PermissionType, fields.permission, PermissionType.ALLOW)
+    operations = read_operations(builder, fields.operations)
+    name = fields.name
+    if kind is ResourceType.CLUSTER:
+        name, pattern = CLUSTER_NAME, PatternType.LITERAL
+    if kind and pattern and permission and name and operations and principal:
+        return AclSource(
+            principal=principal,
+            operations=operations,
+            type=kind,
+            name=name,
+            pattern=pattern,
+            permission=permission,
+            host=fields.host or "*",
+        )
+    if len(builder.losses) == before:
+        lacks = {
+            "a principal": principal,
+            "a resource type": kind,
+            "a resource name": name,
+            "operations": operations,
+        }
+        missing = next(word for word, value in lacks.items() if not value)
+        builder.lose(fields.at, f"{builder}: an ACL lacks {missing}", "correct it there")
+    return None
+
+
 def read_operations(builder: ObjectBuilder, values: Iterable[Value]) -> tuple[Operation, ...]:
     """The operations that a list names; one that Kafka does not know is a loss."""
     found = []

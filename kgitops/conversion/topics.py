@@ -73,8 +73,12 @@ def declare_topic(
     labels: Mapping[str, str] | None = None,
     clusters: tuple[str, ...] = (),
     extra: Mapping[str, Json] | None = None,
+    configs: Mapping[str, Json] | None = None,
 ) -> None:
-    """Add a Topic document, or the loss of the topic; ``extra`` are further fields of its spec."""
+    """Add a Topic document, or the loss of the topic.
+
+    ``extra`` are further fields of its spec, ``configs`` those that the source calls otherwise.
+    """
     if not name:
         builder.lose(builder.value, f"{builder} has no name", "name it there")
         return
@@ -89,8 +93,11 @@ def declare_topic(
         )
         return
     spec = topic_spec(builder, topic)
-    if spec is not None:
-        builder.declare("Topic", name, spec | dict(extra or {}), labels=labels, clusters=clusters)
+    if spec is None:
+        return
+    if configs:
+        spec["configs"] = {**configs, **spec.get("configs", {})}
+    builder.declare("Topic", name, spec | dict(extra or {}), labels=labels, clusters=clusters)
 
 
 def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
+from kgitops.conversion.reading.comments import shown_comment
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
@@ -18,6 +19,7 @@ class ObjectBuilder:
         self.losses: list[Loss] = []
         self._documents: list[DeclaredDocument] = []
         self._settings = ""
+        self._notes: list[str] = []
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".strip()
@@ -53,6 +55,10 @@ class ObjectBuilder:
             )
         )
 
+    def note(self, text: str) -> None:
+        """Keep a description of the source as a comment."""
+        self._notes.append(shown_comment(text.strip()))
+
     def becomes_settings(self, place: str) -> None:
         """Say which part of the project file it became: ``spec.clusters.prod``."""
         self._settings = place
@@ -81,5 +87,5 @@ class ObjectBuilder:
             documents=tuple(self._documents),
             losses=tuple(self.losses),
             settings=self._settings,
-            comments=self.value.take_comments(),
+            comments=(*self._notes, *self.value.take_comments()),
         )

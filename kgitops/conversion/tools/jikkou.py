@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
+from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
 from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
@@ -12,7 +12,6 @@ from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, r
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.registry import Json
-from kgitops.model.resources.acls import PatternType, PermissionType, ResourceType
 
 _DELETE = "jikkou.io/delete"
 _QUOTAS = {
@@ -215,26 +214,22 @@ def _acl(builder: ObjectBuilder, entry: Value) -> AclSource | None:
             "write their names, or a prefix",
         )
         return None
-    kind = read_member(builder, ResourceType, resource.take("type"))
-    pattern_type = read_member(builder, PatternType, pattern, PatternType.LITERAL)
-    permission = read_member(builder, PermissionType, fields.take("type"), PermissionType.ALLOW)
-    operations = read_operations(builder, fields.items("operations"))
-    host = fields.text("host") or "*"
+    acl = read_acl(
+        builder,
+        builder.name,
+        AclFields(
+            at=entry,
+            type=resource.take("type"),
+            name=name,
+            pattern=pattern,
+            permission=fields.take("type"),
+            operations=fields.items("operations"),
+            host=fields.text("host"),
+        ),
+    )
     resource.lose_rest(f"a resource of {builder}")
     fields.lose_rest(f"an ACL of {builder}")
-    if kind is None or pattern_type is None or permission is None or not name or not operations:
-        if not builder.losses:
-            builder.lose(entry, f"{builder}: an ACL lacks its resource or operations", "correct it")
-        return None
-    return AclSource(
-        principal=builder.name,
-        operations=operations,
-        type=kind,
-        name=name,
-        pattern=pattern_type,
-        permission=permission,
-        host=host,
-    )
+    return acl
 
 
 def _quota(

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
+from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
 from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import Folder, YamlFile, read_yaml_files
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
-from kgitops.model.resources.acls import CLUSTER_NAME, PatternType, PermissionType, ResourceType
 
 _GROUPS = ("kafka.strimzi.io/", "core.strimzi.io/", "eventstreams.ibm.com/")
 _CLUSTER = ("strimzi.io/cluster", "eventstreams.ibm.com/cluster")
@@ -191,36 +190,22 @@ def _acls(builder: ObjectBuilder, spec: Fields, principal: str) -> list[AclSourc
 def _acl(builder: ObjectBuilder, value: Value, principal: str) -> AclSource | None:
     fields = builder.fields(value)
     resource = fields.fields("resource")
-    kind = read_member(builder, ResourceType, resource.take("type"))
-    name = resource.text("name")
-    pattern = resource.take("patternType")
-    prefixed = pattern is not None and pattern.text() == "prefix"
-    pattern_type = (
-        PatternType.PREFIXED
-        if prefixed
-        else read_member(builder, PatternType, pattern, PatternType.LITERAL)
+    acl = read_acl(
+        builder,
+        principal,
+        AclFields(
+            at=value,
+            type=resource.take("type"),
+            name=resource.text("name"),
+            pattern=resource.take("patternType"),
+            permission=fields.take("type"),
+            operations=[*fields.items("operations"), *fields.items("operation")],
+            host=fields.text("host"),
+        ),
     )
-    permission = read_member(builder, PermissionType, fields.take("type"), PermissionType.ALLOW)
-    written = [*fields.items("operations"), *fields.items("operation")]
-    operations = read_operations(builder, written)
-    host = fields.text("host") or "*"
     resource.lose_rest(f"a resource of {builder}")
     fields.lose_rest(f"an ACL of {builder}")
-    if kind is ResourceType.CLUSTER:
-        name, pattern_type = CLUSTER_NAME, PatternType.LITERAL
-    if kind is None or pattern_type is None or permission is None or not name or not operations:
-        if not written or not name:
-            builder.lose(value, f"{builder}: an ACL lacks a name or operations", "correct it there")
-        return None
-    return AclSource(
-        principal=principal,
-        operations=operations,
-        type=kind,
-        name=name,
-        pattern=pattern_type,
-        permission=permission,
-        host=host,
-    )
+    return acl
 
 
 _KINDS = {"KafkaTopic": _topic, "KafkaUser": _user}

@@ -10,7 +10,10 @@ from kgitops.model.errors import UsageError
 
 TOOLS: Mapping[str, str] = {
     "jikkou": "jikkou",
+    "kdef": "kdef",
     "kgitops": "kgitops",
+    "ns4kafka": "ns4kafka",
+    "topicctl": "topicctl",
     "strimzi": "strimzi",
 }
 """A tool's name for ``--from``, to its module."""

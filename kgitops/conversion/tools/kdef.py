@@ -1,0 +1,154 @@
+"""kdef's definitions: topics and ACLs; those of brokers are lost."""
+
+from collections.abc import Mapping
+
+from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
+from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.model.registry import Json
+
+_OTHERS = ("broker", "brokers")
+
+
+def count(folder: Folder) -> int:
+    """The number of kdef's definitions."""
+    files = read_yaml_files(folder)
+    return sum(_kind(item) is not None for file in files for item in file.documents)
+
+
+def convert(folder: Folder) -> Conversion:
+    """Read all of kdef's definitions; other documents are lost."""
+    return Conversion(
+        tool="kdef",
+        files=tuple(
+            ConvertedFile(
+                path=file.file.path,
+                objects=tuple(_objects(file)),
+                comments=file.file.comments.rest(),
+            )
+            for file in read_yaml_files(folder)
+        ),
+    )
+
+
+def _kind(document: Value) -> str | None:
+    """The kind of a definition; None if the document is none."""
+    fields = Fields(document, [])
+    api, kind = fields.text("apiVersion"), fields.text("kind")
+    return kind if api == "v1" and kind in (*_KINDS, *_OTHERS) else None
+
+
+def _objects(file: YamlFile) -> list[SourceObject]:
+    found = list(file.broken)
+    for document in file.documents:
+        kind = _kind(document)
+        if kind is None:
+            problem = "the document is no definition of kdef's (apiVersion v1, kind topic or acl)"
+            found.append(lost_document(document, problem, "convert it by hand"))
+        else:
+            found.append(_object(document, kind))
+    return sorted(found, key=lambda item: item.source)
+
+
+def _object(value: Value, kind: str) -> SourceObject:
+    name = Fields(value, []).fields("metadata").text("name") or ""
+    builder = ObjectBuilder(kind, name, value)
+    convert_one = _KINDS.get(kind)
+    if convert_one is None:
+        return builder.refuse("the configs of brokers can't be declared", "keep it in kdef")
+    fields = builder.fields()
+    fields.skip("apiVersion", "kind", "state")
+    metadata = fields.fields("metadata")
+    metadata.skip("name")
+    labels = {key: item.text() or "" for key, item in metadata.fields("labels").entries()}
+    spec = fields.fields("spec")
+    convert_one(builder, metadata, spec, labels)
+    for rest, of in ((metadata, "metadata of "), (spec, ""), (fields, "")):
+        rest.lose_rest(f"{of}{builder}")
+    return builder.build()
+
+
+def _topic(
+    builder: ObjectBuilder, _metadata: Fields, spec: Fields, labels: Mapping[str, str]
+) -> None:
+    rows = [[item.integer() for item in row.items()] for row in spec.items("assignments")]
+    assignments = {
+        number: [broker for broker in row if broker is not None] for number, row in enumerate(rows)
+    }
+    partitions = spec.integer("partitions")
+    replication_factor = spec.integer("replicationFactor")
+    managed = spec.take("managedAssignments")
+    if managed is not None:
+        builder.lose(
+            managed,
+            f"{builder}: kgitops does not place replicas by rules (managedAssignments)",
+            "they stay where they are; write assignments where the place matters",
+        )
+    maintain = spec.take("maintainLeaders")
+    if maintain is not None and maintain.text() == "true":
+        builder.lose(
+            maintain,
+            f"{builder}: kgitops elects no leaders (maintainLeaders)",
+            "use kafka-leader-election",
+        )
+    spec.skip("reassignment")  # how long kdef waits
+    exact = spec.text("deleteUndefinedConfigs") == "true"
+    extra: dict[str, Json] = {"configsPolicy": "Exact"} if exact else {}
+    declare_topic(
+        builder,
+        builder.name,
+        TopicSource(
+            partitions=partitions,
+            replication_factor=replication_factor,
+            assignments=assignments or None,
+            configs=dict(spec.fields("configs").entries()),
+        ),
+        labels=labels,
+        extra=extra,
+    )
+
+
+def _acl(
+    builder: ObjectBuilder, metadata: Fields, spec: Fields, _labels: Mapping[str, str]
+) -> None:
+    kind, pattern = metadata.take("type"), metadata.take("resourcePatternType")
+    acls: list[AclSource | None] = []
+    for entry in spec.items("acls"):
+        fields = builder.fields(entry)
+        operations, permission = fields.items("operations"), fields.take("permissionType")
+        hosts = [item.text() or "*" for item in fields.items("hosts")] or ["*"]
+        principals = [item.text() or "" for item in fields.items("principals")] or [""]
+        acls += [
+            read_acl(
+                builder,
+                principal,
+                AclFields(
+                    at=entry,
+                    type=kind,
+                    name=builder.name,
+                    pattern=pattern,
+                    permission=permission,
+                    operations=operations,
+                    host=host,
+                ),
+            )
+            for principal in principals
+            for host in hosts
+        ]
+        fields.lose_rest(f"an ACL of {builder}")
+    undefined = spec.take("deleteUndefinedAcls")
+    if undefined is not None and undefined.text() == "true":
+        builder.lose(
+            undefined,
+            f"{builder}: kgitops removes no ACLs that nobody declared (deleteUndefinedAcls)",
+            "kgitops drift tells of them",
+        )
+    declare_acls(builder, [acl for acl in acls if acl is not None])
+    if not acls and not builder.losses:
+        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+
+
+_KINDS = {"topic": _topic, "acl": _acl}
