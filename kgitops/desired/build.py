@@ -1,6 +1,6 @@
 """Builds the desired state from checked manifests: objects in normal form, and the scope."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import assert_never
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.digest import digest
+from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
@@ -23,6 +24,7 @@ from kgitops.desired.virtual_clusters.virtual_clusters import (
     build_virtual_cluster,
 )
 from kgitops.manifests.load import Manifest, ManifestSet
+from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Severity
 
@@ -39,13 +41,14 @@ def build_desired(
     safety: Safety,
     principal: str,
     allow_configs: Sequence[str],
+    defaults: Sequence[WrittenDefaults] = (),
 ) -> DesiredState:
-    """Build the desired state from the manifests.
+    """Build the desired state from the manifests, and ``defaults`` of which the later ones win.
 
     Raises:
         FindingsError: something is wrong; it holds every finding, including those of loading.
     """
-    here = _build(manifests.manifests, allow_configs)
+    here = _build(manifests, allow_configs, defaults)
     check_references(here.objects, here.tombstones, here.findings)
     for document in manifests.unknown:
         here.findings.warning(
@@ -60,7 +63,7 @@ def build_desired(
     )
     if any(finding.severity is Severity.ERROR for finding in all_findings):
         raise FindingsError(all_findings)
-    elsewhere = _build(manifests.other_clusters, allow_configs)
+    elsewhere = _build(ManifestSet(manifests=manifests.other_clusters), allow_configs, ())
     declared = {desired.address for desired, _ in here.objects}
     other_clusters = {desired.address for desired, _ in elsewhere.objects}
     other_clusters |= manifests.other_addresses
@@ -90,42 +93,67 @@ class _Built:
     findings: Findings = field(default_factory=Findings)
 
 
-def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Built:
+def _build(
+    manifests: ManifestSet, allow_configs: Sequence[str], defaults: Sequence[WrittenDefaults]
+) -> _Built:
     built = _Built()
-    findings = built.findings
-    configs = ConfigReader(allow_configs, findings)
-    for manifest in manifests:
-        document = manifest.document
-        declared = manifest.declares
-        match declared.kind:
-            case "Topic":
-                topic = build_topic(declared, document, configs, findings)
-                built.objects.append((topic, document))
-            case "Acl":
-                built.objects.extend(
-                    (binding, document) for binding in build_acls(declared, document, findings)
-                )
-            case "ClientQuota":
-                if (quota := build_quota(declared, document, findings)) is not None:
-                    built.objects.append((quota, document))
-            case "VirtualCluster":
-                built.objects.append(
-                    (build_virtual_cluster(declared, document, findings), document)
-                )
-                built.objects.extend(build_members(declared, document, findings))
-            case "TopicLink":
-                if (link := build_link(declared, document, findings)) is not None:
-                    built.objects.append((link, document))
-            case "ConsumerGroup":
-                built.objects.append((build_group(declared, document, findings), document))
-            case "VirtualClusterBinding":
-                if (member := build_binding(declared, document, findings)) is not None:
-                    built.objects.append((member, document))
-            case "Tombstone":
-                if (tombstone := build_tombstone(declared, document, findings)) is not None:
-                    built.tombstones.append((tombstone, document))
-            case "Policy" | "Waiver":
-                pass  # not an object of the cluster: kgitops.workflow.policies reads them
-            case other:
-                assert_never(other)
+    configs = ConfigReader(allow_configs, built.findings)
+    expansion = Expansion(
+        manifests.manifests,
+        defaults,
+        configs,
+        built.findings,
+        wrong_profiles=manifests.wrong_profiles,
+        other_clusters=manifests.other_clusters,
+    )
+    for manifest in manifests.manifests:
+        one = _Built(findings=built.findings)
+        _build_one(manifest, expansion, configs, one)
+        built.objects += (
+            (expansion.labelled(desired, manifest), document) for desired, document in one.objects
+        )
+        built.tombstones += (
+            (expansion.labelled(tombstone, manifest), document)
+            for tombstone, document in one.tombstones
+        )
     return built
+
+
+def _build_one(
+    manifest: Manifest, expansion: Expansion, configs: ConfigReader, built: _Built
+) -> None:
+    findings = built.findings
+    declared = manifest.declares
+    if declared.kind == "Topic":
+        values, document = expansion.topic(declared, manifest)
+        built.objects.append((build_topic(declared, values, document, configs, findings), document))
+        return
+    document = expansion.document(manifest)
+    match declared.kind:
+        case "Acl":
+            built.objects.extend(
+                (binding, document) for binding in build_acls(declared, document, findings)
+            )
+        case "ClientQuota":
+            if (quota := build_quota(declared, document, findings)) is not None:
+                built.objects.append((quota, document))
+        case "VirtualCluster":
+            built.objects.append((build_virtual_cluster(declared, document, findings), document))
+            built.objects.extend(build_members(declared, document, findings))
+        case "TopicLink":
+            if (link := build_link(declared, document, findings)) is not None:
+                built.objects.append((link, document))
+        case "ConsumerGroup":
+            built.objects.append((build_group(declared, document, findings), document))
+        case "VirtualClusterBinding":
+            if (member := build_binding(declared, document, findings)) is not None:
+                built.objects.append((member, document))
+        case "Tombstone":
+            if (tombstone := build_tombstone(declared, document, findings)) is not None:
+                built.tombstones.append((tombstone, document))
+        case "Policy" | "Waiver":
+            pass  # not an object of the cluster: kgitops.workflow.policies reads them
+        case "TopicProfile" | "Folder":
+            pass  # expanded already
+        case other:
+            assert_never(other)

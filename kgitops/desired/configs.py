@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from kgitops.desired.findings import Findings
-from kgitops.manifests.kinds.topic import ConfigValue
+from kgitops.desired.findings import Findings, counted
+from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.text import shown
@@ -51,18 +52,30 @@ class ConfigReader:
             result[key] = text
         return result
 
-    def check_together(self, configs: Mapping[str, str], document: Document) -> None:
-        """Report configs that contradict each other."""
+    def check_together(
+        self, configs: Mapping[str, str], document: Document, *, only_certain: bool = False
+    ) -> None:
+        """Report configs that contradict each other.
+
+        ``only_certain``: a topic may add others, which count instead of Kafka's defaults.
+        """
         if configs.keys().isdisjoint(START_A_RULE):
             return
         for key, problem in configs_problems(configs):
             named = {name for name in _DOTTED_NAME.findall(problem) if name in topic_configs()}
+            involved = [(*_PATH, name) for name in sorted({key, *named} & configs.keys())]
             if named <= configs.keys():
-                self.findings.error(document, (*_PATH, key), problem, "change one of them")
-            else:
+                if not _is_checked(document, *involved):
+                    advice = "change one of them"
+                    self.findings.error(document, (*_PATH, key), problem, advice, also=involved)
+            elif not only_certain:
                 advice = "declare both, unless the cluster's defaults make it right"
                 self.findings.warning(
-                    document, (*_PATH, key), f"with Kafka's defaults {problem}", advice
+                    document,
+                    (*_PATH, key),
+                    f"with Kafka's defaults {problem}",
+                    advice,
+                    also=involved,
                 )
 
     def _normal(self, key: str, value: ConfigValue, document: Document) -> str | None:
@@ -90,6 +103,32 @@ class ConfigReader:
             self.findings.error(document, path, problem, "correct the value")
             return None
         return normal_value(key, text)
+
+
+def check_min_insync_replicas(
+    configs: Mapping[str, str], replication_factor: int, document: Document, findings: Findings
+) -> None:
+    """Report a topic that can't be written to with acks=all."""
+    least = configs.get("min.insync.replicas")
+    if least is None or int(least) <= replication_factor:
+        return
+    path, size = (*_PATH, "min.insync.replicas"), ("spec", "replicationFactor")
+    if _is_checked(document, path, size):
+        return
+    replicas = counted(replication_factor, "replica")
+    findings.warning(
+        document,
+        path,
+        f"min.insync.replicas is {least} but each partition has {replicas}, "
+        "so no producer with acks=all can write",
+        "lower it, or raise replicationFactor",
+        also=[size],
+    )
+
+
+def _is_checked(document: Document, *paths: tuple[str, ...]) -> bool:
+    """Tell if the values are of one profile, which is reported itself."""
+    return isinstance(document, ExpandedDocument) and document.is_given_together(*paths)
 
 
 def _text(value: ConfigValue, *, whole: bool) -> str:

@@ -1,14 +1,15 @@
 """Collects problems with the declarations, and hides values that came from the environment."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredObject
+from kgitops.manifests.expanded import ExpandedDocument, given_by
 from kgitops.manifests.yaml.document import Document, DocumentPart
-from kgitops.model.source import Finding, Severity
+from kgitops.model.source import Finding, Severity, Source
 
 Path = tuple[str | int, ...]
 Declaration = Document | DocumentPart
@@ -25,27 +26,54 @@ def counted(number: int, noun: str) -> str:
 
 @dataclass(slots=True)
 class Findings:
-    """Collects the findings of one build; errors stop it, warnings do not."""
+    """Collects the findings of one build; errors stop it, warnings do not.
+
+    A finding about a value that a profile or a default gives stands where the object asks for it,
+    and names the value's origin; ``also`` are the paths of other values that have a part in it.
+    """
 
     found: list[Finding] = field(default_factory=list)
 
     def error(
-        self, document: Declaration, path: Path, problem: str, advice: str, *, key: bool = False
+        self,
+        document: Declaration,
+        path: Path,
+        problem: str,
+        advice: str,
+        *,
+        key: bool = False,
+        also: Sequence[Path] = (),
     ) -> None:
         """Add an error about the value under ``path``, or about its key."""
-        place = document.key_at(*path) if key else document.at(*path)
+        place = _place(document, path, key=key)
+        problem += given_by(document, path, *also)
         self.found.append(Finding(source=place, problem=problem, advice=advice))
 
-    def warning(self, document: Declaration, path: Path, problem: str, advice: str) -> None:
+    def warning(
+        self,
+        document: Declaration,
+        path: Path,
+        problem: str,
+        advice: str,
+        also: Sequence[Path] = (),
+    ) -> None:
         """Add a warning about the value under ``path``."""
         self.found.append(
             Finding(
-                source=document.at(*path),
-                problem=problem,
+                source=_place(document, path),
+                problem=problem + given_by(document, path, *also),
                 advice=advice,
                 severity=Severity.WARNING,
             )
         )
+
+
+def _place(document: Declaration, path: Path, *, key: bool = False) -> Source:
+    if isinstance(document, ExpandedDocument):
+        given = document.given_at(path)
+        if given is not None and given.kind is not None:
+            return document.own_place(path)
+    return document.key_at(*path) if key else document.at(*path)
 
 
 def without_env_values(

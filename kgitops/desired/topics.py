@@ -1,10 +1,13 @@
 """Builds the topics of ``kind: Topic`` documents, checked against Kafka's rules."""
 
-from kgitops.desired.configs import ConfigReader
+from collections.abc import Sequence
+
+from kgitops.desired.configs import ConfigReader, check_min_insync_replicas
+from kgitops.desired.expansion.expansion import TopicValues
 from kgitops.desired.findings import Findings, counted
 from kgitops.desired.names import check_name, scope_of
 from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
-from kgitops.manifests.kinds.topic import Topic, TopicSpec
+from kgitops.manifests.kinds.topic import Topic
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.names import REGISTRY_TOPIC, is_internal, topic_name_problem
@@ -13,10 +16,13 @@ from kgitops.model.resources.virtual_clusters import MAX_LOCAL_NAME, LocalName
 
 
 def build_topic(
-    topic: Topic, document: Document, configs: ConfigReader, findings: Findings
+    topic: Topic,
+    spec: TopicValues,
+    document: Document,
+    configs: ConfigReader,
+    findings: Findings,
 ) -> DesiredTopic:
     """Build the topic in normal form; problems that Kafka would refuse go to ``findings``."""
-    spec = topic.spec
     name = topic.metadata.name
     scope = scope_of(topic.metadata.virtual_cluster)
     _check_name(name, scope, document, findings)
@@ -47,7 +53,7 @@ def build_topic(
     )
     if desired.configs:
         configs.check_together(desired.configs, document)
-        _check_min_insync_replicas(desired, document, findings)
+        check_min_insync_replicas(desired.configs, desired.replication_factor, document, findings)
     if desired.delete_records_before:
         _check_delete_records(desired, document, findings)
     return desired
@@ -78,7 +84,7 @@ def _check_name(name: str, scope: str | None, document: Document, findings: Find
 
 
 def _check_sharing(
-    scope: str | None, share_with: list[str], document: Document, findings: Findings
+    scope: str | None, share_with: Sequence[str], document: Document, findings: Findings
 ) -> None:
     """Check shareWith: it names virtual clusters, for a topic that is in one (VC-040)."""
     if share_with and scope is None:
@@ -98,7 +104,7 @@ def _check_sharing(
             findings.error(document, path, problem, "name other virtual clusters, or remove it")
 
 
-def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None:
+def _check_size(spec: TopicValues, document: Document, findings: Findings) -> None:
     counts = (spec.partitions, spec.replication_factor)
     names = ("partitions", "replicationFactor")
     if spec.assignments is not None:
@@ -116,7 +122,7 @@ def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None
             document,
             ("spec",),
             "the topic has no size",
-            "write spec.partitions and spec.replicationFactor, or spec.assignments",
+            "write spec.partitions and spec.replicationFactor, or spec.assignments, or a profile",
         )
     elif None in counts:
         there, missing = names if counts[1] is None else reversed(names)
@@ -129,7 +135,7 @@ def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None
         )
 
 
-def _assignment(spec: TopicSpec, document: Document, findings: Findings) -> Assignment | None:
+def _assignment(spec: TopicValues, document: Document, findings: Findings) -> Assignment | None:
     """Return the assignment if one is declared and legal (A4-45)."""
     assignments = spec.assignments
     if assignments is None:
@@ -170,19 +176,6 @@ def _replicas_problem(partition: int, replicas: list[int], size: int) -> tuple[s
             "give every partition the same number of replicas",
         )
     return None
-
-
-def _check_min_insync_replicas(topic: DesiredTopic, document: Document, findings: Findings) -> None:
-    least = topic.configs.get("min.insync.replicas")
-    if least is not None and int(least) > topic.replication_factor:
-        replicas = counted(topic.replication_factor, "replica")
-        findings.warning(
-            document,
-            ("spec", "configs", "min.insync.replicas"),
-            f"min.insync.replicas is {least} but each partition has {replicas}, "
-            "so no producer with acks=all can write",
-            "lower it, or raise replicationFactor",
-        )
 
 
 def _check_delete_records(topic: DesiredTopic, document: Document, findings: Findings) -> None:

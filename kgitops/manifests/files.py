@@ -16,10 +16,16 @@ _ANY = "x"
 
 
 class ManifestFile(Struct, frozen=True):
-    """A file to read, and its name in findings."""
+    """A file to read, its name in findings, and its path without links."""
 
     path: Path
     name: str
+    real: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder that the file was found in; links in its path stay links."""
+        return os.path.dirname(os.path.abspath(self.path))  # noqa: PTH100, PTH120 (".." is resolved)
 
 
 def find_files(
@@ -66,7 +72,7 @@ class _Walk:
                     "give its folder to load the whole project",
                 )
             elif stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
-                self._take(ManifestFile(path, name), os.path.realpath(path))
+                self._take(ManifestFile(path, name, os.path.realpath(path)))
             else:
                 self._add(f"{name} is not a file", "give a file or a folder")
 
@@ -76,18 +82,16 @@ class _Walk:
             return
         before = len(self.findings)
         files = list(self._files_below(path, (os.path.realpath(path),)))
-        for file, real in files:
-            self._take(file, real)
+        for file in files:
+            self._take(file)
         if not files and before == len(self.findings) and not self.may_be_empty:
             self._add(
                 f"{name} holds no manifests",
                 "add a .yaml, .yml or .json file, or give another path",
             )
 
-    def _files_below(
-        self, folder: Path, parents: tuple[str, ...]
-    ) -> Iterator[tuple[ManifestFile, str]]:
-        """The files, each with its real path; there may be very many."""
+    def _files_below(self, folder: Path, parents: tuple[str, ...]) -> Iterator[ManifestFile]:
+        """The files; there may be very many."""
         inside = display_name(folder / _ANY).removesuffix(_ANY)
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -107,7 +111,7 @@ class _Walk:
                     # The real path of an entry that is not a link is below that of its folder.
                     link = entry.is_symlink()
                     real = os.path.realpath(path) if link else os.path.join(parents[-1], entry.name)  # noqa: PTH118
-                    yield ManifestFile(path, inside + entry.name), real
+                    yield ManifestFile(path, inside + entry.name, real)
                 elif len(parents) > 1:
                     self._add(
                         f"{display_name(folder)} is a project of its own: it holds {PROJECT_FILE}",
@@ -117,7 +121,7 @@ class _Walk:
                 # It may be the folder that holds the policies.
                 self._add(f"{display_name(path)} is a link to nothing", "correct or remove it")
 
-    def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[tuple[ManifestFile, str]]:
+    def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[ManifestFile]:
         name = display_name(path)
         real = os.path.realpath(path)
         if real in parents:
@@ -127,9 +131,8 @@ class _Walk:
         else:
             yield from self._files_below(path, (*parents, real))
 
-    def _take(self, file: ManifestFile, real: str) -> None:
-        if real not in self.by_real_path:
-            self.by_real_path[real] = file
+    def _take(self, file: ManifestFile) -> None:
+        self.by_real_path.setdefault(file.real, file)
 
     def _add_folder_named_like_a_file(self, name: str) -> None:
         self._add(f"{name} is a folder, though it is named like a file", "rename it")

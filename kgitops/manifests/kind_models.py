@@ -9,8 +9,10 @@ from pydantic import TypeAdapter
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.access import Acl, ClientQuota
+    from kgitops.manifests.kinds.folder import Folder
     from kgitops.manifests.kinds.tombstone import Tombstone
     from kgitops.manifests.kinds.topic import Topic, TopicLink
+    from kgitops.manifests.kinds.topic_profile import TopicProfile
     from kgitops.manifests.kinds.virtual_cluster import (
         ConsumerGroup,
         VirtualCluster,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
         | ConsumerGroup
         | VirtualClusterBinding
         | Tombstone
+        | TopicProfile
+        | Folder
         | Policy
         | Waiver
     )
@@ -43,6 +47,8 @@ KINDS: Mapping[str, str] = {
     "TopicLink": "kinds.topic",
     "ConsumerGroup": "kinds.virtual_cluster",
     "VirtualClusterBinding": "kinds.virtual_cluster",
+    "TopicProfile": "kinds.topic_profile",
+    "Folder": "kinds.folder",
     "Policy": "policies.policy",
     "Waiver": "policies.policy",
     "PolicyTest": "policies.policy_test",

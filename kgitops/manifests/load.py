@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, check
-from kgitops.manifests.files import find_files
+from kgitops.manifests.files import ManifestFile, find_files
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
@@ -20,7 +20,6 @@ from kgitops.manifests.yaml.placeholders import (
     substitute,
     substitute_where_known,
 )
-from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -31,13 +30,16 @@ if TYPE_CHECKING:
 
 POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare how requests are judged, instead of an object of a cluster."""
+SHARED_KINDS = ("TopicProfile", "Folder")
+"""Kinds that give values to the documents of other files."""
 
 
 class Manifest(Struct, frozen=True):
-    """A checked document: its declaration, and the document that holds it."""
+    """A checked document: its declaration, the document that holds it, and its file's folder."""
 
     declares: "Declaration"
     document: Document
+    folder: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class ManifestSet:
     document has no value on this cluster, only a topic's address is taken (``other_addresses``);
     ``unknown`` are those whose object is not known here.
     ``env_values`` maps each value from the environment to its variable's name: no finding may show
-    the value.
+    the value. ``wrong_profiles`` are the names of profiles whose documents are not valid.
     """
 
     manifests: tuple[Manifest, ...] = ()
@@ -57,6 +59,7 @@ class ManifestSet:
     unknown: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
     env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    wrong_profiles: frozenset[str] = frozenset()
 
 
 def load_manifests(
@@ -68,6 +71,7 @@ def load_manifests(
     known_clusters: Collection[str] | None = None,
     env_values: Mapping[str, str] | None = None,
     only: Collection[str] = (),
+    around: Sequence[Path] = (),
     cache: ManifestCache = NO_CACHE,
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; problems in them are findings, not exceptions.
@@ -81,16 +85,19 @@ def load_manifests(
         env_values: the values that ``variables`` took from the environment (see ``ClusterConfig``).
         only: kinds to look for: all other documents are skipped, there need not be any, and files
             that can't hold one are not even parsed.
+        around: the manifests of the project that ``paths`` are a part of: of the others only the
+            profiles and folders are loaded, which give values to the documents in the part.
         cache: reads the files; one that keeps them is for loading many clusters.
     """
     lookup = Lookup(variables, env, dict(env_values or {}), by_url=":" in cluster)
-    loader = _Loader(cluster, lookup, known_clusters, only)
-    for file in find_files(paths, loader.findings, may_be_empty=bool(only)):
-        text = cache.text(file.path, file.name)
-        if isinstance(text, Finding):
-            loader.findings.append(text)
-        else:
-            loader.load(text, cache)
+    loader = _Loader(cluster, lookup, known_clusters)
+    files = find_files(paths, loader.findings, may_be_empty=bool(only))
+    others = {file.real: file for file in find_files(around, loader.findings, may_be_empty=True)}
+    for file in files:
+        # In a part of a project a file lies where the whole project has it.
+        loader.load(file, others.pop(file.real, file).folder, cache, only)
+    for file in others.values():
+        loader.load(file, file.folder, cache, SHARED_KINDS)
     return ManifestSet(
         manifests=tuple(loader.manifests),
         other_clusters=tuple(loader.other_clusters),
@@ -98,6 +105,7 @@ def load_manifests(
         unknown=tuple(loader.unknown),
         findings=tuple(loader.findings),
         env_values=loader.lookup.used_env,
+        wrong_profiles=frozenset(loader.wrong_profiles),
     )
 
 
@@ -106,24 +114,30 @@ class _Loader:
     cluster: str
     lookup: Lookup
     known_clusters: Collection[str] | None
-    only: Collection[str]
     manifests: list[Manifest] = dataclasses.field(default_factory=list)
     other_clusters: list[Manifest] = dataclasses.field(default_factory=list)
     other_addresses: set[str] = dataclasses.field(default_factory=set)
     unknown: list[Document] = dataclasses.field(default_factory=list)
+    wrong_profiles: set[str] = dataclasses.field(default_factory=set)
     findings: list[Finding] = dataclasses.field(default_factory=list)
 
-    def load(self, file: SourceText, cache: ManifestCache) -> None:
-        """Take all documents of a file."""
-        if self.only and not _may_hold(file.text, self.only):
+    def load(
+        self, file: ManifestFile, folder: str, cache: ManifestCache, only: Collection[str]
+    ) -> None:
+        """Take the documents of a file, all or those of the kinds in ``only``."""
+        text = cache.text(file.path, file.name)
+        if isinstance(text, Finding):
+            self.findings.append(text)
             return
-        for item in cache.documents(file):
+        if only and not _may_hold(text.text, only):
+            return
+        for item in cache.documents(text):
             if isinstance(item, Finding):
                 self.findings.append(item)
-            elif not self.only or item.named in self.only:
-                self._take(item)
+            elif not only or item.named in only:
+                self._take(item, folder)
 
-    def _take(self, raw: RawDocument) -> None:
+    def _take(self, raw: RawDocument, folder: str) -> None:
         kind = raw.kind(self.findings)
         if kind is None:
             return
@@ -131,8 +145,10 @@ class _Loader:
         here = clusters is None or self.cluster in clusters or self._may_judge(kind)
         model = self._declaration(kind, raw, here=here)
         if model is not None:
-            manifest = Manifest(model, raw.document)
+            manifest = Manifest(model, raw.document, folder)
             (self.manifests if here else self.other_clusters).append(manifest)
+        elif kind == "TopicProfile" and here and (name := raw.document.written("metadata", "name")):
+            self.wrong_profiles.add(name)
 
     def _may_judge(self, kind: str) -> bool:
         """A URL may name the very cluster that a policy is for."""
@@ -158,7 +174,7 @@ class _Loader:
         address = _topic_address(content) if kind == "Topic" else None
         if address is not None:
             self.other_addresses.add(address)
-        elif kind not in POLICY_KINDS:
+        elif kind not in (*POLICY_KINDS, *SHARED_KINDS):
             self.unknown.append(document)
         return None
 

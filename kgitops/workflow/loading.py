@@ -67,6 +67,7 @@ def loaded(
         env=selection.environ,
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
+        around=workspace.around,
         cache=selection.cache,
     )
     findings: list[Finding] = []
@@ -76,7 +77,7 @@ def loaded(
         desired = _collecting(findings, lambda: _build(workspace, manifests))
         _collecting(findings, policies.wait)
         if desired is None or findings:
-            raise FindingsError(findings)
+            raise FindingsError(dict.fromkeys(findings))
         yield Loaded(desired, policies)
 
 
@@ -99,6 +100,7 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         safety=workspace.safety,
         principal=workspace.principal,
         allow_configs=workspace.allow_configs,
+        defaults=workspace.defaults,
     )
     selector = workspace.selection.selector
     return narrow_to_labels(desired, selector) if selector else desired

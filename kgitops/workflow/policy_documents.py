@@ -55,9 +55,10 @@ def _shows_secrets(manifest: Manifest) -> Iterator[Finding]:
     """Report a policy with values of the environment: reports print messages and expressions."""
     document = manifest.document
     if "${env:" in document.file.text[document.start : document.end]:
+        name = document.written("metadata", "name")
         yield Finding(
             source=document.at("spec"),
-            problem=f"the policy {manifest.declares.metadata.name} takes a value from the "
+            problem=f"the policy {name} takes a value from the "
             "environment, where secrets are, and reports show what policies say",
             advice="write the value, or ${var:NAME} of the cluster's variables",
         )

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     BrokerId,
-    ErrorText,
     IntKeys,
     IntRange,
     NotNull,
@@ -15,20 +14,15 @@ from kgitops.manifests.kinds.fields import (
     manifest,
 )
 from kgitops.manifests.kinds.metadata import LinkMetadata, TopicMetadata
-
-ConfigScalar = str | int | float | bool
-ConfigValue = Annotated[
-    ConfigScalar | list[ConfigScalar],
-    ErrorText(
-        "text, a number, true or false, or a list of these", "write the value, or remove the key"
-    ),
-]
+from kgitops.manifests.kinds.topic_profile import ConfigValue
 
 
 @manifest
 class TopicSpec:
     """A topic: either partitions and replicationFactor, or assignments."""
 
+    profile: Annotated[Text | None, NotNull()] = None
+    """The TopicProfile that gives the values which are not written here."""
     partitions: Annotated[int | None, IntRange(1)] = None
     """The number of partitions; Kafka can add partitions but never remove one."""
     replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
@@ -36,10 +30,12 @@ class TopicSpec:
     assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()] = None
     """Partition id to the brokers of its replicas, the preferred leader first; instead of
     partitions and replicationFactor."""
-    configs: dict[str, ConfigValue] = field(default_factory=dict)
-    """Kafka's topic configs by their own names, such as retention.ms."""
-    configs_policy: Literal["Declared", "Exact"] = "Declared"
-    """Declared leaves config keys that no manifest declares as they are; Exact removes them."""
+    configs: dict[str, ConfigValue | None] = field(default_factory=dict)
+    """Kafka's topic configs by their own names, such as retention.ms; null takes out a key that the
+    profile or a default gives."""
+    configs_policy: Annotated[Literal["Declared", "Exact"] | None, NotNull()] = None
+    """Declared (the default) leaves config keys that no manifest declares as they are; Exact
+    removes them."""
     delete_records_before: Annotated[
         dict[PartitionId, Annotated[int, IntRange(0, MAX_INT64, 1500)]], IntKeys()
     ] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from kgitops.manifests.kinds.fields import (
     Text,
     manifest,
 )
-from kgitops.manifests.kinds.topic import ConfigValue
+from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType
 
 Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()]

@@ -19,7 +19,7 @@ from kgitops.manifests.kinds.fields import (
     manifest,
     refuse,
 )
-from kgitops.manifests.kinds.topic import ConfigValue
+from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.policies.policy_test_cluster import (
     Assignments,
     GivenAcl,

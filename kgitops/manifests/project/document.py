@@ -14,6 +14,7 @@ from kgitops.manifests.kinds.fields import (
     Text,
     manifest,
 )
+from kgitops.manifests.kinds.topic_profile import TopicDefaults
 
 Level = Literal["info", "advisory", "soft", "hard", "off"]
 
@@ -32,6 +33,14 @@ class ProjectMetadata:
     """Projects whose objects this project may take over."""
     labels: dict[str, str] = field(default_factory=dict)
     """Free text for people and other tools; declared objects do not inherit it."""
+
+
+@manifest
+class Defaults:
+    """The values of objects whose documents don't say otherwise."""
+
+    topic: TopicDefaults = field(default_factory=TopicDefaults)
+    """The profile of topics that name none and whose folders name none."""
 
 
 @manifest
@@ -65,6 +74,8 @@ class ClusterSettings:
     """The values of ${var:NAME} in manifests."""
     policy_levels: dict[str, Level] = field(default_factory=dict)
     """Policy name to its level on this cluster."""
+    defaults: Defaults = field(default_factory=Defaults)
+    """Defaults on this cluster; they win over those of the project, key by key."""
 
 
 @manifest
@@ -122,6 +133,8 @@ class ProjectSpec:
     """The clusters, by their names for -c."""
     safety: SafetySettings = field(default_factory=SafetySettings)
     """Limits of one plan: the number of deletions, and the speed of moving replicas."""
+    defaults: Defaults = field(default_factory=Defaults)
+    """The values of objects whose documents don't say otherwise."""
     allow_configs: list[Text] = field(default_factory=list)
     """Patterns of topic configs of vendors, unknown to Kafka, such as confluent.*."""
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.files import PROJECT_FILE
+from kgitops.manifests.kinds.topic_profile import TopicDefaults
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.project.checks import (
     check_project,
@@ -34,6 +35,15 @@ class BrokerConfig(Struct, frozen=True, kw_only=True):
     rack: str | None = None
 
 
+class WrittenDefaults(Struct, frozen=True):
+    """The defaults under ``path`` of the project file, of one cluster if it is named."""
+
+    topic: TopicDefaults
+    document: Document
+    path: tuple[str, ...]
+    cluster: str | None = None
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
     """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets.
@@ -49,6 +59,7 @@ class ClusterConfig:
     policy_levels: Mapping[str, tuple[Level, Source]] = dataclasses.field(default_factory=dict)
     env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """Values from the environment, to their variables' names: findings must not show the values."""
+    defaults: WrittenDefaults | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +85,7 @@ class ProjectFile:
     max_delete_percent: int = 20
     replication_throttle: int = 50 * 1024 * 1024
     allow_configs: tuple[str, ...] = ()
+    defaults: WrittenDefaults | None = None
     _written: ParsedDocument = dataclasses.field(repr=False, compare=False)
 
     @property
@@ -166,6 +178,7 @@ def load_project(
         max_delete_percent=spec.safety.max_delete_percent,
         replication_throttle=spec.safety.replication_throttle,
         allow_configs=tuple(spec.allow_configs),
+        defaults=WrittenDefaults(spec.defaults.topic, written.document, ("spec", "defaults")),
         _written=written,
     )
 
@@ -215,6 +228,12 @@ def _cluster(
             for policy, level in settings.policy_levels.items()
         },
         env_values=lookup.used_env,
+        defaults=WrittenDefaults(
+            settings.defaults.topic,
+            written.document,
+            ("spec", "clusters", name, "defaults"),
+            name,
+        ),
     )
 
 

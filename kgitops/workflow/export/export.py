@@ -122,6 +122,7 @@ def _load(folder: Path, workspace: Workspace) -> DesiredState:
         safety=workspace.safety,
         principal=workspace.principal,
         allow_configs=workspace.allow_configs,
+        defaults=workspace.defaults,
     )
 
 

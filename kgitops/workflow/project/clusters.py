@@ -9,7 +9,12 @@ from pathlib import Path
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.findings import without_env_values
-from kgitops.manifests.project.values import BrokerConfig, ClusterConfig, ProjectFile
+from kgitops.manifests.project.values import (
+    BrokerConfig,
+    ClusterConfig,
+    ProjectFile,
+    WrittenDefaults,
+)
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.source import Finding, Source
@@ -27,7 +32,8 @@ class ChosenCluster:
 
     ``base`` is the folder that a file in the URL is relative to. ``variables`` are the values of
     ``${var:NAME}``; ``env_values`` maps what was taken from the environment to its variable's name.
-    ``policy_levels`` are the levels that policies have here, and where that is written.
+    ``policy_levels`` are the levels that policies have here, and where that is written;
+    ``defaults`` are those that the project has for this cluster alone.
     """
 
     name: str
@@ -38,6 +44,7 @@ class ChosenCluster:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
     policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
+    defaults: WrittenDefaults | None = None
 
     def connect(self, policies: Bundle | None = None) -> Cluster:
         """The cluster, opened; embedded brokers judge by ``policies``.
@@ -121,7 +128,12 @@ def choose_cluster(
         if file is None or variables_of is None:
             return chosen
         named = file.cluster(variables_of, env=environ, offline=True)
-        return dataclasses.replace(chosen, variables=named.variables, env_values=named.env_values)
+        return dataclasses.replace(
+            chosen,
+            variables=named.variables,
+            env_values=named.env_values,
+            defaults=named.defaults,
+        )
     if wanted is not None and ":" in wanted:
         raise UsageError(
             f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "
@@ -147,6 +159,7 @@ def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
         variables=config.variables,
         env_values=config.env_values,
         policy_levels=config.policy_levels,
+        defaults=config.defaults,
     )
 
 

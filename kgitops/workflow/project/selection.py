@@ -13,7 +13,7 @@ from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.project.python_policies import module_file
-from kgitops.manifests.project.values import ProjectFile, load_project
+from kgitops.manifests.project.values import ProjectFile, WrittenDefaults, load_project
 from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT
@@ -92,7 +92,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
         policies = self.file.policies if self.file else ()
         python = map(module_file, self.file.python_policies if self.file else ())
         modules = [module for module in python if module is not None]
-        return (*([file] if file.is_file() else []), *self.manifests, *policies, *modules)
+        manifests = (*self.manifests, *self.around)
+        return (*([file] if file.is_file() else []), *manifests, *policies, *modules)
 
     @property
     def target_name(self) -> str:
@@ -103,6 +104,19 @@ class Workspace(Struct, frozen=True, kw_only=True):
     def variables(self) -> Mapping[str, str]:
         """The values of ``${var:NAME}`` on this cluster."""
         return self.cluster.variables
+
+    @property
+    def defaults(self) -> tuple[WrittenDefaults, ...]:
+        """The defaults of the project and, which win, of the cluster."""
+        written = (self.file.defaults if self.file else None, self.cluster.defaults)
+        return tuple(item for item in written if item is not None)
+
+    @property
+    def around(self) -> tuple[Path, ...]:
+        """The project's manifests, if only some of them are loaded; else none."""
+        if self.file is None or tuple(self.manifests) == self.file.manifests:
+            return ()
+        return self.file.existing_manifests
 
     def connected(self, policies: Bundle | None = None) -> AbstractContextManager[Cluster]:
         """The cluster, open within a ``with`` block; embedded brokers judge by ``policies``."""

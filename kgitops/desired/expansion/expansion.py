@@ -1,0 +1,171 @@
+"""Expands documents: the labels of their folders, and the values of topics' profiles."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kgitops.desired.configs import ConfigReader
+from kgitops.desired.expansion.folders import Folders, FolderValues
+from kgitops.desired.expansion.layers import NO_LAYER, Layer, defaults_layer, profile_layer
+from kgitops.desired.findings import Findings
+from kgitops.desired.state import DesiredObject, Tombstone
+from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.manifests.load import Manifest
+from kgitops.manifests.problems import suggestion
+from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.yaml.document import Document
+
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.topic import Topic
+    from kgitops.manifests.kinds.topic_profile import ConfigValue
+
+Labelled = TypeVar("Labelled", bound=DesiredObject | Tombstone)
+
+
+class TopicValues(Struct, frozen=True, kw_only=True):
+    """The spec of a topic with the values of its profile or the defaults."""
+
+    partitions: int | None
+    replication_factor: int | None
+    assignments: Mapping[int, list[int]] | None
+    configs: Mapping[str, "ConfigValue"]
+    configs_policy: str
+    delete_records_before: Mapping[int, int]
+    deletion_policy: str | None
+    share_with: Sequence[str]
+
+
+class Expansion:
+    """The profiles, folders and defaults of a project, for the documents of one cluster."""
+
+    def __init__(
+        self,
+        manifests: Sequence[Manifest],
+        defaults: Sequence[WrittenDefaults],
+        configs: ConfigReader,
+        findings: Findings,
+        *,
+        wrong_profiles: Collection[str] = (),
+        other_clusters: Sequence[Manifest] = (),
+    ) -> None:
+        self._findings = findings
+        self._unusable = set(wrong_profiles)
+        self._elsewhere = {
+            manifest.declares.metadata.name
+            for manifest in other_clusters
+            if manifest.declares.kind == "TopicProfile"
+        }
+        self._defaults = defaults_layer(defaults, configs, findings)
+        self._profiles = self._read_profiles(manifests, configs)
+        self._folders = Folders(manifests, findings)
+        for name, document in self._folders.profiles():
+            self._check_profile(name, document)
+
+    def topic(self, topic: "Topic", manifest: Manifest) -> tuple[TopicValues, Document]:
+        """The topic's values, and its document, which knows where they are written."""
+        folder = self._folders.values(manifest.folder)
+        spec, document = topic.spec, manifest.document
+        if spec.profile is not None:
+            self._check_profile(spec.profile, document)
+        name = spec.profile or folder.profile
+        layer = self._defaults if name is None else self._profiles.get(name, NO_LAYER)
+        if spec.assignments is not None:
+            layer = layer.without_size()
+        written: dict[Any, Any] = {
+            ("spec", "partitions"): spec.partitions,
+            ("spec", "replicationFactor"): spec.replication_factor,
+            ("spec", "configsPolicy"): spec.configs_policy,
+            ("spec", "deletionPolicy"): spec.deletion_policy,
+        }
+        own = {path: value for path, value in written.items() if value is not None}
+        own |= {("spec", "configs", key): value for key, value in spec.configs.items()}
+        self._check_removed(topic, layer, document)
+        given = layer.without([*own]).given if layer.values else {}
+        values = {**layer.values, **own} if layer.values else own
+        if name is not None and name not in self._profiles and spec.assignments is None:
+            # The profile is reported already: the topic must not be called wrong as well.
+            values = {("spec", "partitions"): 1, ("spec", "replicationFactor"): 1, **values}
+        expanded = TopicValues(
+            partitions=cast("int | None", values.get(("spec", "partitions"))),
+            replication_factor=cast("int | None", values.get(("spec", "replicationFactor"))),
+            assignments=spec.assignments,
+            configs={
+                str(path[2]): value
+                for path, value in values.items()
+                if path[1] == "configs" and value is not None
+            },
+            configs_policy=values.get(("spec", "configsPolicy"), "Declared"),
+            delete_records_before=spec.delete_records_before,
+            deletion_policy=values.get(("spec", "deletionPolicy")),
+            share_with=spec.share_with,
+        )
+        labels = _labels_given(folder, topic.metadata.labels)
+        both = {**given, **labels}
+        return expanded, ExpandedDocument(document, both) if both else document
+
+    def document(self, manifest: Manifest) -> Document:
+        """The document, which knows where the labels are written that its folders give."""
+        folder = self._folders.values(manifest.folder)
+        labels = getattr(manifest.declares.metadata, "labels", {})
+        given = _labels_given(folder, labels)
+        return ExpandedDocument(manifest.document, given) if given else manifest.document
+
+    def labelled(self, built: Labelled, manifest: Manifest) -> Labelled:
+        """What was built from a document, with the labels of its folders below its own."""
+        given = self._folders.values(manifest.folder).labels
+        return replace(built, labels={**given, **built.labels}) if given else built
+
+    def _read_profiles(
+        self, manifests: Sequence[Manifest], configs: ConfigReader
+    ) -> dict[str, Layer]:
+        layers: dict[str, Layer] = {}
+        first: dict[str, Document] = {}
+        for manifest in manifests:
+            profile, document = manifest.declares, manifest.document
+            if profile.kind != "TopicProfile":
+                continue
+            name = profile.metadata.name
+            if name in first:
+                self._findings.error(
+                    document,
+                    ("metadata", "name"),
+                    f"the profile {name} is written already at {first[name].source}",
+                    "rename one of the two, or limit each to clusters with metadata.clusters",
+                )
+                continue
+            first[name] = document
+            layers[name] = profile_layer(profile.spec, name, document, configs, self._findings)
+        return layers
+
+    def _check_profile(self, name: str, document: Document) -> None:
+        if name in self._profiles or name in self._unusable:
+            return
+        near = suggestion(name, list(self._profiles))
+        known = ", ".join(sorted(self._profiles))
+        advice = f"did you mean {near}?" if near else f"there are {known}"
+        if name in self._elsewhere:
+            problem = f"the profile {name} is for other clusters"
+            advice = "add this cluster to its metadata.clusters, or name another profile"
+        else:
+            problem = f"there is no TopicProfile {name}"
+            if not known:
+                advice = "write one among the manifests, or correct the name"
+        self._findings.error(document, ("spec", "profile"), problem, advice)
+
+    def _check_removed(self, topic: "Topic", layer: Layer, document: Document) -> None:
+        for key, value in topic.spec.configs.items():
+            if value is None and ("spec", "configs", key) not in layer.values:
+                self._findings.error(
+                    document,
+                    ("spec", "configs", key),
+                    f"{key} is null, and no profile or default gives it to this topic",
+                    "write the value, or remove the key",
+                )
+
+
+def _labels_given(folder: FolderValues, own: Mapping[str, str]) -> Mapping[Any, Any]:
+    if not folder.given:
+        return {}
+    return {path: given for path, given in folder.given.items() if path[2] not in own}

@@ -1,0 +1,94 @@
+"""A document together with the values that it gets from elsewhere, each with its origin."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kgitops.manifests.yaml.document import Document, Step
+from kgitops.model.source import Source
+from kgitops.model.value_origin import Origin, OriginKind, dotted
+
+Path = tuple[Step, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Given:
+    """One value that is written under ``path`` of ``document``; many documents may share it.
+
+    Without ``kind`` it is the object's own, written under another path.
+    """
+
+    kind: OriginKind | None
+    name: str
+    document: Document
+    path: Path
+    _origin: Origin | None = field(default=None, init=False)
+
+    @property
+    def source(self) -> Source:
+        """The place where the value is written."""
+        return self.document.at(*self.path)
+
+    @property
+    def origin(self) -> Origin | None:
+        """The value's origin; None if it is the object's own."""
+        if self._origin is None and self.kind is not None:
+            self._origin = Origin(self.kind, self.name, self.source)
+        return self._origin
+
+
+class ExpandedDocument(Document):
+    """A document whose values under the paths of ``given`` are written elsewhere."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, document: Document, given: Mapping[Path, Given]) -> None:
+        super().__init__(document.file, document.start, document.end)
+        self.given = given
+
+    def at(self, *path: Step) -> Source:
+        """The place of the value, wherever it is written."""
+        given = self.given_at(path)
+        return super().at(*path) if given is None else given.source
+
+    def key_at(self, *path: Step) -> Source:
+        """The place of the value's key, wherever it is written."""
+        given = self.given_at(path)
+        return super().key_at(*path) if given is None else given.document.key_at(*given.path)
+
+    def own_place(self, path: Path) -> Source:
+        """The place in this document that is to blame for a value from elsewhere."""
+        return super().at("spec", "profile") if path[0] == "spec" else super().at(*path)
+
+    def given_at(self, path: Path) -> Given | None:
+        """The value from elsewhere under ``path``, or under its nearest parent that is one."""
+        for length in range(len(path), 0, -1):
+            if (given := self.given.get(path[:length])) is not None:
+                return given
+        return None
+
+    def is_given_together(self, *paths: Path) -> bool:
+        """Tell if all these values are from one origin, which is checked on its own."""
+        given = [self.given.get(path) for path in paths]
+        return len({item and (item.kind, item.name) for item in given}) == 1 and None not in given
+
+    @property
+    def origins(self) -> Mapping[str, Origin]:
+        """The origin of each value that this document doesn't hold itself."""
+        return {
+            dotted(*path[1:]): origin
+            for path, given in sorted(self.given.items(), key=lambda item: dotted(*item[0]))
+            if (origin := given.origin) is not None
+        }
+
+
+def given_by(document: object, *paths: Path) -> str:
+    """The words by which a sentence names the origins of values: `` (from the profile …)``."""
+    if not isinstance(document, ExpandedDocument):
+        return ""
+    origins = {
+        given.origin: None
+        for path in paths
+        if (given := document.given_at(path)) is not None and given.origin is not None
+    }
+    names = " and ".join(f"from the {origin.text}, {origin.source}" for origin in origins)
+    return f" ({names})" if names else ""

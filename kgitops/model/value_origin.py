@@ -1,0 +1,44 @@
+"""The origin of a declared value: a profile, a folder, the project's defaults or a role."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from kgitops.model.source import Source
+
+
+class OriginKind(StrEnum):
+    """The kinds of place that a declared value can come from, besides the object's own document."""
+
+    PROFILE = "profile"
+    FOLDER = "folder"
+    PROJECT_DEFAULT = "project-default"
+    CLUSTER_DEFAULT = "cluster-default"
+    ROLE = "role"
+
+
+class Origin(Struct, frozen=True):
+    """The origin of one value: ``name`` is the profile's, the folder's, the cluster's, the role's.
+
+    ``source`` is the place where the value is written; that of a role is the role's.
+    """
+
+    kind: OriginKind
+    name: str
+    source: Source
+
+    @property
+    def text(self) -> str:
+        """The origin as reports show it: ``profile compacted``."""
+        match self.kind:
+            case OriginKind.PROJECT_DEFAULT:
+                return "project default"
+            case OriginKind.CLUSTER_DEFAULT:
+                return f"default of {self.name}"
+            case _:
+                return f"{self.kind} {self.name}"
+
+
+def dotted(*path: str | int) -> str:
+    """The name of a value below ``spec`` or ``metadata``: ``configs.retention.ms``."""
+    return ".".join(str(step) for step in path)
