@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kgitops.manifests.value_origin import OriginKind, ValueOrigin, dotted
 from kgitops.manifests.yaml.document import Document, Step
 from kgitops.model.source import Source
-from kgitops.model.value_origin import Origin, OriginKind, dotted
 
 Path = tuple[Step, ...]
 
@@ -21,7 +21,7 @@ class Given:
     name: str
     document: Document
     path: Path
-    _origin: Origin | None = field(default=None, init=False)
+    _origin: ValueOrigin | None = field(default=None, init=False)
 
     @property
     def source(self) -> Source:
@@ -29,10 +29,10 @@ class Given:
         return self.document.at(*self.path)
 
     @property
-    def origin(self) -> Origin | None:
+    def origin(self) -> ValueOrigin | None:
         """The value's origin; None if it is the object's own."""
         if self._origin is None and self.kind is not None:
-            self._origin = Origin(self.kind, self.name, self.source)
+            self._origin = ValueOrigin(self.kind, self.name, self.source)
         return self._origin
 
 
@@ -72,7 +72,7 @@ class ExpandedDocument(Document):
         return len({item and (item.kind, item.name) for item in given}) == 1 and None not in given
 
     @property
-    def origins(self) -> Mapping[str, Origin]:
+    def origins(self) -> Mapping[str, ValueOrigin]:
         """The origin of each value that this document doesn't hold itself."""
         return {
             dotted(*path[1:]): origin

@@ -42,7 +42,7 @@ def choose_profiles(topics: Iterable[TopicItems]) -> list[Profile]:
 
 
 def _candidates(topics: list[TopicItems]) -> list[Profile]:
-    """What topics have, and what any two of the most frequent have in common; in a fixed order."""
+    """The items of each topic, and those that two of the most frequent share; in a fixed order."""
     whole = [topic.items for topic in topics]
     shared = [one & other for one, other in combinations(whole[:_COMPARED], 2)]
     return [items for items in dict.fromkeys((*whole, *shared)) if len(items) > 1]

@@ -34,7 +34,7 @@ class FoundFile(Struct, frozen=True):
         return display_name(self.path)
 
 
-class Folder(Struct, frozen=True):
+class SourceFolder(Struct, frozen=True):
     """The files below the path that is converted; ``lost`` are those that can't be read."""
 
     root: Path
@@ -54,7 +54,7 @@ class YamlFile(Struct, frozen=True):
     broken: tuple[SourceObject, ...] = ()
 
 
-def find_folder(path: Path) -> Folder:
+def find_folder(path: Path) -> SourceFolder:
     """All files below ``path``, or the file itself; hidden ones are left out.
 
     Raises:
@@ -66,7 +66,7 @@ def find_folder(path: Path) -> Folder:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"{path}: {reason}; give the folder or file to convert") from error
     if stat.S_ISREG(mode):
-        return Folder(path.parent, (FoundFile(path, path.name),))
+        return SourceFolder(path.parent, (FoundFile(path, path.name),))
     if not stat.S_ISDIR(mode):
         raise UsageError(f"{path} is neither a file nor a folder; give one to convert")
     root = os.path.realpath(path)
@@ -80,7 +80,7 @@ def find_folder(path: Path) -> Folder:
             lost.append(_lost(found.name, "it is not a file", "remove it, or convert the others"))
         else:
             files.append(found)
-    return Folder(path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost))
+    return SourceFolder(path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost))
 
 
 def _below(
@@ -117,7 +117,9 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def read_yaml_files(folder: Folder, suffixes: Sequence[str] = YAML_SUFFIXES) -> list[YamlFile]:
+def read_yaml_files(
+    folder: SourceFolder, suffixes: Sequence[str] = YAML_SUFFIXES
+) -> list[YamlFile]:
     """Every YAML file of the folder, parsed."""
     return [read_yaml(file) for file in folder.with_suffix(*suffixes)]
 

@@ -8,7 +8,7 @@ from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
 from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.registry import Json
@@ -31,12 +31,12 @@ _ENTITIES: Mapping[str, Mapping[str, Json]] = {
 }
 
 
-def count(folder: Folder) -> int:
+def count(folder: SourceFolder) -> int:
     """The number of Jikkou's documents."""
     return sum(map(_is_jikkou, _documents(read_yaml_files(folder))))
 
 
-def convert(folder: Folder) -> Conversion:
+def convert(folder: SourceFolder) -> Conversion:
     """Read all of Jikkou's resources; documents of others are lost."""
     files = read_yaml_files(folder)
     shared = _shared(_documents(files))

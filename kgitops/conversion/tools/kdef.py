@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
 from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.registry import Json
@@ -13,13 +13,13 @@ from kgitops.model.registry import Json
 _OTHERS = ("broker", "brokers")
 
 
-def count(folder: Folder) -> int:
+def count(folder: SourceFolder) -> int:
     """The number of kdef's definitions."""
     files = read_yaml_files(folder)
     return sum(_kind(item) is not None for file in files for item in file.documents)
 
 
-def convert(folder: Folder) -> Conversion:
+def convert(folder: SourceFolder) -> Conversion:
     """Read all of kdef's definitions; other documents are lost."""
     return Conversion(
         tool="kdef",

@@ -6,8 +6,8 @@ from typing import Any
 
 from kgitops.conversion.objects import Conversion, ConvertedFile, DeclaredDocument, SourceObject
 from kgitops.conversion.reading.folder import (
-    Folder,
     FoundFile,
+    SourceFolder,
     YamlFile,
     read_yaml,
     read_yaml_files,
@@ -20,7 +20,7 @@ from kgitops.model.registry import Json
 _METADATA = {"name", "labels", "clusters"}
 
 
-def count(folder: Folder) -> int:
+def count(folder: SourceFolder) -> int:
     """The number of documents of kgitops."""
     return sum(
         _text(document, "apiVersion").startswith("kgitops/")
@@ -29,7 +29,7 @@ def count(folder: Folder) -> int:
     )
 
 
-def convert(folder: Folder) -> Conversion:
+def convert(folder: SourceFolder) -> Conversion:
     """Read the manifests; a project's other files are copied."""
     project = next((file for file in folder.files if file.relative == PROJECT_FILE), None)
     manifests, others = _parted(folder, project)
@@ -49,7 +49,9 @@ def convert(folder: Folder) -> Conversion:
     )
 
 
-def _parted(folder: Folder, project: FoundFile | None) -> tuple[list[FoundFile], list[FoundFile]]:
+def _parted(
+    folder: SourceFolder, project: FoundFile | None
+) -> tuple[list[FoundFile], list[FoundFile]]:
     """The manifests, and the files that a project has besides."""
     yaml = [file for file in folder.files if file.relative.endswith((".yaml", ".yml"))]
     if project is None:

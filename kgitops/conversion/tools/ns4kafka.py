@@ -8,7 +8,7 @@ from kgitops.conversion.acls import AclSource, declare_acls, read_member
 from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import Operation, PatternType, ResourceType
@@ -33,13 +33,13 @@ class _Namespace(Struct, frozen=True):
     streams: bool = False
 
 
-def count(folder: Folder) -> int:
+def count(folder: SourceFolder) -> int:
     """The number of ns4kafka's resources."""
     files = read_yaml_files(folder)
     return sum(_kind(item) is not None for file in files for item in file.documents)
 
 
-def convert(folder: Folder) -> Conversion:
+def convert(folder: SourceFolder) -> Conversion:
     """Read all of ns4kafka's resources; other documents are lost."""
     files = read_yaml_files(folder)
     namespaces = _namespaces(item for file in files for item in file.documents)

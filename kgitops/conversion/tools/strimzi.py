@@ -6,7 +6,7 @@ from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
 from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import Folder, YamlFile, read_yaml_files
+from kgitops.conversion.reading.folder import SourceFolder, YamlFile, read_yaml_files
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 
@@ -21,13 +21,13 @@ _QUOTAS = {
 _NOT_CERTIFICATES = ("scram-sha-512", None)
 
 
-def count(folder: Folder) -> int:
+def count(folder: SourceFolder) -> int:
     """The number of Strimzi's resources."""
     files = read_yaml_files(folder)
     return sum(_is_strimzi(item) for file in files for item in _resources(file.documents))
 
 
-def convert(folder: Folder) -> Conversion:
+def convert(folder: SourceFolder) -> Conversion:
     """Read all of Strimzi's resources; those of others in Kubernetes are ignored."""
     files = read_yaml_files(folder)
     resources = [item for file in files for item in _resources(file.documents)]

@@ -5,11 +5,12 @@ from importlib import import_module
 from typing import Protocol
 
 from kgitops.conversion.objects import Conversion
-from kgitops.conversion.reading.folder import Folder
+from kgitops.conversion.reading.folder import SourceFolder
 from kgitops.model.errors import UsageError
 
 TOOLS: Mapping[str, str] = {
     "jikkou": "jikkou",
+    "kafka-gitops": "kafka_gitops",
     "kdef": "kdef",
     "kgitops": "kgitops",
     "ns4kafka": "ns4kafka",
@@ -24,9 +25,9 @@ AUTO = "auto"
 class Tool(Protocol):
     """A tool's module."""
 
-    count: Callable[[Folder], int]
+    count: Callable[[SourceFolder], int]
     """The number of documents, or files, that can only be this tool's."""
-    convert: Callable[[Folder], Conversion]
+    convert: Callable[[SourceFolder], Conversion]
     """Read all files of the folder."""
 
 
@@ -36,7 +37,7 @@ def tool_module(name: str) -> Tool:
     return module
 
 
-def find_tool(folder: Folder) -> str:
+def find_tool(folder: SourceFolder) -> str:
     """The one tool whose files these are.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
 from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import Folder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.registry import Json
@@ -21,13 +21,13 @@ _MECHANISMS = {
 }
 
 
-def count(folder: Folder) -> int:
+def count(folder: SourceFolder) -> int:
     """The number of topicctl's documents."""
     files = read_yaml_files(folder)
     return sum(_kind(item) is not None for file in files for item in file.documents)
 
 
-def convert(folder: Folder) -> Conversion:
+def convert(folder: SourceFolder) -> Conversion:
     """Read all of topicctl's documents; others are lost."""
     files = read_yaml_files(folder)
     documents = [item for file in files for item in file.documents]

@@ -113,7 +113,7 @@ class Expansion:
         return ExpandedDocument(manifest.document, given) if given else manifest.document
 
     def labelled(self, built: Labelled, manifest: Manifest) -> Labelled:
-        """What was built from a document, with the labels of its folders below its own."""
+        """An object built from a document, with the labels of its folders below its own."""
         given = self._folders.values(manifest.folder).labels
         return replace(built, labels={**given, **built.labels}) if given else built
 

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from kgitops.desired.findings import Findings
 from kgitops.manifests.expanded import Given, Path
 from kgitops.manifests.load import Manifest
+from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document
-from kgitops.model.value_origin import OriginKind
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.folder import Folder

@@ -9,8 +9,8 @@ from kgitops.desired.findings import Findings
 from kgitops.manifests.expanded import ExpandedDocument, Given, Path
 from kgitops.manifests.kinds.topic_profile import TopicDefaults
 from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document
-from kgitops.model.value_origin import OriginKind
 
 _SIZE = (("spec", "partitions"), ("spec", "replicationFactor"))
 

@@ -17,7 +17,7 @@ class OriginKind(StrEnum):
     ROLE = "role"
 
 
-class Origin(Struct, frozen=True):
+class ValueOrigin(Struct, frozen=True):
     """The origin of one value: ``name`` is the profile's, the folder's, the cluster's, the role's.
 
     ``source`` is the place where the value is written; that of a role is the role's.

@@ -1,0 +1,303 @@
+"""kafka-gitops' state files: topics, services, users, their own ACLs, and the files they name."""
+
+import posixpath
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
+from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.tools.kafka_gitops_roles import service_acls, user_acls
+from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.model.resources.acls import PatternType, PermissionType, ResourceType
+
+_INCLUDED = ("services", "topics", "users")
+_CUSTOM = {"customServiceAcls": "services", "customUserAcls": "users"}
+_SECTIONS = ("settings", *_INCLUDED, *_CUSTOM)
+
+
+def count(folder: SourceFolder) -> int:
+    """The number of state files."""
+    files = read_yaml_files(folder)
+    return sum(_is_state(document) for file in files for document in file.documents)
+
+
+def convert(folder: SourceFolder) -> Conversion:
+    """Read all state files with the files they name; others are ignored."""
+    files = read_yaml_files(folder)
+    found: dict[str, list[SourceObject]] = {file.file.path: list(file.broken) for file in files}
+    named: dict[str, Value] = {}
+    states = [
+        _State(file.file.path, document, files, named)
+        for file in files
+        for document in file.documents
+        if _is_state(document)
+    ]
+    included = {path for state in states for path in state.paths.values()}
+    for state in states:
+        if state.path not in included:
+            for path, item in state.objects():
+                found[path].append(item)
+    read = {document.source for state in states for document in state.documents}
+    ignored = []
+    for file in files:
+        for document in file.documents:
+            if document.source in read:
+                continue
+            if file.file.path in included:
+                found[file.file.path].append(
+                    lost_document(document, "it is no state file", "correct it there")
+                )
+            else:
+                ignored.append(f"{document.source.file}:{document.source.line}")
+    return Conversion(
+        tool="kafka-gitops",
+        files=tuple(
+            ConvertedFile(
+                path=file.file.path,
+                objects=tuple(sorted(found[file.file.path], key=lambda item: item.source)),
+                comments=file.file.comments.rest(),
+            )
+            for file in files
+        ),
+        ignored=tuple(ignored),
+    )
+
+
+def _is_state(document: Value) -> bool:
+    entries = list(document.entries())
+    known = [value for key, value in entries if key in _SECTIONS]
+    others = {key for key, _ in entries if key not in _SECTIONS}
+    return (
+        bool(known)
+        and not others & {"apiVersion", "kind", "version", "context", "projects"}
+        and any(value.is_mapping() for value in known)
+    )
+
+
+class _Settings(Struct, frozen=True):
+    """The settings that decide on topics and ACLs."""
+
+    replication: int | None = None
+    describe: bool = False
+    cloud: bool = False
+
+
+class _State:
+    """A state file, and the files that its settings name."""
+
+    def __init__(
+        self, path: str, root: Value, files: Iterable[YamlFile], named: dict[str, Value]
+    ) -> None:
+        self.path = path
+        self.root = root
+        self.paths: dict[str, str] = {}
+        self.missing: dict[str, Value] = {}
+        self._files = {file.file.path: file.documents for file in files}
+        self._named = named
+        self.documents = [root]
+        references = Fields(root, []).fields("settings").fields("files")
+        for section in _INCLUDED:
+            value = references.take(section)
+            if value is None:
+                continue
+            folder = posixpath.dirname(path)
+            other = posixpath.normpath(posixpath.join(folder, value.text() or ""))
+            documents = self._files.get(other, ())
+            if len(documents) == 1 and other != path:
+                self.paths[section] = other
+                self.documents.append(documents[0])
+            else:
+                self.missing[section] = value
+
+    def objects(self) -> Iterable[tuple[str, SourceObject]]:
+        """All objects, each with the path of its file."""
+        builder = ObjectBuilder("state", self.path, self.root)
+        root = builder.fields()
+        settings = self._settings(root, builder)
+        sections = {name: self._section(root, name, builder) for name in _INCLUDED}
+        custom = {name: root.fields(name).entries() for name in _CUSTOM}
+        root.lose_rest("the state file")
+        for section, path in self.paths.items():
+            yield from self._included(section, path, sections[section])
+        for path, name, value in sections["topics"]:
+            yield path, _topic(name, value, settings)
+        for section, expand in (("services", service_acls), ("users", user_acls)):
+            for path, name, value in sections[section]:
+                item = ObjectBuilder(section.removesuffix("s"), name, value)
+                fields = item.fields()
+                acls = expand(item, fields, describe=settings.describe)
+                fields.lose_rest(str(item))
+                yield path, _granted(item, acls, settings)
+        for section, owner in _CUSTOM.items():
+            owners = {name: value for _, name, value in sections[owner]}
+            for name, group in custom[section]:
+                yield from self._custom(section, name, group, owners, settings)
+        builder.becomes_settings("what its topics and ACLs have in common")
+        # Comments inside belong to the objects, and were taken by them above.
+        yield self.path, builder.build([])
+
+    def _settings(self, root: Fields, builder: ObjectBuilder) -> _Settings:
+        settings = root.fields("settings")
+        topics = settings.fields("topics")
+        defaults = topics.fields("defaults")
+        replication = defaults.integer("replication")
+        # Topics with these prefixes are not deleted; kgitops deletes nothing that it does not own.
+        topics.skip("blacklist")
+        services = settings.fields("services")
+        acls = services.fields("acls")
+        describe = acls.text("describeTopicEnabled") == "true"
+        cloud = settings.fields("ccloud")
+        enabled = cloud.text("enabled") == "true"
+        settings.fields("files").entries()
+        for section, value in self.missing.items():
+            builder.lose(
+                value,
+                f"the file {value.shown} for {section} is not among the files, or is not one "
+                "document",
+                "convert it together with this one",
+            )
+        parts = {"topics.defaults": defaults, "topics": topics, "services.acls": acls}
+        parts |= {"services": services, "ccloud": cloud, "settings": settings}
+        for name, fields in parts.items():
+            fields.lose_rest(name)
+        return _Settings(replication, describe, enabled)
+
+    def _section(
+        self, root: Fields, section: str, builder: ObjectBuilder
+    ) -> list[tuple[str, str, Value]]:
+        """The entries of a section; one of the named file replaces one of the state file."""
+        own = {name: (self.path, name, value) for name, value in root.fields(section).entries()}
+        path = self.paths.get(section)
+        if path is None:
+            return list(own.values())
+        other = Fields(self._files[path][0], []).fields(section).entries()
+        for name, _ in other:
+            if name in own:
+                builder.lose(
+                    own[name][2],
+                    f"{name} of {section} is replaced by the one in {path}",
+                    "it is left out, as in kafka-gitops; remove it",
+                )
+        return list((own | {name: (path, name, value) for name, value in other}).values())
+
+    def _included(
+        self, section: str, path: str, entries: list[tuple[str, str, Value]]
+    ) -> Iterable[tuple[str, SourceObject]]:
+        """A named file itself: kafka-gitops reads one section of it."""
+        document = self._files[path][0]
+        builder = ObjectBuilder("state", path, document)
+        first = self._named.setdefault(f"{section} {path}", self.root)
+        if first is not self.root:
+            entries.clear()
+            builder.lose(
+                self.root,
+                f"{path} is named by {first.source.file} too, whose settings its objects have",
+                "convert the two state files by themselves",
+            )
+        fields = builder.fields()
+        fields.take(section)
+        fields.lose_rest(f"the file for {section}")
+        builder.becomes_settings(f"the {section} of {self.path}")
+        if builder.losses or section == next(
+            name for name, other in self.paths.items() if other == path
+        ):
+            yield path, builder.build([])
+
+    def _custom(
+        self,
+        section: str,
+        name: str,
+        group: Value,
+        owners: Mapping[str, Value],
+        settings: _Settings,
+    ) -> Iterable[tuple[str, SourceObject]]:
+        """The ACLs that are written out for a service or a user."""
+        outer = ObjectBuilder(section, name, group)
+        for key, value in outer.fields().entries():
+            builder = ObjectBuilder(section, f"{name} {key}", value)
+            if name not in owners:
+                word = _CUSTOM[section].removesuffix("s")
+                yield (
+                    self.path,
+                    builder.refuse(
+                        f"there is no {word} {name}, so kafka-gitops passes over it",
+                        "remove it, or write an Acl by hand",
+                    ),
+                )
+                continue
+            # A service's own principal is not taken: kafka-gitops wants it in the ACL.
+            principal = (
+                Fields(owners[name], []).text("principal") if section == "customUserAcls" else None
+            )
+            acl = _custom_acl(builder, principal)
+            yield self.path, _granted(builder, [acl] if acl else [], settings)
+        if outer.losses:
+            yield self.path, outer.build()
+
+
+def _topic(name: str, value: Value, settings: _Settings) -> SourceObject:
+    builder = ObjectBuilder("topic", name, value)
+    fields = builder.fields()
+    replication = fields.integer("replication")
+    declare_topic(
+        builder,
+        name,
+        TopicSource(
+            partitions=fields.integer("partitions"),
+            replication_factor=settings.replication if replication is None else replication,
+            configs=dict(fields.fields("configs").entries()),
+        ),
+    )
+    fields.lose_rest(str(builder))
+    return builder.build()
+
+
+def _granted(
+    builder: ObjectBuilder, acls: Iterable[AclSource], settings: _Settings
+) -> SourceObject:
+    if settings.cloud:
+        return builder.refuse(
+            "its principal is the id of a Confluent Cloud service account, which is not known here",
+            "write an Acl with the id, User:sa-…",
+        )
+    acls = list(acls)
+    declare_acls(builder, acls)
+    if not acls and not builder.losses:
+        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+    return builder.build()
+
+
+def _custom_acl(builder: ObjectBuilder, owner: str | None) -> AclSource | None:
+    fields = builder.fields()
+    kind = read_member(builder, ResourceType, fields.take("type"))
+    pattern = read_member(builder, PatternType, fields.take("pattern"))
+    permission = read_member(
+        builder, PermissionType, fields.take("permission"), PermissionType.ALLOW
+    )
+    operation = fields.take("operation")
+    operations = read_operations(builder, [operation] if operation else [])
+    name = fields.text("name")
+    host = fields.text("host") or "*"
+    principal = fields.text("principal") or owner
+    fields.lose_rest(str(builder))
+    if not (kind and pattern and permission and operations and name and principal):
+        if not builder.losses:
+            builder.lose(
+                builder.value,
+                f"{builder} lacks a name, type, pattern, operation or principal",
+                "write it there",
+            )
+        return None
+    return AclSource(
+        principal=principal,
+        operations=operations,
+        type=kind,
+        name=name,
+        pattern=pattern,
+        permission=permission,
+        host=host,
+    )
