@@ -107,7 +107,13 @@ def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) ->
         text = config_text(value)
         if text is None:
             builder.lose(value, f"{builder}: {key} has no value", "it is left out")
-        elif value.template() is not None or key.startswith(VENDORS):
+        elif value.template() is not None:
+            builder.lose(
+                value,
+                f"{builder}: {key} is a template, whose value is not known here",
+                "convert what the template tool makes of it",
+            )
+        elif key.startswith(VENDORS):
             written[key] = text
         elif problem := _problem(key, text):
             builder.lose(value, f"{builder}: {problem}", "it is left out; correct it there")

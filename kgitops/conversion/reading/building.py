@@ -19,6 +19,7 @@ class ObjectBuilder:
         self.losses: list[Loss] = []
         self._documents: list[DeclaredDocument] = []
         self._settings = ""
+        self._refused = False
         self._notes: list[str] = []
 
     def __str__(self) -> str:
@@ -37,6 +38,7 @@ class ObjectBuilder:
         """The object if none of it can be declared; whatever was read of it is dropped."""
         self.losses = [Loss(source=self.value.source, problem=f"{self}: {problem}", advice=advice)]
         self._documents = []
+        self._refused = True
         return self.build()
 
     def declare(
@@ -70,7 +72,7 @@ class ObjectBuilder:
         """
         within = [self.value] if parts is None else parts
         template = next(filter(None, (part.template() for part in within)), None)
-        if template is not None and self._documents:
+        if template is not None and not self._refused:
             self._documents = []
             self.losses = [
                 Loss(

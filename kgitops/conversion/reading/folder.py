@@ -143,7 +143,7 @@ def read_yaml(file: FoundFile) -> YamlFile:
         if constructor.problems:
             index, problem, advice = constructor.problems[0]
             finding = Finding(source=text.place(offset + index), problem=problem, advice=advice)
-            broken.append(_broken(finding, file.name))
+            broken.append(_broken(_explained(finding, text), file.name))
         else:
             documents.append(Value(source, root, offset))
     return YamlFile(source, tuple(documents), tuple(broken))

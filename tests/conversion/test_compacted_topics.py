@@ -1,0 +1,117 @@
+"""Profiles and defaults that are made of what topics repeat declare the same, in fewer lines."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from manifests.loading import build, load, write
+from manifests.real_fleet import FLEET, write_corrected
+
+from kgitops.conversion.converting import ConvertedProject, convert
+from kgitops.desired.state import DesiredState
+from kgitops.model.errors import FindingsError
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.project.selection import Selection, open_workspace
+
+CONFIGS = {
+    "cleanup.policy": st.sampled_from(["compact", "delete", "compact,delete"]),
+    "retention.ms": st.sampled_from([-1, 3_600_000, 604_800_000, "604800000"]),
+    "min.insync.replicas": st.sampled_from([1, 2]),
+    "compression.type": st.sampled_from(["zstd", "lz4"]),
+    "retention.bytes": st.sampled_from([-1, 1_073_741_824]),
+}
+TOPICS = st.lists(
+    st.fixed_dictionaries(
+        {"partitions": st.integers(1, 3), "replicationFactor": st.sampled_from([2, 3])},
+        optional={
+            "configs": st.fixed_dictionaries({}, optional=CONFIGS),
+            "deletionPolicy": st.sampled_from(["Delete", "Protect"]),
+            "configsPolicy": st.sampled_from(["Exact", "Declared"]),
+        },
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(specs=TOPICS)
+def test_compacted_topics_are_the_same_topics(
+    specs: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("topics")
+    documents = [
+        {
+            "apiVersion": "kgitops/v1",
+            "kind": "Topic",
+            "metadata": {"name": f"topic-{number}"},
+            "spec": spec,
+        }
+        for number, spec in enumerate(specs)
+    ]
+    write(folder / "source", {"topics.yaml": yaml.safe_dump_all(documents, sort_keys=False)})
+    project = convert(folder / "source", "kgitops", "compacted")
+    assert not project.findings
+    before = build(load(folder / "source"))
+    assert objects_of(desired(project, folder / "compacted")) == objects_of(before)
+
+
+def desired(project: ConvertedProject, folder: Path) -> DesiredState:
+    write(folder, project.files)
+    with loaded(open_workspace(Selection(paths=(folder,), offline=True))) as everything:
+        return everything.desired
+
+
+def objects_of(state: DesiredState) -> object:
+    return state.topics, state.acls, state.quotas
+
+
+if FLEET.is_dir():
+
+    def test_the_real_fleet_is_the_same_fleet_in_fewer_lines(tmp_path: Path) -> None:
+        """The counts are those of docs/internals/real-fleet.md."""
+        source = tmp_path / "fleet"
+        source.mkdir()
+        with pytest.raises(FindingsError) as caught:
+            build(load(FLEET))
+        write_corrected(source, caught.value.findings)
+        project = convert(source, "kgitops", "compacted")
+        assert not project.findings
+        before = build(load(source))
+        assert objects_of(desired(project, tmp_path / "compacted")) == objects_of(before)
+        assert (lines_of(read(source)), lines_of(project.files.values())) == (19_645, 12_810)
+
+    def read(folder: Path) -> Iterator[str]:
+        for path in folder.glob("*.yaml"):
+            yield path.read_text(encoding="utf-8")
+
+    def lines_of(texts: object) -> int:
+        return sum(text.count("\n") for text in texts)  # type: ignore[attr-defined]
+
+
+def test_profiles_are_named_after_what_they_give(tmp_path: Path) -> None:
+    topic = """\
+---
+apiVersion: kgitops/v1
+kind: Topic
+metadata: {{name: t{number}}}
+spec:
+  partitions: 3
+  replicationFactor: 3
+  configs: {{cleanup.policy: {policy}, retention.ms: {retention}, min.insync.replicas: 2}}
+"""
+    kinds = (("delete", 604_800_000), ("delete", 86_400_000), ("compact", -1))
+    text = "".join(
+        topic.format(number=number, policy=kinds[number % 3][0], retention=kinds[number % 3][1])
+        for number in range(24)
+    )
+    write(tmp_path, {"topics.yaml": text})
+    files = convert(tmp_path, "kgitops", "compacted").files
+    names = re.findall(r"metadata: \{name: (.*)\}", files["manifests/profiles.yaml"])
+    assert sorted(names) == ["compacted-for-ever", "deleted"]
+    topics = files["manifests/topics.yaml"]
+    assert "spec: {profile: compacted-for-ever, partitions: 3}" in topics
+    assert "spec: {profile: deleted, partitions: 3, configs: {retention.ms: 86400000}}" in topics
