@@ -29,7 +29,7 @@ def convert(
     No cluster is asked. What has no counterpart is told at FILE:LINE, and nothing is written unless
     --allow-losses is given; then it stands in DIR/CONVERTED.md, and as a comment where it was.
 
-    Example: kgitops convert --from strimzi cluster/topics -o kafka
+    Example: kgitops convert --from strimzi examples/convert/strimzi -o kafka
     """
     from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.conversion.converting import convert as convert_files

@@ -44,7 +44,7 @@ def test_there_are_projects_and_workflows_to_copy() -> None:
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
-    assert folders == projects | {"serve", "fleet", "migration", "github"}
+    assert folders == projects | {"serve", "fleet", "migration", "github", "convert"}
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)

@@ -37,6 +37,7 @@ IN_ORDER = (
     "snapshot",
     "diff",
     "export",
+    "convert",
     "schema",
     "acls",
 )

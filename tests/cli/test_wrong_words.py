@@ -81,6 +81,11 @@ MISTAKES = {
     "show": "missing argument 'PLAN'",
     "show plan.json plan.json": "this is too much: plan.json; drop it",
     "export payments": "missing option '-o'",
+    "convert payments": "missing option '-o'",
+    "convert -o new": "missing argument 'PATH'",
+    "convert nowhere -o new": "nowhere: no such file or directory; give the folder or file",
+    "convert --from topictl payments -o new": "there is no such tool; did you mean topicctl?",
+    "convert payments -o full": "full is not empty; name a new folder",
     # Paths.
     "plan paymets": "paymets does not exist; did you mean payments?",
     "plan payments/manifests/al.yaml": "did you mean payments/manifests/all.yaml?",

@@ -120,7 +120,11 @@ CASES: dict[str, tuple[Files, str, str]] = {
         "the key 0 appears twice",
     ),
     "configs as a list": (with_spec("{configs: [a]}"), "4:17", "must be a mapping, not a list"),
-    "a config left out": (with_spec("{configs: {retention.ms: }}"), "4:32", "not empty"),
+    "a config left out": (
+        with_spec("{configs: {retention.ms: }}"),
+        "4:32",
+        "retention.ms is null, and no profile or default gives it",
+    ),
     "a config that is a mapping": (
         with_spec("{configs: {retention.ms: {a: b}}}"),
         "4:32",
