@@ -69,6 +69,9 @@ def one_line(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
     lines: list[str] = []
     with caplog.at_level(logging.INFO):
         yield lines
+        give_up = time.monotonic() + 10  # a client sees its end before the server has logged it
+        while not caplog.records and time.monotonic() < give_up:
+            time.sleep(0.01)
     lines += [record.getMessage() for record in caplog.records]
     assert len(lines) == 1, lines
 
