@@ -126,13 +126,13 @@ def read_yaml_files(
 
 def read_yaml(file: FoundFile) -> YamlFile:
     """The documents of a file; problems are objects that are lost."""
-    text = _text(file)
+    text = read_source(file)
     if isinstance(text, Finding):
         empty = SourceFile(SourceText(file.name, ""), file.relative, Comments())
-        return YamlFile(empty, (), (_broken(text, file.name),))
+        return YamlFile(empty, (), (broken_document(text, file.name),))
     problems: list[Finding] = []
     roots = [(root, offset) for root, offset in compose_file(text, problems) if root is not None]
-    broken = [_broken(_explained(problem, text), file.name) for problem in problems]
+    broken = [broken_document(_explained(problem, text), file.name) for problem in problems]
     spans = [span for root, offset in roots for span in scalar_spans(root, offset)]
     comments = Comments(find_comments(text.text, spans) if not broken else ())
     source = SourceFile(text, file.relative, comments)
@@ -143,13 +143,14 @@ def read_yaml(file: FoundFile) -> YamlFile:
         if constructor.problems:
             index, problem, advice = constructor.problems[0]
             finding = Finding(source=text.place(offset + index), problem=problem, advice=advice)
-            broken.append(_broken(_explained(finding, text), file.name))
+            broken.append(broken_document(_explained(finding, text), file.name))
         else:
             documents.append(Value(source, root, offset))
     return YamlFile(source, tuple(documents), tuple(broken))
 
 
-def _text(file: FoundFile) -> SourceText | Finding:
+def read_source(file: FoundFile) -> SourceText | Finding:
+    """The text of a file, or the finding that it can't be read."""
     try:
         size = file.path.stat().st_size
     except OSError:
@@ -177,7 +178,8 @@ def _explained(finding: Finding, text: SourceText) -> Finding:
     )
 
 
-def _broken(finding: Finding, name: str) -> SourceObject:
+def broken_document(finding: Finding, name: str) -> SourceObject:
+    """A document, or a whole file, that can't be parsed."""
     source = finding.source or Source(name, 1, 1)
     return SourceObject(
         kind="document",

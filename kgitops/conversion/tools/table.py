@@ -10,12 +10,14 @@ from kgitops.model.errors import UsageError
 
 TOOLS: Mapping[str, str] = {
     "jikkou": "jikkou",
+    "julie": "julie",
     "kafka-gitops": "kafka_gitops",
     "kdef": "kdef",
     "kgitops": "kgitops",
     "ns4kafka": "ns4kafka",
     "topicctl": "topicctl",
     "strimzi": "strimzi",
+    "terraform": "terraform.files",
 }
 """A tool's name for ``--from``, to its module."""
 

@@ -21,6 +21,18 @@ def read_client_properties(file: Path) -> dict[str, str]:
     Raises:
         UsageError: the file can't be read, or has a line that is not a property.
     """
+    properties = dict(read_properties(file))
+    for name in _IGNORED:
+        properties.pop(name, None)
+    return _translated(properties)
+
+
+def read_properties(file: Path) -> Iterator[tuple[str, str]]:
+    """Key and value of each line; a backslash at its end joins the next one to it.
+
+    Raises:
+        UsageError: the file can't be read, or has a line that is not a property.
+    """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -28,14 +40,6 @@ def read_client_properties(file: Path) -> dict[str, str]:
         raise UsageError(
             f"--command-config {file} can't be read: {reason.lower()}; name a file of properties"
         ) from error
-    properties = dict(_properties(file, text))
-    for name in _IGNORED:
-        properties.pop(name, None)
-    return _translated(properties)
-
-
-def _properties(file: Path, text: str) -> Iterator[tuple[str, str]]:
-    """Key and value of each line; a backslash at its end joins the next one to it."""
     # The blank lines at the end of what was joined keep the numbers of the lines after it.
     joined = re.sub(r"(?:[^\n]*\\\n)+[^\n]*", _one_line, text)
     for number, line in enumerate(joined.split("\n"), start=1):

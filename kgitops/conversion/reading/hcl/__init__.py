@@ -1,0 +1,1 @@
+"""Reads Terraform's language, HCL: blocks, and expressions as far as their values are known."""

@@ -1,0 +1,182 @@
+"""A Terraform module: the blocks of a folder's files, and the values that they refer to."""
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from kgitops.conversion.reading.hcl.expressions import (
+    Data,
+    Local,
+    NotKnownError,
+    Scope,
+    Step,
+    Unknown,
+    evaluate,
+    follow,
+)
+from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile
+from kgitops.conversion.reading.values import SourceFile
+
+_DEEPEST = 8
+
+
+class Instance(Struct, frozen=True):
+    """One instance of a block, by ``key`` if it has ``for_each`` or ``count``; ``scope`` is its."""
+
+    file: SourceFile
+    block: HclBlock
+    scope: Scope
+    key: Step | None = None
+
+
+class Module:
+    """The blocks of one folder with its variables' values; ``called_from`` leads to its caller."""
+
+    def __init__(
+        self,
+        path: str,
+        folders: Mapping[str, list[HclFile]],
+        inputs: Mapping[str, Data],
+        depth: int = 0,
+    ) -> None:
+        self.path = path
+        self._folders = folders
+        self._inputs = inputs
+        self._depth = depth
+        self._blocks = [
+            (file.file, block) for file in folders.get(path, ()) for block in file.root.blocks
+        ]
+        self._open: set[tuple[str, ...]] = set()
+        self._values: dict[tuple[str, ...], Data] = {}
+
+    def blocks(self) -> Iterator[tuple[SourceFile, HclBlock]]:
+        """All blocks of its files."""
+        return iter(self._blocks)
+
+    def instances(self, file: SourceFile, block: HclBlock) -> list[Instance] | Unknown:
+        """The instances of a resource or of a module's call; ``Unknown`` if they are not known."""
+        each = block.attributes.get("for_each")
+        number = block.attributes.get("count")
+        if each is not None:
+            items = evaluate(each, self)
+            if isinstance(items, Unknown):
+                return items
+            pairs = items.items() if isinstance(items, dict) else ((item, item) for item in items)
+            return [
+                Instance(file, block, Local(self, {"each": {"key": key, "value": value}}), key)
+                for key, value in pairs
+            ]
+        if number is not None:
+            count = evaluate(number, self)
+            if isinstance(count, Unknown):
+                return count
+            return [
+                Instance(file, block, Local(self, {"count": {"index": index}}), index)
+                for index in range(int(count))
+            ]
+        return [Instance(file, block, self)]
+
+    def called(self, instance: Instance) -> "Module | None":
+        """The module that a call's ``source`` names, if it lies among the files."""
+        inputs = {
+            name: evaluate(tree, instance.scope) for name, tree in instance.block.attributes.items()
+        }
+        source = inputs.pop("source", None)
+        if not isinstance(source, str) or not source.startswith(".") or self._depth >= _DEEPEST:
+            return None
+        path = posixpath.normpath(posixpath.join(self.path, source))
+        path = "" if path == "." else path
+        if path not in self._folders or path == self.path:
+            return None
+        return Module(path, self._folders, inputs, self._depth + 1)
+
+    def find(self, root: str, steps: tuple[Step, ...]) -> Data:
+        """The value of ``var.…``, ``local.…``, a module's output or a resource's attribute.
+
+        Raises:
+            NotKnownError: it is not known, or refers to itself.
+        """
+        if not steps:
+            raise NotKnownError(root)
+        name = str(steps[0])
+        if root in ("var", "local"):
+            return follow(self._once((root, name)), steps[1:])
+        return self._attribute(root, name, steps[1:])
+
+    def _once(self, key: tuple[str, ...]) -> Data:
+        if key in self._values:
+            return self._values[key]
+        if key in self._open:
+            raise NotKnownError(key)
+        self._open.add(key)
+        try:
+            root, name = key
+            found = self._variable(name) if root == "var" else self._local(name)
+            self._values[key] = found
+        finally:
+            self._open.discard(key)
+        return found
+
+    def _variable(self, name: str) -> Data:
+        declared = next(
+            (b for _, b in self._blocks if b.type == "variable" and b.labels == (name,)), None
+        )
+        if declared is not None and "sensitive" in declared.attributes:
+            raise NotKnownError(name)
+        if name in self._inputs:
+            return self._inputs[name]
+        if declared is None:
+            raise NotKnownError(name)
+        return evaluate(declared.attributes["default"], self)
+
+    def _local(self, name: str) -> Data:
+        for _, block in self._blocks:
+            if block.type == "locals" and name in block.attributes:
+                return evaluate(block.attributes[name], self)
+        raise NotKnownError(name)
+
+    def _attribute(self, root: str, name: str, steps: tuple[Step, ...]) -> Data:
+        """An attribute of ``root.name``, or of its instance; for a module's call, an output."""
+        labels = (name,) if root == "module" else (root, name)
+        kind = "module" if root == "module" else "resource"
+        file, block = next(
+            (file, block)
+            for file, block in self._blocks
+            if block.type == kind and block.labels == labels
+        )
+        instances = self.instances(file, block)
+        if isinstance(instances, Unknown):
+            return instances
+        if "for_each" in block.attributes or "count" in block.attributes:
+            key, *rest = steps
+            instance = next(item for item in instances if str(item.key) == str(key))
+            steps = tuple(rest)
+        else:
+            (instance,) = instances
+        attribute, *rest = steps
+        open_key = (root, name, str(instance.key), str(attribute))
+        if open_key in self._open:
+            raise NotKnownError(attribute)
+        self._open.add(open_key)
+        try:
+            return follow(self._of_instance(instance, str(attribute)), tuple(rest))
+        finally:
+            self._open.discard(open_key)
+
+    def _of_instance(self, instance: Instance, attribute: str) -> Data:
+        if instance.block.type == "resource":
+            return evaluate(instance.block.attributes[attribute], instance.scope)
+        module = self.called(instance)
+        if module is None:
+            raise NotKnownError(attribute)
+        for _, block in module.blocks():
+            if block.type == "output" and block.labels == (attribute,):
+                return evaluate(block.attributes["value"], module)
+        raise NotKnownError(attribute)
+
+
+def variables_of(file: HclFile) -> dict[str, Data]:
+    """The values that a file of variables (``.tfvars``) sets."""
+    nothing = Module("", {}, {})
+    return {name: evaluate(tree, nothing) for name, tree in file.root.attributes.items()}

@@ -1,0 +1,102 @@
+"""The evaluated values of a block as the same nodes that YAML has, each with its place."""
+
+from typing import Any
+
+import yaml
+
+from kgitops.conversion.reading.hcl.expressions import (
+    Data,
+    Scope,
+    Unknown,
+    evaluate,
+    object_key,
+    text_of,
+)
+from kgitops.conversion.reading.hcl.parsing import HclBlock, Syntax
+from kgitops.conversion.reading.values import SourceFile, Value
+from kgitops.manifests.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+_QUOTED = '"'
+_NO_TAG = ""
+
+
+def block_value(file: SourceFile, block: HclBlock, scope: Scope) -> Value:
+    """The block as a mapping: its attributes, and the blocks inside it by their types."""
+    return Value(file, _block(block, scope), 0)
+
+
+def _block(block: HclBlock, scope: Scope) -> Node:
+    pairs: list[tuple[Node, Node]] = []
+    for name, expression in block.attributes.items():
+        node = _expression(expression, scope)
+        # A finding about the attribute is at its value, which is on its line.
+        pairs.append((_scalar(name, node.start_mark.index, node.start_mark.index + 1), node))
+    kinds: dict[str, list[HclBlock]] = {}
+    for inner in block.blocks:
+        kinds.setdefault(inner.type, []).append(inner)
+    for kind, blocks in kinds.items():
+        nodes = [_block(inner, scope) for inner in blocks]
+        first, last = blocks[0].start, blocks[-1].end
+        node = nodes[0] if len(nodes) == 1 else _sequence(nodes, first, last)
+        pairs.append((_scalar(kind, first, first + 1), node))
+    return _mapping(pairs, block.start, block.end)
+
+
+def _expression(tree: Syntax, scope: Scope) -> Node:
+    """The node of an expression; the parts of a written list or object have their own places."""
+    parts = [
+        child
+        for child in tree.children
+        if not isinstance(child, str) and child.data != "new_line_or_comment"
+    ]
+    start, end = tree.meta.start_pos, tree.meta.end_pos
+    if tree.data == "expr_term" and len(parts) == 1:
+        return _expression(parts[0], scope)
+    if tree.data == "tuple":
+        return _sequence([_expression(part, scope) for part in parts], start, end)
+    if tree.data == "object":
+        try:
+            pairs = [
+                (_scalar(object_key(part, scope), part.meta.start_pos, part.meta.end_pos), part)
+                for part in parts
+            ]
+        except (LookupError, TypeError):
+            return _node(evaluate(tree, scope), start, end)
+        return _mapping([(key, _expression(_last(part), scope)) for key, part in pairs], start, end)
+    return _node(evaluate(tree, scope), start, end)
+
+
+def _last(element: Syntax) -> Syntax:
+    """The value of an object's element."""
+    value = element.children[-1]
+    assert not isinstance(value, str)  # noqa: S101 (by the grammar)
+    return value
+
+
+def _node(value: Data, start: int, end: int) -> Node:
+    if isinstance(value, dict):
+        pairs = [(_scalar(key, start, end), _node(item, start, end)) for key, item in value.items()]
+        return _mapping(pairs, start, end)
+    if isinstance(value, list):
+        return _sequence([_node(item, start, end) for item in value], start, end)
+    if isinstance(value, Unknown):
+        return _scalar(value.text, start, end)
+    if value is None:
+        return _scalar("null", start, end, style=None)
+    return _scalar(text_of(value), start, end, style=_QUOTED if isinstance(value, str) else None)
+
+
+def _scalar(text: str, start: int, end: int, style: str | None = _QUOTED) -> Node:
+    return ScalarNode(_NO_TAG, text, _mark(start), _mark(end), style=style)
+
+
+def _mapping(pairs: list[tuple[Node, Node]], start: int, end: int) -> Node:
+    return MappingNode(_NO_TAG, pairs, _mark(start), _mark(end), flow_style=True)
+
+
+def _sequence(nodes: list[Node], start: int, end: int) -> Node:
+    return SequenceNode(_NO_TAG, nodes, _mark(start), _mark(end), flow_style=True)
+
+
+def _mark(index: int) -> Any:  # noqa: ANN401 (PyYAML is untyped)
+    return yaml.Mark("", index, 0, 0, None, 0)

@@ -1,0 +1,136 @@
+"""The blocks of a file in HCL, with its comments."""
+
+from collections.abc import Iterator
+
+from lark import Token, Tree
+from lark.exceptions import LarkError
+from msgspec import Struct
+
+from kgitops.conversion.objects import SourceObject
+from kgitops.conversion.reading.comments import Comment, Comments, shown_comment
+from kgitops.conversion.reading.folder import FoundFile, broken_document, read_source
+from kgitops.conversion.reading.values import SourceFile
+from kgitops.manifests.yaml.text import SourceText
+from kgitops.model.source import Finding
+
+Syntax = Tree[Token]
+_DEEPEST = 150
+
+
+class HclBlock(Struct, frozen=True):
+    """``resource "kafka_topic" "orders" {…}``: its type, its labels, and the characters it takes.
+
+    ``attributes`` are expressions by their names; ``blocks`` are those inside it.
+    """
+
+    type: str
+    labels: tuple[str, ...]
+    attributes: dict[str, Syntax]
+    blocks: tuple["HclBlock", ...]
+    start: int
+    end: int
+
+
+class HclFile(Struct, frozen=True):
+    """A file, and ``root``, the block that stands for all of it; ``broken`` if it is no HCL."""
+
+    file: SourceFile
+    root: HclBlock
+    broken: tuple[SourceObject, ...] = ()
+
+
+def read_hcl(found: FoundFile) -> HclFile:
+    """The blocks of a file."""
+    text = read_source(found)
+    if isinstance(text, Finding):
+        empty = SourceFile(SourceText(found.name, ""), found.relative, Comments())
+        return HclFile(empty, _EMPTY, (broken_document(text, found.name),))
+    # Its grammar takes a quarter of a second.
+    from hcl2.api import parses_to_tree  # noqa: PLC0415
+
+    try:
+        tree = parses_to_tree(text.text)
+        _check_depth(tree)
+    except LarkError as error:
+        index = max(getattr(error, "pos_in_stream", None) or 0, 0)
+        finding = Finding(
+            source=text.place(min(index, len(text.text))),
+            problem="the file is not HCL from here on",
+            advice="correct it, as `terraform validate` tells",
+        )
+        source = SourceFile(text, found.relative, Comments())
+        return HclFile(source, _EMPTY, (broken_document(finding, found.name),))
+    source = SourceFile(text, found.relative, Comments(_comments(tree, text.text)))
+    return HclFile(source, _block("", (), _tree(tree.children[0]), 0, len(text.text)))
+
+
+def _check_depth(tree: Syntax) -> None:
+    """Refuse what would overrun Python's stack, as expressions are evaluated by recursion."""
+    level = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for item in level for child in _trees(item)]
+    if level:
+        raise LarkError("nested too deeply")
+
+
+_EMPTY = HclBlock("", (), {}, (), 0, 0)
+
+
+def _block(kind: str, labels: tuple[str, ...], body: Syntax, start: int, end: int) -> HclBlock:
+    attributes: dict[str, Syntax] = {}
+    blocks: list[HclBlock] = []
+    for child in _trees(body):
+        if child.data == "attribute":
+            attributes[_text(child.children[0])] = _tree(child.children[-1])
+        elif child.data == "block":
+            names = [
+                _text(item)
+                for item in _trees(child)
+                if item.data not in ("body", "new_line_or_comment")
+            ]
+            inner = next(item for item in _trees(child) if item.data == "body")
+            at, to = child.meta.start_pos, child.meta.end_pos
+            blocks.append(_block(names[0], tuple(names[1:]), inner, at, to))
+    return HclBlock(kind, labels, attributes, tuple(blocks), start, end)
+
+
+def _tree(node: Syntax | Token) -> Syntax:
+    assert isinstance(node, Tree)  # noqa: S101 (by the grammar)
+    return node
+
+
+def _trees(tree: Syntax) -> Iterator[Syntax]:
+    return (child for child in tree.children if isinstance(child, Tree))
+
+
+def _text(node: Syntax | Token) -> str:
+    """A name, or a label without its quotes."""
+    return written(node).strip('"')
+
+
+def written(node: Syntax | Token) -> str:
+    """An expression as it is written, on one line."""
+    tokens = [node] if isinstance(node, Token) else list(node.scan_values(lambda _: True))
+    texts: list[str] = []
+    end = 0
+    for token in tokens:
+        start = token.start_pos or 0
+        texts += [" ", str(token)] if texts and start > end else [str(token)]
+        end = token.end_pos or 0
+    return " ".join("".join(texts).split())
+
+
+def _comments(tree: Syntax, text: str) -> Iterator[Comment]:
+    for token in tree.scan_values(lambda _: True):
+        sign = str(token)[:2]
+        if token.type != "NL_OR_COMMENT" or not sign.startswith(("#", "/")):
+            continue
+        start = token.start_pos or 0
+        line_start = text.rfind("\n", 0, start) + 1
+        alone = not text[line_start:start].strip()
+        content = str(token).strip()
+        if sign == "/*":
+            content = content.removeprefix("/*").removesuffix("*/")
+        for number, line in enumerate(content.splitlines(), start=token.line or 1):
+            if shown := shown_comment(line.strip().lstrip("*")):
+                yield Comment(number, shown, alone)

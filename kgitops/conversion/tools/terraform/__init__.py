@@ -1,0 +1,1 @@
+"""Terraform and OpenTofu: files with modules, state files, and the resources of Kafka in them."""

@@ -1,0 +1,86 @@
+"""Wrong types anywhere in any tool's files: told, and never an object lost or a traceback."""
+
+import copy
+import random
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kgitops.conversion.converting import convert
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "convert"
+FILES = sorted(
+    path
+    for path in EXAMPLES.rglob("*")
+    if path.suffix in (".yaml", ".yml") and path.parent != EXAMPLES
+)
+WRONG: list[Any] = [
+    None, True, 0, -1, 2**63, 0.5, "", "x", "*", "{{ x }}", "${x}", [], {}, [[]], [None], [{}],
+    {"": None}, {"a": {"b": []}}, ["a", 1], "a/b", "é", "2026-11-24", "x" * 300,
+]  # fmt: skip
+
+
+def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            found += places(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            found += places(item, (*path, index))
+    return found
+
+
+def mutated(documents: list[Any], chosen: random.Random) -> list[Any]:
+    changed = copy.deepcopy(documents)
+    for _ in range(chosen.choice([1, 1, 2, 3])):
+        path = chosen.choice([path for path in places(changed) if path])
+        *to, last = path
+        target = changed
+        for step in to:
+            target = target[step]
+        if chosen.random() < 0.15 and isinstance(target, dict):
+            del target[last]
+        else:
+            target[last] = copy.deepcopy(chosen.choice(WRONG))
+    return changed
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_wrong_types_are_told(file: Path) -> None:
+    tool = file.relative_to(EXAMPLES).parts[0]
+    documents = list(yaml.safe_load_all(file.read_text()))
+    chosen = random.Random(file.name)  # noqa: S311 (the same cases each time)
+    for _ in range(150):
+        text = yaml.safe_dump_all(mutated(documents, chosen))
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / file.name
+            source.write_text(text)
+            project = convert(source, tool, "converted")
+        for item in project.conversion.objects:
+            became = item.documents or item.settings or item.same_as is not None
+            conflict = any(finding.source == item.source for finding in project.findings)
+            assert became or item.losses or conflict, f"{item}\n{text}"
+
+
+def test_broken_hcl_is_told() -> None:
+    text = (EXAMPLES / "terraform" / "main.tf").read_text()
+    chosen = random.Random(7)  # noqa: S311 (the same cases each time)
+    pieces = re.findall(r"\s+|\w+|.", text)
+    for _ in range(300):
+        changed = list(pieces)
+        for _ in range(chosen.choice([1, 1, 2])):
+            at = chosen.randrange(len(changed))
+            changed[at] = chosen.choice(["", "{", "}", '"', "[", "${", "null", "-1", "\n", "var.x"])
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "main.tf"
+            source.write_text("".join(changed))
+            project = convert(source, "terraform", "converted")
+        for item in project.conversion.objects:
+            became = item.documents or item.settings or item.same_as is not None
+            conflict = any(finding.source == item.source for finding in project.findings)
+            assert became or item.losses or conflict, f"{item}\n{''.join(changed)}"

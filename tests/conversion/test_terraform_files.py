@@ -1,0 +1,178 @@
+"""Terraform: instances, modules, variables, state files and what is told instead."""
+
+from pathlib import Path
+
+from manifests.loading import write
+
+from kgitops.conversion.converting import ConvertedProject, convert
+from kgitops.conversion.objects import DeclaredDocument
+
+TOPIC = """\
+variable "name" {}
+variable "partitions" { default = 1 }
+resource "kafka_topic" "this" {
+  name               = var.name
+  partitions         = var.partitions
+  replication_factor = 3
+  config = {
+    "retention.ms" = 1000
+  }
+}
+output "name" { value = kafka_topic.this.name }
+"""
+CALLS = """\
+module "topic" {
+  source     = "./modules/topic"
+  for_each   = { orders = 6, payments = 12 }
+  name       = "shop.${each.key}"
+  partitions = each.value
+}
+resource "kafka_acl" "reader" {
+  resource_name       = module.topic["orders"].name
+  resource_type       = "Topic"
+  acl_principal       = "User:billing"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+STATE = """\
+{"version": 4, "terraform_version": "1.9.0", "resources": [
+  {"mode": "managed", "type": "kafka_topic", "name": "t", "instances": [
+    {"index_key": "a", "attributes": {"id": "a", "name": "a", "partitions": 2,
+     "replication_factor": 1, "config": {"cleanup.policy": "compact"}}}]},
+  {"mode": "managed", "type": "kafka_acl", "name": "r", "module": "module.x", "instances": [
+    {"attributes": {"id": "x", "resource_name": "a", "resource_type": "Topic",
+     "resource_pattern_type_filter": "Literal", "acl_principal": "User:b", "acl_host": "*",
+     "acl_operation": "Read", "acl_permission_type": "Allow"}}]},
+  {"mode": "managed", "type": "kafka_user_scram_credential", "name": "u", "instances": [
+    {"attributes": {"username": "b", "password": "Xy7-open-sesame"}}]},
+  {"mode": "managed", "type": "aws_instance", "name": "i", "instances": [{"attributes": {}}]}
+]}
+"""
+
+
+def documents(project: ConvertedProject) -> dict[str, DeclaredDocument]:
+    return {
+        document.name: document
+        for item in project.conversion.objects
+        for document in item.documents
+    }
+
+
+def converted(folder: Path) -> ConvertedProject:
+    return convert(folder, "terraform", "converted", compacted=False)
+
+
+def test_a_module_is_read_for_each_call(tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": CALLS, "modules/topic/main.tf": TOPIC})
+    project = converted(tmp_path)
+    found = documents(project)
+    assert not project.conversion.losses
+    assert set(found) == {"shop.orders", "shop.payments", "billing-topic-shop.orders"}
+    assert found["shop.payments"].spec == {
+        "partitions": 12,
+        "replicationFactor": 3,
+        "configs": {"retention.ms": 1000},
+    }
+
+
+def test_variables_come_from_the_files_that_terraform_reads_by_itself(tmp_path: Path) -> None:
+    files = {
+        "main.tf": TOPIC,
+        "terraform.tfvars": 'name = "first"\npartitions = 4\n',
+        "later.auto.tfvars": 'name = "orders"\n',
+        "other.tfvars": 'name = "never"\n',
+    }
+    write(tmp_path, files)
+    found = documents(converted(tmp_path))
+    assert {name: item.spec["partitions"] for name, item in found.items()} == {"orders": 4}
+
+
+def test_what_is_not_known_is_told_with_its_place(tmp_path: Path) -> None:
+    more = 'resource "kafka_topic" "many" {\n  for_each = var.all\n  name = each.key\n}\n'
+    remote = 'module "far" {\n  source = "registry/topic"\n}\n'
+    write(tmp_path, {"main.tf": TOPIC + more + remote})
+    losses = converted(tmp_path).conversion.losses
+    assert [(loss.source.line, loss.problem) for loss in losses] == [
+        (3, "kafka_topic this has the template '${var.name}', whose value is not known here"),
+        (
+            12,
+            "kafka_topic many: it has one instance for each of ${var.all}, which is not known here",
+        ),
+        (16, "module module.far is not among the files, or calls itself"),
+    ]
+
+
+def test_a_module_that_calls_itself_ends(tmp_path: Path) -> None:
+    again = 'module "again" {\n  source = "../a"\n}\n'
+    write(tmp_path, {"a/main.tf": again.replace("../a", "../b"), "b/main.tf": again})
+    assert converted(tmp_path).conversion.objects == ()
+
+
+def test_a_state_file_has_what_was_applied_and_its_secrets_stay_in_it(tmp_path: Path) -> None:
+    write(tmp_path, {"terraform.tfstate": STATE})
+    project = convert(tmp_path, "auto", "converted")
+    found = documents(project)
+    assert set(found) == {"a", "b-topic-a"}
+    assert found["a"].spec["configs"] == {"cleanup.policy": "compact"}
+    (loss,) = project.conversion.losses
+    assert "users and their passwords are not converted" in loss.problem
+    assert "open-sesame" not in "".join([*project.files.values(), loss.problem, loss.advice])
+
+
+def test_several_providers_are_several_clusters(tmp_path: Path) -> None:
+    providers = """\
+provider "kafka" {
+  bootstrap_servers = ["a:9092"]
+  tls_enabled       = false
+}
+provider "kafka" {
+  alias             = "dr"
+  bootstrap_servers = ["b:9092"]
+  sasl_username     = "admin"
+  sasl_password     = "Xy7-open-sesame"
+}
+resource "kafka_topic" "t" {
+  provider           = kafka.dr
+  name               = "t"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+    write(tmp_path, {"main.tf": providers})
+    project = converted(tmp_path)
+    assert documents(project)["t"].clusters == ("dr",)
+    text = project.files["kgitops.yaml"]
+    assert 'url: "kafka://a:9092"' in text
+    assert 'sasl.password: "${env:KAFKA_PASSWORD}"' in text
+    (loss,) = project.conversion.losses
+    assert "sasl_password stands in the file" in loss.problem
+    assert "open-sesame" not in "".join([*project.files.values(), loss.problem])
+
+
+def test_confluents_topics_have_the_cloud_s_sizes(tmp_path: Path) -> None:
+    text = """\
+resource "confluent_kafka_topic" "orders" {
+  kafka_cluster {
+    id = confluent_kafka_cluster.main.id
+  }
+  topic_name    = "orders"
+  rest_endpoint = confluent_kafka_cluster.main.rest_endpoint
+  credentials {
+    key    = var.key
+    secret = var.secret
+  }
+}
+"""
+    write(tmp_path, {"main.tf": text})
+    project = converted(tmp_path)
+    assert documents(project)["orders"].spec == {"partitions": 6, "replicationFactor": 3}
+    assert not project.conversion.losses
+
+
+def test_a_resource_without_instances_declares_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": TOPIC.replace("  name   ", "  count = 0\n  name   ")})
+    project = converted(tmp_path)
+    assert not documents(project)
+    assert not project.conversion.losses
