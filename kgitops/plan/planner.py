@@ -6,12 +6,16 @@ from functools import lru_cache
 from itertools import starmap
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from kgitops.desired.state import DesiredState
+from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster
-from kgitops.model.source import Finding, Severity
+from kgitops.model.source import Finding, Located, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
 from kgitops.plan.document.plan import (
@@ -90,8 +94,8 @@ def make_plan(
         draft.changes, current.quotas, client, desired.principal
     )
     last = own_quota_ranks(client, desired.principal)
-    labelled = _with_labels(draft.changes, desired)
-    changes = order_changes(labelled, capabilities.validation, last)
+    named = _with_origins(_with_labels(draft.changes, desired), desired)
+    changes = order_changes(named, capabilities.validation, last)
     losses = access_losses(current.acls, changes, desired.principal)
     changes = with_rights_lost(changes, losses)
     scope = desired.scope
@@ -203,6 +207,27 @@ def _with_labels(changes: Iterable[Change], desired: DesiredState) -> list[Chang
     if not labels:
         return list(changes)
     return [change.with_labels(_labels_of(change, labels)) for change in changes]
+
+
+def _with_origins(changes: list[Change], desired: DesiredState) -> list[Change]:
+    """Give each change the origins of its values that are written outside of its document."""
+    documents = {item.address: item.located for item in desired.objects}
+    return [
+        replace(change, origins=origins)
+        if (origins := _origins_of(change, documents.get(change.address)))
+        else change
+        for change in changes
+    ]
+
+
+def _origins_of(change: Change, document: Located | None) -> Mapping[str, ValueOrigin]:
+    """The origins of what changes; of all values, if the object is new."""
+    if not isinstance(document, ExpandedDocument):
+        return {}
+    if change.before is None:
+        return document.origins
+    changed = {field.path for field in change.fields}
+    return {path: origin for path, origin in document.origins.items() if path in changed}
 
 
 def _labels_of(change: Change, labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
 from kgitops import __version__
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Validator
 from kgitops.model.json.canonical import plain_json
 from kgitops.model.json.codec import (
@@ -126,6 +127,7 @@ class ChangeDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     actions: Annotated[tuple[Action, ...], _AtLeastOne]
     derived_from: Annotated[tuple[str, ...], _NeverEmpty] = ()
     labels: Annotated[Mapping[str, str], Meta(extra_json_schema={"minProperties": 1})] = {}
+    origins: Annotated[Mapping[str, ValueOrigin], Meta(extra_json_schema={"minProperties": 1})] = {}
     reason: ReasonDocument
     risks: Annotated[tuple[Risk, ...], _AtLeastOne]
     source: Source | None
@@ -278,6 +280,7 @@ def change_document(change: Change) -> ChangeDocument:
         actions=change.actions,
         derived_from=change.derived_from,
         labels=change.labels,
+        origins=change.origins,
         reason=ReasonDocument(code=change.risk, level=change.level, because=change.because),
         risks=change.risks,
         source=change.source,
@@ -356,6 +359,7 @@ def read_change(encoded: bytes, path: str, *, exactly: bool = True) -> Change:
             _read_result(row, f"{path}.policies[{at}]") for at, row in enumerate(document.policies)
         ),
         derived_from=document.derived_from,
+        origins=document.origins,
     )
     return change.with_labels(document.labels)
 

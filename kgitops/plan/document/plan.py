@@ -6,6 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
@@ -108,6 +109,7 @@ class Change(Struct, frozen=True, kw_only=True):
     ``impact`` is the known blast radius: partitions, and as text bytes and records.
     ``derived_from`` are the addresses of the declared objects that cause it, if it is not declared
     itself (VC-407). ``labels`` are those of the document; its requests have the same, for policies.
+    ``origins`` are those of the declared values that its document does not hold itself, by path.
     """
 
     address: str
@@ -127,6 +129,7 @@ class Change(Struct, frozen=True, kw_only=True):
     policies: tuple[PolicyResult, ...] = ()
     derived_from: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
 
     def with_labels(self, labels: Mapping[str, str]) -> "Change":
         """Return the change with these labels, which its requests get as well where they can."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Validator
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
@@ -121,22 +122,24 @@ class FieldSides(Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-def field_detail(field: FieldChange, *, full: bool) -> Detail:
-    """``retention.ms  604800000 (7 d) -> 86400000 (1 d)``."""
+def field_detail(field: FieldChange, *, full: bool, origin: ValueOrigin | None = None) -> Detail:
+    """``retention.ms  604800000 (7 d) -> 86400000 (1 d) (profile short)``."""
     label = field_label(field.path)
     mark = field_mark(field)
     if field.path == "assignments" and not full and (moves := field_moves(field)):
         return Detail(symbol=mark, label=label, value=moves, risk=field.risk)
     sides = field_sides(field, full=full)
     value = f"{sides.before or '(not set)'} -> {sides.after or '(not set)'}"
-    more = f" ({sides.note})" if sides.note is not None else ""
+    notes = [sides.note] if sides.note is not None else []
+    notes += [origin_text(origin, full=full)] if origin is not None else []
+    more = f" ({'; '.join(notes)})" if notes else ""
     return Detail(symbol=mark, label=label, value=f"{value}{more}", risk=field.risk)
 
 
 def _fields(change: Change, *, full: bool) -> Iterable[Detail]:
     """Each field, with its risk where that is another than the one of the change's own line."""
     for field in change.fields:
-        detail = field_detail(field, full=full)
+        detail = field_detail(field, full=full, origin=change.origins.get(field.path))
         yield replace(detail, risk=None) if field.risk == change.risk else detail
 
 
@@ -191,6 +194,21 @@ def _shape(change: Change, *, full: bool) -> Iterable[Detail]:
             parts += [_setting(f"{group}.{key}", value, full=full) for key, value in values.items()]
     if parts:
         yield Detail(value=", ".join(parts))
+    yield from _origins(change, full=full)
+
+
+def _origins(change: Change, *, full: bool) -> Iterable[Detail]:
+    """``(from profile compacted: replicationFactor, cleanup.policy)`` of a new object."""
+    labels: dict[str, list[str]] = {}
+    for path, origin in change.origins.items():
+        labels.setdefault(origin_text(origin, full=full), []).append(field_label(path))
+    for text, names in labels.items():
+        yield Detail(value=f"(from {text}: {', '.join(names)})")
+
+
+def origin_text(origin: ValueOrigin, *, full: bool) -> str:
+    """``profile compacted``; with its place if it is shown in full."""
+    return f"{origin.text}, {origin.source.file}:{origin.source.line}" if full else origin.text
 
 
 def _setting(path: str, value: Json, *, full: bool) -> str:

@@ -6,6 +6,7 @@ from datetime import date
 
 from msgspec import Struct
 
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
@@ -22,6 +23,7 @@ from kgitops.report.content.details import (
     field_moves,
     field_sides,
     labels_text,
+    origin_text,
     stake,
     warning,
 )
@@ -153,10 +155,11 @@ def _fields(change: Change) -> Iterator[FieldRow]:
     """The changed fields; for a created or deleted object all its fields."""
     if change.before is None or Action.DELETE in change.actions:
         yield from _whole(change)
-    yield from map(_field, change.fields)
+    for field in change.fields:
+        yield _field(field, change.origins.get(field.path))
 
 
-def _field(field: FieldChange) -> FieldRow:
+def _field(field: FieldChange, origin: ValueOrigin | None) -> FieldRow:
     sides = field_sides(field, full=True)
     moves = field_moves(field) if field.path == "assignments" else None
     return FieldRow(
@@ -164,7 +167,7 @@ def _field(field: FieldChange) -> FieldRow:
         label=field_label(field.path),
         before=sides.before,
         after=sides.after,
-        note="; ".join(note for note in (moves, sides.note) if note) or None,
+        note="; ".join(note for note in (moves, sides.note, _from(origin)) if note) or None,
         risk=field.risk,
     )
 
@@ -178,7 +181,12 @@ def _whole(change: Change) -> Iterator[FieldRow]:
             label=field_label(path),
             before=None if new else text,
             after=text if new else None,
+            note=_from(change.origins.get(path)),
         )
+
+
+def _from(origin: ValueOrigin | None) -> str | None:
+    return f"from {origin_text(origin, full=True)}" if origin is not None else None
 
 
 def _settings(view: Mapping[str, Json]) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,11 @@
 """Drift as text for a person: object by object, what others did, and by whom if that is known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
 
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
@@ -64,13 +65,16 @@ class _Page(Struct, frozen=True, kw_only=True):
         yield []
         count = counted(len(objects), "object")
         yield [(Style.YELLOW_BOLD, f"DRIFT ({counted(len(plan.drift), 'difference')}, {count})")]
+        origins = {change.address: change.origins for change in plan.changes if change.origins}
         shown = objects if self.full else objects[:_SHOWN]
         for address, rows in shown:
-            yield from self.object(address, rows)
+            yield from self.object(address, rows, origins.get(address, {}))
         if len(shown) < len(objects):
             yield [f"  and {len(objects) - len(shown):,} more   all: --full"]
 
-    def object(self, address: str, rows: Sequence[Drift]) -> Iterator[Line]:
+    def object(
+        self, address: str, rows: Sequence[Drift], origins: Mapping[str, ValueOrigin]
+    ) -> Iterator[Line]:
         """The object with the drift of the whole of it, then its fields."""
         whole = next((row for row in rows if row.rule in _WHOLE), None)
         name = (Style.BOLD, str(object_name(address)))
@@ -85,7 +89,10 @@ class _Page(Struct, frozen=True, kw_only=True):
             FieldChange(path=row.path, before=row.last_applied, after=row.found, risk=None)
             for row in fields
         )
-        details = [field_detail(change, full=self.full) for change in changes]
+        details = [
+            field_detail(change, full=self.full, origin=origins.get(change.path))
+            for change in changes
+        ]
         label = max((len(detail.label) for detail in details), default=0)
         value = min(max((len(detail.value) for detail in details), default=0), 60)
         for row, detail in zip(fields, details, strict=True):
