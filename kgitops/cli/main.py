@@ -46,6 +46,7 @@ COMMANDS = {
     "show": ("plan:show", "Show a saved plan again, in any format."),
     "apply": ("apply:apply", "Execute a saved plan, or plan, ask and execute."),
     "drift": ("plan:drift", "Show what others changed since the last apply."),
+    "explain": ("explain:explain", "Show where each value of a declared object is written."),
     "diff": (
         "diff:diff",
         "Show what differs between two snapshots, saved plans or runs of a fleet.",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kgitops.desired.expansion.roles import Grant, expand_grants
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import ADVICE, address_in_java, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
@@ -36,46 +37,61 @@ _RESOURCE: Path = ("spec", "resource")
 def build_acls(acl: "Acl", document: Document, findings: Findings) -> list[DesiredAcl]:
     """Build a binding for each principal and operation; problems are added to ``findings``."""
     spec = acl.spec
-    check_scope(spec, document, findings)
-    _check_resource(spec, document, findings)
-    check_operations(spec, document, findings)
     if spec.host != _ANY:
         _check_host(spec.host, document, findings)
-    deletion_policy = DeletionPolicy(spec.deletion_policy or "Delete")
-    scope = scope_of(spec.virtual_cluster)
-    built = []
-    for principal, path in _principals(spec, document, findings):
-        if not is_principal(principal):
-            advice = "write it as Type:name, such as User:billing"
-            problem = f"{shown(principal)} is not a principal"
-            findings.error(document, path, problem, advice)
-        elif too_long := text_problem(principal):
-            findings.error(document, path, f"the principal {too_long}", "shorten it")
-        for operation in spec.operations:
-            binding = AclBinding(
-                resource_type=spec.resource.type,
-                resource_name=spec.resource.name,
-                pattern_type=spec.resource.pattern_type,
-                principal=principal,
-                host=spec.host,
-                operation=operation,
-                permission_type=spec.permission,
-                virtual_cluster=scope or CLUSTER_NAME,
-                virtual_cluster_pattern_type=(
-                    spec.virtual_cluster_pattern_type if scope else PatternType.LITERAL
-                ),
-            )
-            built.append(
-                DesiredAcl(
-                    address=acl_address(binding),
-                    binding=binding,
-                    deletion_policy=deletion_policy,
-                    deletion_policy_written=spec.deletion_policy is not None,
-                    labels=acl.metadata.labels,
-                    located=document,
-                )
-            )
+    principals = [
+        principal
+        for principal, path in _principals(spec, document, findings)
+        if _is_right(principal, path, document, findings)
+    ]
+    built: list[DesiredAcl] = []
+    for grant in expand_grants(spec, document, findings):
+        _check_scope(spec, grant, findings)
+        _check_resource(spec, grant, findings)
+        _check_operations(grant, findings)
+        for principal in principals:
+            built += _bindings(acl, principal, grant)
     return built
+
+
+def _is_right(principal: str, path: Path, document: Document, findings: Findings) -> bool:
+    """Tell if it is a principal; a problem is added to ``findings``."""
+    if not is_principal(principal):
+        advice = "write it as Type:name, such as User:billing"
+        problem = f"{shown(principal)} is not a principal"
+        findings.error(document, path, problem, advice)
+    elif too_long := text_problem(principal):
+        findings.error(document, path, f"the principal {too_long}", "shorten it")
+    else:
+        return True
+    return False
+
+
+def _bindings(acl: "Acl", principal: str, grant: Grant) -> Iterator[DesiredAcl]:
+    spec = acl.spec
+    scope = scope_of(spec.virtual_cluster)
+    for operation in grant.operations:
+        binding = AclBinding(
+            resource_type=grant.resource.type,
+            resource_name=grant.resource.name,
+            pattern_type=grant.resource.pattern_type,
+            principal=principal,
+            host=spec.host,
+            operation=operation,
+            permission_type=grant.permission,
+            virtual_cluster=scope or CLUSTER_NAME,
+            virtual_cluster_pattern_type=(
+                spec.virtual_cluster_pattern_type if scope else PatternType.LITERAL
+            ),
+        )
+        yield DesiredAcl(
+            address=acl_address(binding),
+            binding=binding,
+            deletion_policy=DeletionPolicy(spec.deletion_policy or "Delete"),
+            deletion_policy_written=spec.deletion_policy is not None,
+            labels=acl.metadata.labels,
+            located=grant.document,
+        )
 
 
 def _principals(
@@ -103,8 +119,8 @@ def _principals(
         )
 
 
-def _check_resource(spec: "AclSpec", document: Document, findings: Findings) -> None:
-    resource = spec.resource
+def _check_resource(spec: "AclSpec", grant: Grant, findings: Findings) -> None:
+    resource, document = grant.resource, grant.document
     name, literal = resource.name, resource.pattern_type is PatternType.LITERAL
     path = (*_RESOURCE, "name")
     scoped = scope_of(spec.virtual_cluster) is not None
@@ -157,27 +173,28 @@ _ON_VIRTUAL_CLUSTERS = (
 ) - {Operation.IDEMPOTENT_WRITE}
 
 
-def check_operations(spec: "AclSpec", document: Document, findings: Findings) -> None:
+def _check_operations(grant: Grant, findings: Findings) -> None:
     """Check the operations against the resource type; a cluster has more than Kafka's (VC-141)."""
-    resource = spec.resource
+    resource = grant.resource
     legal, what = OPERATIONS[resource.type], f"a {resource.type}"
     if resource.type is ResourceType.CLUSTER:
         legal |= VIRTUAL_CLUSTER_OPERATIONS
         if resource.name != CLUSTER_NAME:
             legal, what = _ON_VIRTUAL_CLUSTERS, "a virtual cluster"
-    for index, operation in enumerate(spec.operations):
+    for index, operation in enumerate(grant.operations):
         if operation not in legal and operation is not Operation.ALL:
             names = ", ".join(sorted({*legal, Operation.ALL}))
             findings.error(
-                document,
+                grant.document,
                 ("spec", "operations", index),
                 f"{operation} is not an operation on {what}",
                 f"write one of {names}",
             )
 
 
-def check_scope(spec: "AclSpec", document: Document, findings: Findings) -> None:
+def _check_scope(spec: "AclSpec", grant: Grant, findings: Findings) -> None:
     """Check the virtual cluster: a name, a prefix, or "*" for every virtual cluster (VC-144)."""
+    document = grant.document
     path = ("spec", "virtualCluster")
     scope = scope_of(spec.virtual_cluster)
     literal = spec.virtual_cluster_pattern_type is PatternType.LITERAL
@@ -190,7 +207,7 @@ def check_scope(spec: "AclSpec", document: Document, findings: Findings) -> None
                 "remove virtualClusterPatternType, or write the prefix as virtualCluster",
                 key=True,
             )
-    elif spec.resource.type is ResourceType.CLUSTER:
+    elif grant.resource.type is ResourceType.CLUSTER:
         pattern = "" if literal else ", patternType: prefixed"
         findings.error(
             document,

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.conftest import Kgitops
-from cli.projects import EXAMPLES, Project, topic
 from report.fleet.fleets import a_run, a_unit
 
 import kgitops as package
+from cli.conftest import Kgitops
+from cli.projects import EXAMPLES, Project, topic
 from kgitops.cli.main import COMMANDS, GROUPS
 from kgitops.fleet.summary_json import run_to_text
 
@@ -34,6 +34,7 @@ IN_ORDER = (
     "show",
     "apply",
     "drift",
+    "explain",
     "snapshot",
     "diff",
     "export",

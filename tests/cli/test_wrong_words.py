@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+
 from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 
@@ -18,6 +19,8 @@ MISTAKES = {
     "aply payments": "no such command 'aply'; did you mean apply",
     "plan ''": "an argument is empty",
     # Words of other tools, and words at another place.
+    "explain": "missing argument 'ADDRESS'",
+    "explain topic/none payments": "no document declares topic/none",
     "diff plan.json": "missing argument 'NEW'",
     "diff . .": "holds no fleet.json",
     "diff absent.json plan.json": "name a file of kgitops snapshot -o or plan -o",

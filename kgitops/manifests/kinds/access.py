@@ -22,9 +22,12 @@ class AclResource:
     """The pattern type: literal for exactly this name, prefixed for names that begin with it."""
 
 
+RoleName = Literal["producer", "consumer", "streams", "connect-worker", "admin"]
+
+
 @manifest
 class AclSpec:
-    """One binding for every principal and operation."""
+    """One binding for every principal and operation, or those of a role."""
 
     principal: Annotated[Text | None, NotNull()] = None
     """The principal, as Type:name; User:* is everyone, in a virtual cluster every member. Either
@@ -34,15 +37,30 @@ class AclSpec:
     host: Text = "*"
     """The address that the client connects from, as brokers write it, IPv6 in full
     (2001:db8:0:0:0:0:0:1), or "*" for any."""
-    permission: Annotated[PermissionType, EnumName(PermissionType)]
-    """Allow or Deny; a Deny wins over every Allow."""
+    permission: Annotated[PermissionType | None, EnumName(PermissionType), NotNull()] = None
+    """Allow or Deny; a Deny wins over every Allow. Needed, unless there is a role, which allows."""
     operations: Annotated[
-        list[Annotated[Operation, EnumName(Operation)]],
+        list[Annotated[Operation, EnumName(Operation)]] | None,
+        NotNull(),
         MinLen(1),
-    ]
-    """The operations that are allowed or denied."""
-    resource: AclResource
-    """The resource that the bindings are for."""
+    ] = None
+    """The operations that are allowed or denied. Needed, unless there is a role."""
+    resource: Annotated[AclResource | None, NotNull()] = None
+    """The resource that the bindings are for. Needed, unless there is a role."""
+    role: Annotated[RoleName | None, NotNull()] = None
+    """Instead of permission, operations and resource: producer (topics; transactionalId), consumer
+    (topics, group), streams (applicationId), connect-worker (group, topics), admin. A plan shows
+    the bindings that it stands for one by one."""
+    topics: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
+    """The topics of a role; of a connect-worker those for configs, offsets and status."""
+    group: Annotated[Text | None, NotNull()] = None
+    """The consumer group of a role, "*" for all; of a connect-worker its group.id."""
+    transactional_id: Annotated[Text | None, NotNull()] = None
+    """The transactional id of a producer that has one."""
+    application_id: Annotated[Text | None, NotNull()] = None
+    """The application.id of Kafka Streams, which its own topics and groups begin with."""
+    pattern_type: Annotated[Annotated[PatternType, EnumName(PatternType)] | None, NotNull()] = None
+    """The pattern type of a role's topics, group and transactionalId; literal if left out."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
     """The effect of removing this document: Delete (the default), Protect or Orphan."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None
@@ -56,7 +74,7 @@ class AclSpec:
 
 @manifest
 class Acl:
-    """One or more ACL bindings.
+    """One or more ACL bindings, written out or by a role.
 
     Example:
         apiVersion: kgitops/v1
@@ -68,6 +86,7 @@ class Acl:
           permission: Allow
           operations: [Read, Describe]
           resource: {type: topic, name: orders, patternType: literal}
+
     """
 
     api_version: Literal["kgitops/v1"]

@@ -199,10 +199,11 @@ def _shape(change: Change, *, full: bool) -> Iterable[Detail]:
 
 def _origins(change: Change, *, full: bool) -> Iterable[Detail]:
     """``(from profile compacted: replicationFactor, cleanup.policy)`` of a new object."""
-    labels: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for path, origin in change.origins.items():
-        labels.setdefault(origin_text(origin, full=full), []).append(field_label(path))
-    for text, names in labels.items():
+        if full or not path.startswith("labels."):
+            values.setdefault(origin_text(origin, full=full), []).append(field_label(path))
+    for text, names in values.items():
         yield Detail(value=f"(from {text}: {', '.join(names)})")
 
 

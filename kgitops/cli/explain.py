@@ -1,0 +1,35 @@
+"""``kgitops explain``: the place that each value of a declared object comes from."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from kgitops.cli.running.options import NoColor, ProjectOptions
+from kgitops.cli.running.parameters import with_groups
+
+
+@with_groups
+def explain(
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="The object, as plans name it: topic/orders.")
+    ],
+    project: ProjectOptions,
+    no_color: NoColor = False,
+) -> int:
+    """Show where each value of a declared object is written.
+
+    In its manifest, a profile, a folder, the defaults of the project or of the cluster, or a role.
+    No cluster is asked.
+
+    Example: kgitops explain topic/shop.customers examples/profiles
+    """
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import print_result, wants_colour
+    from kgitops.model.verdict import ExitCode
+    from kgitops.report.text.explanation import render_explanation
+    from kgitops.workflow.explaining import explain as explain_object
+
+    explained = explain_object(make_selection(project, offline=True), address)
+    print_result(render_explanation(explained, colour=wants_colour(sys.stdout, no_color=no_color)))
+    return int(ExitCode.SUCCESS)

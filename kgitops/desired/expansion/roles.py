@@ -1,0 +1,224 @@
+"""Expands the roles of ACLs to the rights that Kafka's documents give a client of that kind.
+
+https://kafka.apache.org/documentation/#security_authz_examples for producers and consumers,
+https://kafka.apache.org/documentation/streams/developer-guide/security.html for Kafka Streams.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kgitops.desired.findings import Findings
+from kgitops.manifests.expanded import ExpandedDocument, Given, Path
+from kgitops.manifests.value_origin import OriginKind
+from kgitops.manifests.yaml.document import Document
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.access import AclSpec
+
+_WRITTEN = ("permission", "operations", "resource")
+_ALL_KINDS = (
+    ResourceType.CLUSTER,
+    ResourceType.TOPIC,
+    ResourceType.GROUP,
+    ResourceType.TRANSACTIONAL_ID,
+    ResourceType.DELEGATION_TOKEN,
+)
+
+
+class Resource(Struct, frozen=True):
+    """The resource of a grant."""
+
+    type: ResourceType
+    name: str
+    pattern_type: PatternType = PatternType.LITERAL
+
+
+class Grant(Struct, frozen=True):
+    """Operations on one resource; ``document`` knows where each is written."""
+
+    permission: PermissionType
+    operations: Sequence[Operation]
+    resource: Resource
+    document: Document
+
+
+def expand_grants(spec: "AclSpec", document: Document, findings: Findings) -> Iterator[Grant]:
+    """The grants of an Acl document: the one that is written, or those of its role.
+
+    What is missing, or stands beside what excludes it, is added to ``findings``.
+    """
+    if spec.role is None:
+        yield from _written(spec, document, findings)
+        return
+    for field in _WRITTEN:
+        if getattr(spec, field) is not None:
+            findings.error(
+                document,
+                ("spec", field),
+                f"spec.{field} stands beside spec.role, which says it",
+                f"remove one of the two; a document of its own can say the {field}",
+                key=True,
+            )
+    if not _has_fields(spec, document, findings):
+        return
+    given = Given(OriginKind.ROLE, spec.role, document, ("spec", "role"))
+    by_role: dict[Path, Given] = {("spec", "permission"): given, ("spec", "operations"): given}
+    if isinstance(document, ExpandedDocument):
+        by_role |= document.given
+    for kind, name, operations, pattern, path in _ROLES[spec.role](spec):
+        named: dict[Path, Given] = {
+            ("spec", "resource"): Given(None, "", document, path) if path else given
+        }
+        yield Grant(
+            PermissionType.ALLOW,
+            operations,
+            Resource(kind, name, pattern),
+            ExpandedDocument(document, {**by_role, **named}),
+        )
+
+
+def _written(spec: "AclSpec", document: Document, findings: Findings) -> Iterator[Grant]:
+    missing = [field for field in _WRITTEN if getattr(spec, field) is None]
+    for field in missing:
+        findings.error(
+            document,
+            ("spec",),
+            f"spec.{field} is missing",
+            f"add it, or a role instead of {', '.join(_WRITTEN)}",
+        )
+    for field in _OF_ROLES:
+        if getattr(spec, field) is not None:
+            word = _WORDS.get(field, field)
+            findings.error(
+                document,
+                ("spec", word),
+                f"spec.{word} is a role's, and there is no spec.role",
+                "add the role, or remove it",
+                key=True,
+            )
+    if spec.permission and spec.operations and spec.resource:
+        resource = spec.resource
+        yield Grant(
+            spec.permission,
+            spec.operations,
+            Resource(resource.type, resource.name, resource.pattern_type),
+            document,
+        )
+
+
+_OF_ROLES = ("topics", "group", "transactional_id", "application_id", "pattern_type")
+_WORDS = {
+    "transactional_id": "transactionalId",
+    "application_id": "applicationId",
+    "pattern_type": "patternType",
+}
+# The fields that a role needs, and those that it may have.
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "producer": ("topics",),
+    "consumer": ("topics", "group"),
+    "streams": ("application_id",),
+    "connect-worker": ("topics", "group"),
+    "admin": (),
+}
+_ALLOWED: Mapping[str, tuple[str, ...]] = {
+    "producer": ("transactional_id", "pattern_type"),
+    "consumer": ("pattern_type",),
+    "streams": ("transactional_id",),
+    "connect-worker": (),
+    "admin": (),
+}
+
+
+def _has_fields(spec: "AclSpec", document: Document, findings: Findings) -> bool:
+    """Check the fields against the role; True if it can be expanded."""
+    role = str(spec.role)
+    missing = [field for field in _NEEDED[role] if getattr(spec, field) is None]
+    for field in missing:
+        word = _WORDS.get(field, field)
+        findings.error(document, ("spec", "role"), f"the role {role} needs spec.{word}", "add it")
+    for field in _OF_ROLES:
+        if field not in (*_NEEDED[role], *_ALLOWED[role]) and getattr(spec, field) is not None:
+            word = _WORDS.get(field, field)
+            findings.error(
+                document,
+                ("spec", word),
+                f"the role {role} has no use for spec.{word}",
+                "remove it",
+                key=True,
+            )
+    return not missing
+
+
+_Right = tuple[ResourceType, str, tuple[Operation, ...], PatternType, tuple[str | int, ...]]
+
+
+def _pattern(spec: "AclSpec", name: str) -> PatternType:
+    """The pattern type of a name: "*" is every resource, whatever the others are."""
+    return PatternType.LITERAL if name == "*" else spec.pattern_type or PatternType.LITERAL
+
+
+def _topics(spec: "AclSpec", *operations: Operation) -> Iterator[_Right]:
+    for index, name in enumerate(spec.topics or ()):
+        path = ("spec", "topics", index)
+        yield ResourceType.TOPIC, name, operations, _pattern(spec, name), path
+
+
+def _group(spec: "AclSpec", *operations: Operation) -> Iterator[_Right]:
+    name = spec.group or ""
+    yield ResourceType.GROUP, name, operations, _pattern(spec, name), ("spec", "group")
+
+
+def _transactional(spec: "AclSpec") -> Iterator[_Right]:
+    name = spec.transactional_id
+    if name is not None:
+        both = (Operation.WRITE, Operation.DESCRIBE)
+        path = ("spec", "transactionalId")
+        yield ResourceType.TRANSACTIONAL_ID, name, both, _pattern(spec, name), path
+
+
+def _producer(spec: "AclSpec") -> Iterator[_Right]:
+    yield from _topics(spec, Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)
+    yield from _transactional(spec)
+
+
+def _consumer(spec: "AclSpec") -> Iterator[_Right]:
+    yield from _topics(spec, Operation.READ, Operation.DESCRIBE)
+    yield from _group(spec, Operation.READ)
+
+
+def _streams(spec: "AclSpec") -> Iterator[_Right]:
+    """Its own topics and groups; what it reads and writes is another document's."""
+    name, path = spec.application_id or "", ("spec", "applicationId")
+    for kind in (ResourceType.TOPIC, ResourceType.GROUP):
+        yield kind, name, (Operation.ALL,), PatternType.PREFIXED, path
+    yield from _transactional(spec)
+
+
+def _connect_worker(spec: "AclSpec") -> Iterator[_Right]:
+    both = (Operation.READ, Operation.WRITE)
+    yield from _topics(spec, *both, Operation.DESCRIBE, Operation.CREATE)
+    yield from _group(spec, Operation.READ, Operation.DESCRIBE)
+
+
+def _admin(_spec: "AclSpec") -> Iterator[_Right]:
+    for kind in _ALL_KINDS:
+        name = CLUSTER_NAME if kind is ResourceType.CLUSTER else "*"
+        yield kind, name, (Operation.ALL,), PatternType.LITERAL, ()
+
+
+_ROLES: Mapping[str, Callable[["AclSpec"], Iterator[_Right]]] = {
+    "producer": _producer,
+    "consumer": _consumer,
+    "streams": _streams,
+    "connect-worker": _connect_worker,
+    "admin": _admin,
+}

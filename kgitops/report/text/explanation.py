@@ -1,0 +1,45 @@
+"""An explained object as text: each value, with the place where it is written."""
+
+import json
+from collections.abc import Iterator
+
+from kgitops.model.registry import Json
+from kgitops.model.resources.object_names import object_name
+from kgitops.report.content.safe_text import Line, Style, render_lines
+from kgitops.report.content.units import with_unit
+from kgitops.workflow.explaining import ExplainedObject, ExplainedValue
+
+
+def render_explanation(explained: ExplainedObject, *, colour: bool = False) -> str:
+    """One line a value: its name, the value, and the place it comes from."""
+    return render_lines(list(_lines(explained)), colour=colour, ascii_only=False)
+
+
+def _lines(explained: ExplainedObject) -> Iterator[Line]:
+    name = (Style.BOLD, str(object_name(explained.address)))
+    yield [name, f" as declared for {explained.cluster}: {explained.source}"]
+    rows = [(_label(value), _text(value), _place(value)) for value in explained.values]
+    widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
+    for label, text, place in rows:
+        yield [f"  {label:<{widths[0]}}  {text:<{widths[1]}}  ", (Style.DIM, place)]
+
+
+def _label(value: ExplainedValue) -> str:
+    group, _, name = value.path.partition(".")
+    return name if name and group != "labels" else value.path
+
+
+def _text(value: ExplainedValue) -> str:
+    text = _plain(value.value)
+    return with_unit(value.path, text)
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _place(value: ExplainedValue) -> str:
+    if value.source is None:
+        return "kgitops's default"
+    origin = "manifest" if value.origin is None else value.origin.text
+    return f"{origin}, {value.source.file}:{value.source.line}"

@@ -1,0 +1,127 @@
+"""``kgitops explain`` and the plan: where each value of a declared object comes from."""
+
+import itertools
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Kgitops
+from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.workflow.explaining import explain
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.project.selection import Selection, open_workspace
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "profiles"
+
+
+def test_every_value_is_explained_with_its_place(kgitops: Kgitops) -> None:
+    ran = kgitops("explain", "topic/shop.customers", EXAMPLE, "-c", "laptop")
+    assert ran.code == 0, ran.err
+    rows = [re.split(r" {2,}", line.strip()) for line in ran.out.splitlines()[1:]]
+    assert [(name, value, place.split(",")[0]) for name, value, place in rows] == [
+        ("partitions", "12", "manifest"),
+        ("replicationFactor", "3", "profile compacted"),
+        ("cleanup.policy", "compact", "profile compacted"),
+        ("min.compaction.lag.ms", "60000 (1 min)", "manifest"),
+        ("min.insync.replicas", "2", "profile compacted"),
+        ("configsPolicy", "Declared", "kgitops's default"),
+        ("deletionPolicy", "Protect", "kgitops's default"),
+        ("labels.team", "shop", f"folder {EXAMPLE / 'manifests/shop'}"),
+    ]
+    orders = kgitops("explain", "topic/shop.orders", EXAMPLE, "-c", "laptop").out
+    assert re.search(r"replicationFactor +1 +default of laptop, .*kgitops.yaml:12", orders)
+    assert re.search(r"partitions +6 +project default, .*kgitops.yaml:6", orders)
+
+
+def test_a_binding_names_its_role(kgitops: Kgitops) -> None:
+    address = "acl/User:billing/Allow/Read/group/literal/billing@*"
+    ran = kgitops("explain", address, EXAMPLE, "-c", "local")
+    assert re.search(r"operations +Read +role consumer, ", ran.out)
+    assert re.search(r"labels.team +shop +folder ", ran.out)
+
+
+def test_a_name_that_nothing_declares_is_told_with_the_nearest(kgitops: Kgitops) -> None:
+    ran = kgitops("explain", "topic/shop.order", EXAMPLE, "-c", "local")
+    assert ran.code == 64
+    assert "no document declares topic/shop.order; did you mean topic/shop.orders?" in ran.err
+
+
+def test_the_plan_names_the_origins_in_every_format(kgitops: Kgitops, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(".kgitops"))
+    applied = kgitops("apply", project, "-c", "local", "--auto-approve")
+    assert "(from profile compacted: cleanup.policy, min.insync.replicas" in applied.out
+    assert "(from role consumer: operations, permission)" in applied.out
+    profile = project / "manifests/profiles.yaml"
+    profile.write_text(profile.read_text().replace("replicas: 2", "replicas: 1"))
+    for format_ in ("text", "markdown"):
+        ran = kgitops("plan", project, "-c", "local", "--format", format_)
+        assert "2 -> 1 (profile compacted)" in ran.out
+    page = kgitops("plan", project, "-c", "local", "--format", "html").out
+    assert "from profile compacted, " in page
+    document = json.loads(kgitops("plan", project, "-c", "local", "--format", "json").out)
+    (change,) = document["changes"]
+    origin = change["origins"]["configs.min.insync.replicas"]
+    assert (origin["kind"], origin["name"]) == ("profile", "compacted")
+    assert origin["source"]["file"].endswith("manifests/profiles.yaml")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_files_in_any_order_declare_the_same_with_the_same_origins(
+    seed: int, tmp_path: Path
+) -> None:
+    """Documents spread over files in any order and of any names: one state, and each origin."""
+    chosen = random.Random(seed)  # noqa: S311 (the same cases each time)
+    manifests = EXAMPLE / "manifests"
+    texts = [
+        part
+        for file in (manifests / "profiles.yaml", *sorted((manifests / "shop").glob("*.yaml")))
+        for part in file.read_text().split("---\n")
+    ]
+    chosen.shuffle(texts)
+    project = tmp_path / "project"
+    (project / "manifests").mkdir(parents=True)
+    shutil.copy(EXAMPLE / "kgitops.yaml", project)
+    cuts = sorted(chosen.sample(range(1, len(texts)), chosen.randint(0, len(texts) - 1)))
+    for number, (start, end) in enumerate(itertools.pairwise([0, *cuts, len(texts)])):
+        name = f"{chosen.randrange(1000)}-{number}.yaml"
+        (project / "manifests" / name).write_text("---\n".join(texts[start:end]))
+    # In one folder the Folder document holds for the profile's file too, which has no labels.
+    found = {path: state(path) for path in (EXAMPLE, project)}
+    assert found[project] == found[EXAMPLE]
+
+
+def state(folder: Path) -> tuple[str, dict[str, dict[str, str]]]:
+    selection = Selection(paths=(folder,), cluster="local", offline=True)
+    with loaded(open_workspace(selection)) as everything:
+        desired = everything.desired
+    origins = {
+        item.address: {
+            path: origin.text
+            for path, origin in item.located.origins.items()
+            if not path.startswith("labels.")
+        }
+        for item in desired.objects
+        if isinstance(item.located, ExpandedDocument)
+    }
+    return desired.digest, origins
+
+
+def test_no_value_of_an_example_is_without_a_place() -> None:
+    """Law: what is not written in a manifest has an origin, or is a default of kgitops."""
+    for cluster in ("local", "laptop"):
+        selection = Selection(paths=(EXAMPLE,), cluster=cluster, offline=True)
+        with loaded(open_workspace(selection)) as everything:
+            addresses = [item.address for item in everything.desired.objects]
+        for address in addresses:
+            for value in explain(selection, address).values:
+                if value.source is None:
+                    assert value.path in ("configsPolicy", "deletionPolicy", "host")
+                else:
+                    lines = Path(value.source.file).read_text().splitlines()
+                    assert lines[value.source.line - 1].strip()
