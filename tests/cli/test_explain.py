@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from cli.conftest import Kgitops
+
 from kgitops.manifests.expanded import ExpandedDocument
 from kgitops.workflow.explaining import explain
 from kgitops.workflow.loading import loaded

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli.conftest import Kgitops
+from cli.projects import EXAMPLES, Project, topic
 from report.fleet.fleets import a_run, a_unit
 
 import kgitops as package
-from cli.conftest import Kgitops
-from cli.projects import EXAMPLES, Project, topic
 from kgitops.cli.main import COMMANDS, GROUPS
 from kgitops.fleet.summary_json import run_to_text
 
@@ -39,6 +39,7 @@ IN_ORDER = (
     "diff",
     "export",
     "convert",
+    "catalogue",
     "schema",
     "acls",
 )

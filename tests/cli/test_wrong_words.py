@@ -8,7 +8,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-
 from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 
@@ -19,6 +18,7 @@ MISTAKES = {
     "aply payments": "no such command 'aply'; did you mean apply",
     "plan ''": "an argument is empty",
     # Words of other tools, and words at another place.
+    "catalogue payments": "missing option '-o'",
     "explain": "missing argument 'ADDRESS'",
     "explain topic/none payments": "no document declares topic/none",
     "diff plan.json": "missing argument 'NEW'",
