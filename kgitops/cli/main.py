@@ -57,6 +57,7 @@ COMMANDS = {
         "convert:convert",
         "Write a project that declares what another tool's files declare.",
     ),
+    "catalogue": ("catalogue:catalogue", "Write a page of what is declared."),
     "schema": (
         "project:schema",
         "Print the JSON Schema of a kind, or of all; or write every schema as a file.",

@@ -1,0 +1,186 @@
+"""The content of the catalogue, made from a desired state."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from kgitops.desired.state import DesiredQuota, DesiredState, DesiredTopic
+from kgitops.model.resources.acls import AclBinding, Operation
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
+from kgitops.model.wording import counted
+from kgitops.report.catalogue.access import Access, SeenTopic, TopicBindings, access_to
+from kgitops.report.content.units import with_unit
+from kgitops.report.virtual_clusters.graph import VirtualClusterGraph, graph_of_clusters
+
+
+class TopicEntry(Struct, frozen=True, kw_only=True):
+    """A topic; ``place`` is the line of its document."""
+
+    name: str
+    labels: Mapping[str, str]
+    size: str
+    configs: tuple[tuple[str, str], ...]
+    readers: Access
+    writers: Access
+    place: str
+
+
+class QuotaEntry(Struct, frozen=True, kw_only=True):
+    """The quotas of one entity."""
+
+    entity: str
+    labels: Mapping[str, str]
+    quotas: tuple[tuple[str, str], ...]
+    place: str
+
+
+class PrincipalEntry(Struct, frozen=True, kw_only=True):
+    """A principal with all declared bindings of its."""
+
+    name: str
+    bindings: tuple[str, ...]
+
+
+class Catalogue(Struct, frozen=True, kw_only=True):
+    """The declared objects of a project, as its page shows them; ``graph`` of virtual clusters."""
+
+    project: str
+    cluster: str
+    topics: tuple[TopicEntry, ...]
+    principals: tuple[PrincipalEntry, ...]
+    quotas: tuple[QuotaEntry, ...]
+    graph: VirtualClusterGraph | None
+    labels: tuple[tuple[str, int], ...]
+
+    @property
+    def summary(self) -> str:
+        """``12 topics, 4 principals, 3 quotas``."""
+        counts = (
+            (len(self.topics), "topic"),
+            (len(self.principals), "principal"),
+            (len(self.quotas), "quota"),
+        )
+        return ", ".join(counted(number, noun) for number, noun in counts)
+
+
+def catalogue_of(desired: DesiredState, cluster: str) -> Catalogue:
+    """The catalogue of what is declared for one cluster."""
+    bindings = TopicBindings(acl.binding for acl in desired.acls)
+    links = _links(desired)
+    topics = tuple(_topic(topic, bindings, links) for topic in desired.topics)
+    labels = Counter(
+        f"{key}={value}" for topic in topics for key, value in sorted(topic.labels.items())
+    )
+    clusters = _virtual_clusters(desired)
+    return Catalogue(
+        project=desired.project.name,
+        cluster=cluster,
+        topics=topics,
+        principals=tuple(_principals(acl.binding for acl in desired.acls)),
+        quotas=tuple(map(_quota, desired.quotas)),
+        graph=graph_of_clusters(clusters) if clusters else None,
+        labels=tuple(sorted(labels.items())),
+    )
+
+
+Links = Mapping[SeenTopic, Sequence[SeenTopic]]
+"""The further names of topics, by the names that they are declared with."""
+
+
+def _links(desired: DesiredState) -> Links:
+    links: dict[SeenTopic, list[SeenTopic]] = {}
+    for link in desired.links:
+        target = link.target
+        seen = SeenTopic(link.local.name, link.local.virtual_cluster)
+        if target is not None:
+            links.setdefault(SeenTopic(target.name, target.virtual_cluster), []).append(seen)
+        elif link.topic is not None:
+            links.setdefault(SeenTopic(link.topic), []).append(seen)
+    return links
+
+
+def _topic(topic: DesiredTopic, bindings: TopicBindings, links: Links) -> TopicEntry:
+    declared = SeenTopic(topic.name, topic.virtual_cluster)
+    on = [(binding, "") for binding in bindings.on(declared)]
+    for link in links.get(declared, ()):
+        on += [(binding, f"{link.virtual_cluster}/{link.name}") for binding in bindings.on(link)]
+    partitions = counted(topic.partitions, "partition")
+    replicas = counted(topic.replication_factor, "replica")
+    source = topic.located.source
+    return TopicEntry(
+        name=object_name(topic.address).name,
+        labels=topic.labels,
+        size=f"{partitions} x {replicas}",
+        configs=tuple(
+            (key, with_unit(f"configs.{key}", value))
+            for key, value in sorted(topic.configs.items())
+        ),
+        readers=access_to(on, Operation.READ),
+        writers=access_to(on, Operation.WRITE),
+        place=f"{source.file}:{source.line}",
+    )
+
+
+def _quota(quota: DesiredQuota) -> QuotaEntry:
+    source = quota.located.source
+    return QuotaEntry(
+        entity=object_name(quota.address).name,
+        labels=quota.labels,
+        quotas=tuple(
+            (key, with_unit(f"quotas.{key}", f"{value:g}" if value % 1 else str(int(value))))
+            for key, value in sorted(quota.quotas.items())
+        ),
+        place=f"{source.file}:{source.line}",
+    )
+
+
+def _principals(bindings: Iterable[AclBinding]) -> Iterable[PrincipalEntry]:
+    found: dict[str, list[AclBinding]] = {}
+    for binding in bindings:
+        found.setdefault(binding.principal, []).append(binding)
+    for name, own in sorted(found.items()):
+        yield PrincipalEntry(name=name, bindings=tuple(_lines(own)))
+
+
+def _lines(bindings: Iterable[AclBinding]) -> Iterable[str]:
+    """``Allow Describe, Read on topic orders``: a line for each resource."""
+    resources: dict[str, list[str]] = {}
+    for binding in sorted(bindings):
+        scope = f" of {binding.virtual_cluster}" if binding.scoped else ""
+        pattern = f"{binding.resource_name}{'…' if binding.pattern_type == 'prefixed' else ''}"
+        host = "" if binding.host == "*" else f" from {binding.host}"
+        where = f"{binding.resource_type} {pattern}{scope}{host}"
+        key = f"{binding.permission_type} {{}} on {where}"
+        resources.setdefault(key, []).append(str(binding.operation))
+    return (key.replace("{}", ", ".join(words), 1) for key, words in resources.items())
+
+
+def _virtual_clusters(desired: DesiredState) -> dict[str, VirtualCluster]:
+    """The declared virtual clusters with their declared members and links."""
+    members: dict[tuple[str, EntityType], set[str]] = {}
+    for member in desired.members:
+        key = (member.virtual_cluster, member.entity_type)
+        members.setdefault(key, set()).add(member.name)
+    links: dict[str, dict[str, TopicLink]] = {}
+    for topic in desired.topics:
+        if topic.virtual_cluster is not None:
+            own = TopicLink(name=topic.name, topic=f"{topic.name} of {topic.virtual_cluster}")
+            links.setdefault(topic.virtual_cluster, {})[topic.name] = own
+    for link in desired.links:
+        target = link.target
+        aim = link.topic or (f"{target.name} of {target.virtual_cluster}" if target else "")
+        name = link.local.name
+        links.setdefault(link.local.virtual_cluster, {})[name] = TopicLink(name=name, topic=aim)
+    return {
+        item.name: VirtualCluster(
+            name=item.name,
+            links=links.get(item.name, {}),
+            users=frozenset(members.get((item.name, EntityType.USER), ())),
+            client_ids=frozenset(members.get((item.name, EntityType.CLIENT_ID), ())),
+            groups=dict.fromkeys(members.get((item.name, EntityType.GROUP), ())),
+            transactional_ids=frozenset(members.get((item.name, EntityType.TRANSACTIONAL_ID), ())),
+        )
+        for item in desired.virtual_clusters
+    }
