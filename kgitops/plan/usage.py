@@ -9,6 +9,7 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Finding, Severity
+from kgitops.plan.disk import SIZING, disk_estimate
 from kgitops.plan.document.plan import Change, Kind, Plan
 from kgitops.plan.document.risks import RiskLevel
 
@@ -16,7 +17,7 @@ _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 
 
 def topics_at_stake(plan: Plan) -> frozenset[str]:
-    """Return the topics whose records or clients a change may harm."""
+    """Return the topics whose records or clients a change may harm, or whose size it decides."""
     names = (_topic_at_stake(change) for change in plan.changes)
     return frozenset(name for name in names if name)
 
@@ -43,7 +44,8 @@ def not_checked(items: Iterable[NotChecked]) -> list[Finding]:
 
 
 def _topic_at_stake(change: Change) -> str | None:
-    if change.kind is not Kind.TOPIC or change.level is RiskLevel.SAFE:
+    sized = any(field.path in SIZING for field in change.fields)
+    if change.kind is not Kind.TOPIC or (change.level is RiskLevel.SAFE and not sized):
         return None
     return next(
         (
@@ -66,7 +68,14 @@ def _with_usage(change: Change, current: ClusterState, usage: Usage) -> Change:
         for partition, offset in planned.request.deleted_message_offsets.items()
     }
     impact = topic_impact(current.topics[name], usage.topics[name], records)
-    return replace(change, impact={**change.impact, **impact})
+    held = impact.get("bytes")
+    estimate = disk_estimate(
+        change.before,
+        change.after,
+        current.broker_defaults,
+        int(held) if isinstance(held, str) else None,
+    )
+    return replace(change, impact={**change.impact, **impact, **estimate})
 
 
 def topic_impact(

@@ -10,6 +10,7 @@ from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext, local_name
+from kgitops.plan.disk import disk_estimate
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Kind
 from kgitops.plan.draft import PlanDraft
@@ -152,7 +153,10 @@ def _create(context: PlanContext, topic: DesiredTopic) -> None:
         [CreateTopicRequest(topic=state.name, requested_state=state, local=local)],
         after=topic_view(state) | ({"name": known_after_apply(topic.name)} if local else {}),
         risky={risks.TOPIC_CREATE, *unreachable_min_isr(topic, min_isr)},
-        impact={"partitions": state.num_partitions},
+        impact={
+            "partitions": state.num_partitions,
+            **disk_estimate(None, topic_view(state), context.current.broker_defaults),
+        },
     )
 
 

@@ -72,7 +72,9 @@ def stake(change: Change) -> str:
     topic_id = next((p.topic_id for p in change.preconditions if p.topic_id), None)
     deleted = [f"topic id {topic_id}"] if Action.DELETE in change.actions and topic_id else []
     impact = impact_text(change)
-    held = [impact] if impact and Action.CREATE not in change.actions else []
+    if Action.CREATE in change.actions:
+        impact = disk_text(change)
+    held = [impact] if impact else []
     return ", ".join((*facts(change), *deleted, *held))
 
 
@@ -87,6 +89,12 @@ def warning(change: Change) -> str:
     return "" if change.level is RiskLevel.SAFE else change.risk.text
 
 
+def disk_text(change: Change) -> str:
+    """``at most 10 GiB on disk`` of a new topic; empty if its retention sets no limit."""
+    at_most = _whole(change.impact.get("bytes_at_most"))
+    return "" if at_most is None else f"at most {size(at_most)} on disk"
+
+
 def impact_text(change: Change) -> str:
     """``12 partitions, 48.2 GiB (51754355917 bytes), 18200345 records``; empty if unknown."""
     impact = dict(change.impact)
@@ -97,6 +105,13 @@ def impact_text(change: Change) -> str:
     if held:
         raw = counted(held, "byte")
         parts.append(f"{size(held)} ({raw})" if held >= 2**10 else raw)
+    expected, at_most = (
+        _whole(impact.pop(key, None)) for key in ("bytes_expected", "bytes_at_most")
+    )
+    if expected is not None:
+        parts.append(f"about {size(expected)} on disk once the new retention is reached")
+    elif at_most is not None:
+        parts.append(f"at most {size(at_most)} on disk")
     if (count := _whole(impact.pop("records", None))) is not None:
         parts.append(_some(count, "record"))
     elif held == 0:
