@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgitops.cli.running.options import NoColor, ProjectOptions
+from kgitops.cli.running.options import ListFormat, ListFormatOption, NoColor, ProjectOptions
 from kgitops.cli.running.parameters import with_groups
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
@@ -22,22 +22,12 @@ policy = typer.Typer(
 _DEFAULT_SCORE = 90.0
 
 
-class ListFormat(StrEnum):
-    """The forms of a list of policies."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 class TestFormat(StrEnum):
     """The forms of a test report."""
 
     TEXT = "text"
     JSON = "json"
     JUNIT = "junit"
-
-
-ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="How to show them.")]
 
 
 def _complete_policy(incomplete: str) -> list[str]:

@@ -73,12 +73,19 @@ def audit_policies(
     """
     on_stage("reading the cluster")
     current = cluster.read_state()
+    on_stage("asking the policies")
+    return audit_state(current, declared, workspace.target_name, workspace.principal)
+
+
+def audit_state(
+    current: ClusterState, declared: Loaded, target_name: str, principal: str
+) -> PolicyAudit:
+    """Ask the policies about each object of a state that was read before."""
     documents = {item.address: item for item in declared.desired.objects}
     every = list(_requests(current, documents))
     asked = [item for item in every if not request_address(item).startswith(_IN_A_VIRTUAL_CLUSTER)]
-    on_stage("asking the policies")
     evaluator = declared.policies.evaluator
-    rulings = [] if evaluator is None else _judged(evaluator, current, asked, workspace.principal)
+    rulings = [] if evaluator is None else _judged(evaluator, current, asked, principal)
     owners = current.registry.owners if current.registry else {}
     objects = []
     for request, found in zip(asked, rulings, strict=False):
@@ -95,7 +102,7 @@ def audit_policies(
                 )
             )
     return PolicyAudit(
-        cluster=workspace.target_name,
+        cluster=target_name,
         policies=len(declared.policies.bundle.policies),
         judged=len(asked) if evaluator is not None else 0,
         left_out=len(every) - len(asked),

@@ -38,13 +38,14 @@ def examples(here: Path) -> Path:
 
 
 def test_there_are_projects_and_workflows_to_copy() -> None:
-    """The workflows are run by tests/actions, the migration as a whole by test_migration_stages.
+    """CI's files are run by tests/actions, the migration as a whole by test_migration_stages.
 
     The nights of the fleet are test_nightly_example's.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
-    assert folders == projects | {"serve", "fleet", "migration", "github", "convert"}
+    ci = {"github", "gitlab", "jenkins", "atlantis"}
+    assert folders == projects | ci | {"profiles", "serve", "fleet", "migration", "convert"}
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)

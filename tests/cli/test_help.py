@@ -24,7 +24,7 @@ SHOWN = (
     *("create", "alter", "list", "describe", "bindings"),
     *("graph", "orphans", "export-acls", "plan-migration", "delete"),
 )
-FLEET_VERBS = ("plan", "summary", "snapshot", "compile")
+FLEET_VERBS = ("plan", "audit", "summary", "snapshot", "compile")
 SERVE = "serve"
 """Its example, which runs until it is ended, is in test_serve.py."""
 IN_ORDER = (

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kgitops.cli.main import main
 from kgitops.cluster.snapshot import read_snapshot
-from kgitops.fleet import compiling, pipeline
+from kgitops.fleet import auditing, compiling, pipeline, snapshotting
 from kgitops.fleet.spark.session import Session
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.registry import Json
@@ -127,6 +127,8 @@ def on_shared_spark(local_spark: Session, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(pipeline, "session", shared)
     monkeypatch.setattr(compiling, "session", shared)
+    monkeypatch.setattr(auditing, "session", shared)
+    monkeypatch.setattr(snapshotting, "session", shared)
 
 
 Plans = Callable[..., Ran]

@@ -8,7 +8,14 @@ import typer
 
 from kgitops.cli.fleet.options import SparkOptions
 from kgitops.cli.fleet.summary import summary
-from kgitops.cli.running.options import DetailedExitcode, Format, Full, NoColor
+from kgitops.cli.running.options import (
+    DetailedExitcode,
+    Format,
+    Full,
+    ListFormat,
+    ListFormatOption,
+    NoColor,
+)
 from kgitops.cli.running.parameters import many_values, with_groups
 
 
@@ -169,6 +176,68 @@ def plan(
     return exit_code(verdict(run), detailed=detailed_exitcode)
 
 
+@with_groups
+def audit(
+    desired: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="PATH…", help="Projects, manifests, or what fleet compile made of them."
+        ),
+    ],
+    state: Annotated[
+        list[Path],
+        typer.Option(metavar="PATH…", help="Snapshots of clusters: files, or folders of them."),
+    ],
+    policies: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH…", help="Policy and Waiver documents in addition to the projects' own."
+        ),
+    ] = None,
+    *,
+    spark: SparkOptions,
+    format_: ListFormatOption = ListFormat.TEXT,
+    no_color: NoColor = False,
+) -> int:
+    """Show what many clusters hold, declared or not, that breaks a policy.
+
+    Each project's policies judge the clusters that it is for, as kgitops policy audit does. Exit 3
+    if a policy would deny an object.
+
+    Example: kgitops fleet audit --desired payments --state states
+    """
+    import sys
+
+    from kgitops.cli.fleet.options import task_bar
+    from kgitops.cli.running.streams import print_notice, print_result, wants_colour
+    from kgitops.fleet.auditing import FleetAuditOptions, audit_fleet
+    from kgitops.model.verdict import ExitCode
+    from kgitops.report.json.policy_audit import fleet_audit_to_json
+    from kgitops.report.text.policy_audit import render_fleet_audit
+
+    request = FleetAuditOptions(
+        desired=tuple(desired),
+        state=tuple(state),
+        policies=tuple(policies or ()),
+        master=spark.master,
+        remote=spark.remote,
+        conf=spark.settings(),
+        environ=os.environ,
+    )
+    with task_bar("audited", no_color=no_color) as on_progress:
+        found = audit_fleet(request, on_progress)
+    if format_ is ListFormat.JSON:
+        print_result(fleet_audit_to_json(found))
+    else:
+        colour = wants_colour(sys.stdout, no_color=no_color)
+        print_result(render_fleet_audit(found, colour=colour))
+        for finding in found.findings:
+            print_notice(str(finding))
+    if not found.complete:
+        return int(ExitCode.ERROR)
+    return int(ExitCode.DENIED if found.denied else ExitCode.SUCCESS)
+
+
 fleet = typer.Typer(
     help="Plan many clusters at once, and show what came of it.",
     add_completion=False,
@@ -182,4 +251,9 @@ fleet.command(
     short_help="Plan every project on every cluster.",
     cls=many_values("--desired", "--state", "--policies"),
 )(plan)
+fleet.command(
+    "audit",
+    short_help="Show what breaks a policy on every cluster.",
+    cls=many_values("--desired", "--state", "--policies"),
+)(audit)
 fleet.command("summary", short_help="Show what the runs of a fleet came to.")(summary)

@@ -27,6 +27,13 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
+class ListFormat(StrEnum):
+    """The forms of a list of policies, or of an audit."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 class FindingsFormat(StrEnum):
     """The forms of findings about manifests."""
 
@@ -196,3 +203,4 @@ PlanFormat = Annotated[Format, typer.Option("--format", help="How to show the pl
 DetailedExitcode = Annotated[
     bool, typer.Option("--detailed-exitcode", help="Exit 2 instead of 0 when there are changes.")
 ]
+ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="How to show them.")]

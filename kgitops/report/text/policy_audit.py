@@ -1,12 +1,16 @@
 """An audit of policies as text for a person: object by object, what it breaks."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text
 from kgitops.workflow.policy_audit import AuditedObject, PolicyAudit
+
+if TYPE_CHECKING:
+    from kgitops.fleet.auditing import FleetAudit
 
 NOT_DECLARED = "not declared here"
 
@@ -20,6 +24,24 @@ def render_policy_audit(audit: PolicyAudit, *, colour: bool = False) -> str:
         *([[]] if audit.objects else []),
         [f"Audit: {summary(audit)}."],
     ]
+    return render_lines(lines, colour=colour, ascii_only=False)
+
+
+def render_fleet_audit(audit: "FleetAudit", *, colour: bool = False) -> str:
+    """The audits of all units, one below the other, and a line with the counts."""
+    lines: list[Line] = [[(Style.BOLD, "kgitops fleet audit")]]
+    for unit in audit.units:
+        name = terminal_text(f"{unit.project} on {unit.cluster}")
+        if unit.audit is None:
+            lines.append([(Style.RED_BOLD, "! "), f"{name}: {terminal_text(unit.reason or '')}"])
+            continue
+        lines.append([(Style.BOLD, name), f": {summary(unit.audit)}"])
+        lines += (line for item in unit.audit.objects for line in _object(item))
+    broken = sum(len(unit.audit.objects) for unit in audit.units if unit.audit is not None)
+    failed = sum(unit.audit is None for unit in audit.units)
+    units = counted(len(audit.units), "unit")
+    more = f"; {failed:,} could not be audited" if failed else ""
+    lines += [[], [f"Audit of {units}: {counted(broken, 'object')} break a policy{more}."]]
     return render_lines(lines, colour=colour, ascii_only=False)
 
 
