@@ -15,12 +15,16 @@ def explain(
         str, typer.Argument(metavar="ADDRESS", help="The object, as plans name it: topic/orders.")
     ],
     project: ProjectOptions,
+    last_applied: Annotated[
+        bool,
+        typer.Option("--last-applied", help="Ask the cluster for the values last applied, too."),
+    ] = False,
     no_color: NoColor = False,
 ) -> int:
     """Show where each value of a declared object is written.
 
     In its manifest, a profile, a folder, the defaults of the project or of the cluster, or a role.
-    No cluster is asked.
+    No cluster is asked, unless for what was last applied.
 
     Example: kgitops explain topic/shop.customers examples/profiles
     """
@@ -30,6 +34,7 @@ def explain(
     from kgitops.report.text.explanation import render_explanation
     from kgitops.workflow.explaining import explain as explain_object
 
-    explained = explain_object(make_selection(project, offline=True), address)
+    selection = make_selection(project, offline=not last_applied)
+    explained = explain_object(selection, address, applied=last_applied)
     print_result(render_explanation(explained, colour=wants_colour(sys.stdout, no_color=no_color)))
     return int(ExitCode.SUCCESS)

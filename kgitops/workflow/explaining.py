@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredObject
 from kgitops.manifests.expanded import ExpandedDocument
@@ -25,30 +26,38 @@ _SHOWN = 5
 class ExplainedValue(Struct, frozen=True, kw_only=True):
     """One value; ``origin`` is None if the object's own document holds it.
 
-    ``source`` is the place where it is written; None if it is kgitops's default.
+    ``source`` is the place where it is written; None if it is kgitops's default. ``last_applied``
+    is the value that the registry recorded, None where it recorded none or was not asked.
     """
 
     path: str
     value: Json
     origin: ValueOrigin | None
     source: Source | None
+    last_applied: Json = None
 
 
 class ExplainedObject(Struct, frozen=True, kw_only=True):
-    """An object with its values, as it is declared for one cluster."""
+    """An object with its values, as it is declared for one cluster.
+
+    ``managed``: the project applied it before; None if the cluster was not asked.
+    """
 
     address: str
     cluster: str
     source: Source
     values: tuple[ExplainedValue, ...]
+    managed: bool | None = None
 
 
-def explain(selection: Selection, address: str) -> ExplainedObject:
-    """Explain the object at ``address``, without asking the cluster.
+def explain(selection: Selection, address: str, *, applied: bool = False) -> ExplainedObject:
+    """Explain the object at ``address``; the cluster is asked only for what was last ``applied``.
 
     Raises:
         FindingsError: the manifests or policies are wrong.
         UsageError: nothing declares an object of this address, or there is nothing to load.
+        UnreachableError: the cluster can't be read.
+        SafetyError: its registry can't be trusted.
     """
     workspace = open_workspace(selection)
     with loaded(workspace) as everything:
@@ -56,12 +65,31 @@ def explain(selection: Selection, address: str) -> ExplainedObject:
     desired = objects.get(address)
     if desired is None:
         raise UsageError(_not_declared(address, list(objects)))
-    return ExplainedObject(
+    explained = ExplainedObject(
         address=address,
         cluster=workspace.target_name,
         source=desired.located.source,
         values=tuple(_values(desired)),
     )
+    if not applied:
+        return explained
+    with workspace.connected() as cluster:
+        registry = cluster.read_state().registry
+    owner = registry.owners.get(address) if registry else None
+    if owner is None or owner.project != workspace.project.identity:
+        return replace(explained, managed=False)
+    recorded = dict(_flat(owner.last_applied))
+    values = (replace(value, last_applied=recorded.get(value.path)) for value in explained.values)
+    return replace(explained, values=tuple(values), managed=True)
+
+
+def _flat(form: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    """The values of a recorded object by the paths of an explained one."""
+    for key, value in form.items():
+        if isinstance(value, Mapping) and key in ("configs", "quotas"):
+            yield from ((f"{key}.{name}", one) for name, one in value.items())
+        else:
+            yield _WRITTEN_AS.get(key, key), value
 
 
 def _not_declared(address: str, declared: list[str]) -> str:

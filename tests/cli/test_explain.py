@@ -45,6 +45,21 @@ def test_a_binding_names_its_role(kgitops: Kgitops) -> None:
     assert re.search(r"labels.team +shop +folder ", ran.out)
 
 
+def test_what_was_last_applied_stands_beside(kgitops: Kgitops, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(".kgitops"))
+    words = ("explain", "topic/shop.customers", project, "--last-applied")
+    assert "manifests/shop/topics.yaml:4; never applied" in kgitops(*words).out
+    assert kgitops("apply", project, "--auto-approve").code == 0
+    profile = project / "manifests/profiles.yaml"
+    profile.write_text(profile.read_text().replace("replicas: 2", "replicas: 1"))
+    lines = kgitops(*words).out.splitlines()
+    (changed,) = [line for line in lines if "min.insync.replicas" in line]
+    assert changed.endswith("profiles.yaml:4; last applied: 2")
+    (same,) = [line for line in lines if "partitions" in line]
+    assert same.endswith("topics.yaml:4; as last applied")
+
+
 def test_a_name_that_nothing_declares_is_told_with_the_nearest(kgitops: Kgitops) -> None:
     ran = kgitops("explain", "topic/shop.order", EXAMPLE, "-c", "local")
     assert ran.code == 64

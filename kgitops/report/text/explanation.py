@@ -18,10 +18,26 @@ def render_explanation(explained: ExplainedObject, *, colour: bool = False) -> s
 def _lines(explained: ExplainedObject) -> Iterator[Line]:
     name = (Style.BOLD, str(object_name(explained.address)))
     yield [name, f" as declared for {explained.cluster}: {explained.source}"]
-    rows = [(_label(value), _text(value), _place(value)) for value in explained.values]
+    rows = [
+        (_label(value), _text(value), f"{_place(value)}{_applied(value, explained)}")
+        for value in explained.values
+    ]
     widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
     for label, text, place in rows:
         yield [f"  {label:<{widths[0]}}  {text:<{widths[1]}}  ", (Style.DIM, place)]
+
+
+def _applied(value: ExplainedValue, explained: ExplainedObject) -> str:
+    """``; last applied: 6`` where that is another value than the declared one."""
+    if explained.managed is None or value.path.startswith("labels."):
+        return ""
+    if not explained.managed:
+        return "; never applied"
+    if value.last_applied == value.value:
+        return "; as last applied"
+    if value.last_applied is None:
+        return "; not applied yet"
+    return f"; last applied: {with_unit(value.path, _plain(value.last_applied))}"
 
 
 def _label(value: ExplainedValue) -> str:
