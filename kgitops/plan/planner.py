@@ -15,7 +15,7 @@ from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClust
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster
-from kgitops.model.source import Finding, Located, Severity
+from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
 from kgitops.plan.document.plan import (
@@ -211,7 +211,13 @@ def _with_labels(changes: Iterable[Change], desired: DesiredState) -> list[Chang
 
 def _with_origins(changes: list[Change], desired: DesiredState) -> list[Change]:
     """Give each change the origins of its values that are written outside of its document."""
-    documents = {item.address: item.located for item in desired.objects}
+    documents = {
+        item.address: item.located
+        for item in desired.objects
+        if isinstance(item.located, ExpandedDocument)
+    }
+    if not documents:
+        return changes
     return [
         replace(change, origins=origins)
         if (origins := _origins_of(change, documents.get(change.address)))
@@ -220,9 +226,9 @@ def _with_origins(changes: list[Change], desired: DesiredState) -> list[Change]:
     ]
 
 
-def _origins_of(change: Change, document: Located | None) -> Mapping[str, ValueOrigin]:
+def _origins_of(change: Change, document: ExpandedDocument | None) -> Mapping[str, ValueOrigin]:
     """The origins of what changes; of all values, if the object is new."""
-    if not isinstance(document, ExpandedDocument):
+    if document is None:
         return {}
     if change.before is None:
         return document.origins
