@@ -51,6 +51,9 @@ def convert(
         raise UsageError(f"--from {tool}: there is no such tool; {advice}")
     check_folder(out)
     project = convert_files(path, tool, out.absolute().name, compacted=compact)
+    if not project.conversion.objects and not project.findings:
+        used = project.conversion.tool
+        raise UsageError(f"{path} has nothing of {used}; name the folder or file with it")
     losses = [
         Finding(source=loss.source, problem=loss.problem, advice=loss.advice)
         for loss in project.conversion.losses

@@ -165,6 +165,13 @@ def test_files_of_several_tools_or_of_none_are_told(kgitops: Kgitops, tmp_path: 
     none = kgitops("convert", tmp_path / "none", "-o", tmp_path / "kafka")
     assert none.code == 64
     assert "has no files of a tool that kgitops knows; say which with --from" in none.err
+    (tmp_path / "empty").mkdir()
+    nothing = kgitops(
+        "convert", "--from", "terraform", tmp_path / "empty", "-o", tmp_path / "kafka"
+    )
+    assert nothing.code == 64
+    assert "empty has nothing of terraform; name the folder or file with it" in nothing.err
+    assert not (tmp_path / "kafka").exists()
     near = kgitops("convert", "--from", "strimsi", tmp_path, "-o", tmp_path / "kafka")
     assert near.code == 64
     assert "--from strimsi: there is no such tool; did you mean strimzi?" in near.err

@@ -171,6 +171,12 @@ resource "confluent_kafka_topic" "orders" {
     assert not project.conversion.losses
 
 
+def test_json_syntax_is_told(tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": TOPIC, "more.tf.json": '{"resource": {}}'})
+    problems = [loss.problem for loss in converted(tmp_path).conversion.losses]
+    assert "Terraform's JSON syntax is not read" in problems
+
+
 def test_a_resource_without_instances_declares_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"main.tf": TOPIC.replace("  name   ", "  count = 0\n  name   ")})
     project = converted(tmp_path)

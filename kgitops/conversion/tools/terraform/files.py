@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, read_yaml
+from kgitops.conversion.reading.folder import FoundFile, SourceFolder, lost_document, read_yaml
 from kgitops.conversion.reading.hcl.expressions import Data, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module, variables_of
 from kgitops.conversion.reading.hcl.nodes import block_value
@@ -53,6 +53,7 @@ def convert(folder: SourceFolder) -> Conversion:
         )
         for file in [*files, *reading.variables]
     ]
+    converted += map(_json_syntax, folder.with_suffix(".tf.json", ".tfvars.json"))
     states = [read_yaml(file) for file in folder.with_suffix(".tfstate")]
     converted += [
         ConvertedFile(path=state.file.path, objects=tuple(read_state(state))) for state in states
@@ -63,6 +64,15 @@ def convert(folder: SourceFolder) -> Conversion:
         clusters=tuple(reading.clusters.values()),
         ignored=tuple(reading.ignored),
     )
+
+
+def _json_syntax(file: FoundFile) -> ConvertedFile:
+    """A file in Terraform's JSON syntax, which is lost as a whole."""
+    read = read_yaml(file)
+    problem = "Terraform's JSON syntax is not read"
+    advice = "convert the state file, or write it as .tf"
+    lost = [lost_document(document, problem, advice) for document in read.documents]
+    return ConvertedFile(path=file.relative, objects=(*read.broken, *lost))
 
 
 def _is_kafkas(block: HclBlock) -> bool:
