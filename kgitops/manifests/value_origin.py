@@ -1,10 +1,12 @@
 """The origin of a declared value: a profile, a folder, the project's defaults or a role."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from kgitops.model.source import Source
+from kgitops.model.source import Located, Source
 
 
 class OriginKind(StrEnum):
@@ -37,6 +39,21 @@ class ValueOrigin(Struct, frozen=True):
                 return f"default of {self.name}"
             case _:
                 return f"{self.kind} {self.name}"
+
+
+@runtime_checkable
+class HasOrigins(Protocol):
+    """A declared object's place that knows the origins of its values."""
+
+    @property
+    def origins(self) -> Mapping[str, ValueOrigin]:
+        """The origin of each value that the object's document doesn't hold itself, by path."""
+        ...
+
+
+def origins_of(located: Located) -> Mapping[str, ValueOrigin]:
+    """The origins of the values of what is declared there; empty if all are its own."""
+    return located.origins if isinstance(located, HasOrigins) else {}
 
 
 def dotted(*path: str | int) -> str:

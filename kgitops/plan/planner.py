@@ -9,8 +9,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.expanded import ExpandedDocument
-from kgitops.manifests.value_origin import ValueOrigin
+from kgitops.manifests.value_origin import HasOrigins, ValueOrigin
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
@@ -211,29 +210,27 @@ def _with_labels(changes: Iterable[Change], desired: DesiredState) -> list[Chang
 
 def _with_origins(changes: list[Change], desired: DesiredState) -> list[Change]:
     """Give each change the origins of its values that are written outside of its document."""
-    documents = {
+    places = {
         item.address: item.located
         for item in desired.objects
-        if isinstance(item.located, ExpandedDocument)
+        if isinstance(item.located, HasOrigins)
     }
-    if not documents:
+    if not places:
         return changes
     return [
         replace(change, origins=origins)
-        if (origins := _origins_of(change, documents.get(change.address)))
+        if (origins := _origins_of(change, places.get(change.address)))
         else change
         for change in changes
     ]
 
 
-def _origins_of(change: Change, document: ExpandedDocument | None) -> Mapping[str, ValueOrigin]:
+def _origins_of(change: Change, place: HasOrigins | None) -> Mapping[str, ValueOrigin]:
     """The origins of what changes; of all values, if the object is new."""
-    if document is None:
-        return {}
-    if change.before is None:
-        return document.origins
+    if place is None or change.before is None:
+        return place.origins if place else {}
     changed = {field.path for field in change.fields}
-    return {path: origin for path, origin in document.origins.items() if path in changed}
+    return {path: origin for path, origin in place.origins.items() if path in changed}
 
 
 def _labels_of(change: Change, labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:

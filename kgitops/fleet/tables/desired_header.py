@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, Tombstone
 from kgitops.fleet.tables.format import FORMAT_VERSION
+from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.codec import Count
 from kgitops.model.source import Finding, Source
 
@@ -16,9 +17,13 @@ DESIRED_KIND: Literal["kgitops.desired"] = "kgitops.desired"
 
 
 class DesiredPlace(Struct, frozen=True):
-    """A place in a document; a table holds only where the object begins."""
+    """A place in a document; a table holds only where the object begins.
+
+    ``origins`` are those of the values that its document doesn't hold itself, by path.
+    """
 
     source: Source
+    origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
 
     def at(self, *path: str | int) -> Source:
         """The same place for any path."""

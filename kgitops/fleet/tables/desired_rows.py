@@ -35,6 +35,7 @@ from kgitops.fleet.tables.format import (
 from kgitops.fleet.tables.hydrating import check_unique_addresses
 from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.unchanged import affects_others, depends_on_offsets
+from kgitops.manifests.value_origin import ValueOrigin, origins_of
 from kgitops.model.json.canonical import canonical_json, canonical_text
 from kgitops.model.json.codec import decode, from_json, to_json
 from kgitops.model.json.strict import ShapeError
@@ -42,7 +43,7 @@ from kgitops.model.resources.addresses import acl_address, kind_of, quota_addres
 from kgitops.model.source import Source
 from kgitops.plan.normal_form import last_applied
 
-DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels")
+DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels", "origins")
 """The columns that objects are made from."""
 _NO_GIT = Git()
 
@@ -91,6 +92,7 @@ def _keys(identity: str, item: DesiredObject, declared: bytes) -> Row:
 def _row(identity: str, item: DesiredObject) -> Row:
     declared = canonical_json(last_applied(item))
     source = item.located.source
+    origins = origins_of(item.located)
     return {
         **_keys(identity, item, declared),
         "declared": declared.decode(),
@@ -98,6 +100,7 @@ def _row(identity: str, item: DesiredObject) -> Row:
         "line": source.line,
         "column": source.column,
         "labels": canonical_text(item.labels) if item.labels else None,
+        "origins": canonical_text(to_json(origins)) if origins else None,
     }
 
 
@@ -169,13 +172,13 @@ def declared_in_rows(rows: Rows, table: pa.Table) -> list[DesiredObject]:
 
 def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
     columns = (table[name].to_pylist() for name in DECLARED)
-    for kind, address, declared, file, line, column, labels in zip(*columns, strict=True):
+    for kind, address, declared, file, line, column, labels, origins in zip(*columns, strict=True):
         if kind == PROJECT_ROW:
             continue
         if None in (address, file, line, column) or kind != kind_of(address):
             raise rows.broken(f"the row of {address} does not fit together")
         try:
-            place = DesiredPlace(Source(file, line, column))
+            place = DesiredPlace(Source(file, line, column), _origins(origins))
             item = declared_object(address, msgspec.json.decode(declared), place)
             if labels is not None:
                 item = replace(item, labels=decode(dict[str, str], labels, "labels"))
@@ -185,6 +188,10 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
         if own != address:
             raise rows.broken(f"the row of {address} holds {own}")
         yield item
+
+
+def _origins(text: str | None) -> dict[str, ValueOrigin]:
+    return {} if text is None else decode(dict[str, ValueOrigin], text, "origins")
 
 
 def _own_address(item: DesiredObject) -> str:

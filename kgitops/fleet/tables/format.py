@@ -61,6 +61,7 @@ DESIRED = pa.schema(
         ("line", pa.int32()),
         ("column", pa.int32()),
         ("labels", pa.string()),  # canonical JSON; null where there are none
+        ("origins", pa.string()),  # canonical JSON; null if all values are the document's own
     ]
 )
 """One project's objects for one cluster.
