@@ -219,4 +219,5 @@ def acl_pair(topic: Topic, right: int, address: str, bucket: int) -> Pair:
 def _desired(topic: Topic, kind: str, address: str, bucket: int, print_of: bytes, body: str) -> Row:
     file = f"teams/{topic.team}/{kind}s.yaml"
     place = file, topic.line, 1
-    return kind, address, topic.name, bucket, print_of, False, body, *place, None
+    labels = origins = None
+    return kind, address, topic.name, bucket, print_of, False, body, *place, labels, origins
