@@ -1,0 +1,88 @@
+"""The result of a turn, as values for the status, the metrics, the page and the log."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from kgitops.model.verdict import ExitCode, Reason
+
+
+class TurnOutcome(StrEnum):
+    """The outcome of a turn, as a label of the metrics."""
+
+    IN_SYNC = "in-sync"  # nothing to do
+    APPLIED = "applied"  # all that was to do
+    PENDING = "pending"  # changes wait for somebody, whatever else was applied
+    SUSPENDED = "suspended"
+    BUSY = "busy"  # somebody else holds the lock
+    STOPPED = "stopped"  # by a signal
+    REFUSED = "refused"  # by findings, a policy or a safety rule
+    FAILED = "failed"  # unreachable, partly applied, timed out
+
+
+class PendingPlan(Struct, frozen=True, kw_only=True):
+    """A sealed plan that waits for ``kgitops apply``; ``path`` is its file, None without --plans.
+
+    ``actions`` and ``levels`` count its changes by action and by the level of their worst risk;
+    ``exit`` is other than 0 and 2 if it can't be applied as it is. ``since`` is when the same
+    changes were first found to wait, and times are RFC 3339.
+    """
+
+    digest: str
+    path: str | None
+    since: str
+    expires: str
+    exit: ExitCode = ExitCode.CHANGES
+    actions: Mapping[str, int] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+
+
+class Suspension(Struct, frozen=True, kw_only=True):
+    """Reconciliation of a project, or of every one, is suspended: who, since when, why, how long.
+
+    ``project`` is its identity, None for every project on the cluster; ``until`` None has no end.
+    """
+
+    by: str
+    since: str
+    reason: str
+    project: str | None = None
+    until: str | None = None
+
+
+class TurnResult(Struct, frozen=True, kw_only=True):
+    """One turn of one project on one cluster; times are RFC 3339 and durations are seconds.
+
+    ``actions`` and ``levels`` count the plan's changes, whether or not they were applied, ``drift``
+    the drifted objects by kind, ``violations`` the policies' by level. ``applied`` is the digest
+    of the plan that was applied, ``applied_changes`` the number of its changes. ``fights`` are
+    the addresses that somebody else keeps changing, which are not healed any more.
+    """
+
+    project: str
+    cluster: str
+    number: int
+    mode: str
+    started: str
+    ended: str
+    seconds: float
+    outcome: TurnOutcome
+    exit: ExitCode
+    reasons: tuple[Reason, ...] = ()
+    revision: str | None = None
+    revision_problem: str | None = None
+    actions: Mapping[str, int] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+    drift: Mapping[str, int] = field(default_factory=dict)
+    violations: Mapping[str, int] = field(default_factory=dict)
+    plan_digest: str | None = None
+    applied: str | None = None
+    applied_changes: int = 0
+    resumed_run: str | None = None
+    pending: PendingPlan | None = None
+    suspension: Suspension | None = None
+    fights: tuple[str, ...] = ()
+    disabled: int = 0
+    registry_records: int | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
