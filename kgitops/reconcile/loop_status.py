@@ -1,0 +1,73 @@
+"""The state of the whole loop as one immutable value, and what may be asked of the loop."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.status import PendingPlan, Suspension, TurnOutcome, TurnResult
+
+KEPT_TURNS = 10
+"""The number of last turns that a status holds."""
+
+
+class UnitStatus(Struct, frozen=True, kw_only=True):
+    """The state of one project on one cluster; times are RFC 3339.
+
+    ``turns`` are the last ones, newest first. ``last_success`` is the end of the last turn that
+    neither failed nor was refused. ``suspended`` has a ``suspension`` where one is kept on the
+    cluster. ``revision`` is the newest good one, and ``source_failures`` counts the attempts in a
+    row that found no newer one.
+    """
+
+    project: str
+    cluster: str
+    mode: str
+    turns: tuple[TurnResult, ...] = ()
+    next_turn: str | None = None
+    running: bool = False
+    suspended: bool = False
+    suspension: Suspension | None = None
+    pending: PendingPlan | None = None
+    last_success: str | None = None
+    revision: Revision | None = None
+    source_failures: int = 0
+
+    @property
+    def seen(self) -> TurnResult | None:
+        """The newest turn that saw the cluster's state; None if none of the last ones did."""
+        return next(filter(_saw_state, self.turns), None)
+
+
+_SAW = (TurnOutcome.IN_SYNC, TurnOutcome.APPLIED, TurnOutcome.PENDING, TurnOutcome.SUSPENDED)
+
+
+def _saw_state(turn: TurnResult) -> bool:
+    planned = bool(turn.actions or turn.drift or turn.violations)
+    return turn.outcome in _SAW or (turn.outcome is TurnOutcome.REFUSED and planned)
+
+
+class LoopStatus(Struct, frozen=True, kw_only=True):
+    """The state of the loop at one moment.
+
+    ``started`` is RFC 3339. ``heartbeat`` is when the loop was last seen to run, in seconds of the
+    monotonic clock, whether or not a turn was due; ``interval`` is in seconds.
+    """
+
+    version: str
+    started: str
+    heartbeat: float
+    interval: float
+    units: tuple[UnitStatus, ...] = ()
+
+
+class LoopView(Protocol):
+    """The loop for those who look at it; called from several threads, and never waits."""
+
+    def status(self) -> LoopStatus:
+        """Return the state of the loop now."""
+        ...
+
+    def hint(self, cluster: str | None = None) -> None:
+        """Let the next turns of the cluster, or of all, begin soon."""
+        ...

@@ -1,0 +1,1 @@
+"""Metrics of the loop for Prometheus; a registry of its own for each loop, and no global one."""
