@@ -13,7 +13,8 @@ class Revision(Struct, frozen=True, kw_only=True):
     where it was found, such as ``https://example.com/org/repo main``. ``signed_by`` is who signed
     it, None where signatures are not asked for. ``problem`` is the sentence that says why there is
     no newer revision, None if this is the newest: then this is the last good one, and ``failures``
-    counts the attempts in a row that failed since.
+    counts the attempts in a row that failed since. ``notice`` is what else somebody should know of
+    this revision, once, such as that its branch was rewritten.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Revision(Struct, frozen=True, kw_only=True):
     signed_by: str | None = None
     problem: str | None = None
     failures: int = 0
+    notice: str | None = None
 
 
 class RevisionSource(Protocol):

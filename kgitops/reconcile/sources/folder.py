@@ -1,0 +1,109 @@
+"""A folder as the source of manifests, such as a mounted ConfigMap or what git-sync writes."""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.reconcile.revision import Revision
+
+# Stores, caches and histories change without being declared; names with two dots are those that
+# Kubernetes swaps behind the links of a mounted volume.
+_LEFT_OUT = (".git", ".kgitops", "__pycache__")
+_SWAPPED = ".."
+_TRIES = 3
+
+
+class FolderSource:
+    """A folder that is planned where it lies.
+
+    A revision's folder is the folder itself, so it does change: whoever plans from it asks
+    ``refresh`` again afterwards, and throws the plan away if the name is another.
+    """
+
+    def __init__(self, folder: Path, *, most_bytes: int = 256 << 20, most_files: int = 20_000):
+        """Keep the folder.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder; give the folder of a project")
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._most_files = most_files
+
+    def refresh(self) -> Revision:
+        """Read all files; their digest is the revision's name.
+
+        Raises:
+            KgitopsError: they can't be read. An earlier revision's files are gone by then, so there
+                is no last good one.
+        """
+        try:
+            name = self._stable_digest()
+        except OSError as error:
+            raise KgitopsError(
+                f"{error.filename or self._folder} can't be read: {error.strerror}; correct its "
+                "permissions"
+            ) from error
+        return Revision(name=name, folder=self._folder, branch=str(self._folder))
+
+    def retain(self, revisions: frozenset[str]) -> None:
+        """Do nothing: the folder is the user's."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+    def _stable_digest(self) -> str:
+        """The digest of the files as two readings in a row found them."""
+        before = None
+        for left in reversed(range(_TRIES)):
+            try:
+                digest = self._digest()
+            except FileNotFoundError:
+                if not left:
+                    raise
+                before = None  # it may have been swapped while it was read
+                continue
+            if digest == before:
+                return digest
+            before = digest
+        raise KgitopsError(f"{self._folder} changes while it is read; it is tried again")
+
+    def _digest(self) -> str:
+        whole = hashlib.sha256()
+        size = 0
+        for files, path in enumerate(_files(self._folder), start=1):
+            content = path.read_bytes()
+            size += len(content)
+            if files > self._most_files or size > self._most_bytes:
+                raise KgitopsError(
+                    f"{self._folder} has more than {self._most_files:,} files or "
+                    f"{self._most_bytes >> 20:,} MiB; give the folder of the project alone"
+                )
+            name = str(path.relative_to(self._folder)).encode(errors="surrogateescape")
+            whole.update(b"%d %d " % (len(name), len(content)) + name + content)
+        return f"sha256:{whole.hexdigest()}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """All regular files, in one order; links are followed, but into no folder twice."""
+    found: list[Path] = []
+    _collect(folder, (os.path.realpath(folder),), found)
+    return sorted(found)
+
+
+def _collect(folder: Path, parents: tuple[str, ...], found: list[Path]) -> None:
+    for entry in os.scandir(folder):
+        if entry.name in _LEFT_OUT or entry.name.startswith(_SWAPPED):
+            continue
+        path = folder / entry.name
+        mode = path.stat().st_mode if path.exists() else 0
+        if stat.S_ISDIR(mode):
+            real = os.path.realpath(path)
+            if real not in parents:
+                _collect(path, (*parents, real), found)
+        elif stat.S_ISREG(mode):
+            found.append(path)

@@ -1,0 +1,97 @@
+"""A folder as a source: its digest, and the links of a mounted ConfigMap."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.reconcile.sources.folder import FolderSource
+
+
+def mounted(folder: Path, version: str, text: str) -> None:
+    """Write a version as Kubernetes does: a new folder, and one link that is swapped."""
+    data = folder / f"..{version}"
+    data.mkdir(parents=True)
+    (data / "kgitops.yaml").write_text(text)
+    new = folder / "..data_tmp"
+    new.symlink_to(data.name)
+    new.rename(folder / "..data")
+    if not (folder / "kgitops.yaml").is_symlink():
+        (folder / "kgitops.yaml").symlink_to("..data/kgitops.yaml")
+
+
+def test_the_name_follows_what_the_files_hold(tmp_path):
+    (tmp_path / "a.yaml").write_text("1")
+    source = FolderSource(tmp_path)
+    first = source.refresh()
+    assert first.folder == tmp_path
+    assert source.refresh() == first
+    os.utime(tmp_path / "a.yaml", (1, 1))
+    assert source.refresh() == first, "the time is not content"
+    (tmp_path / "a.yaml").write_text("2")
+    second = source.refresh()
+    assert second.name != first.name
+    (tmp_path / "a.yaml").rename(tmp_path / "b.yaml")
+    third = source.refresh()
+    assert len({first.name, second.name, third.name}) == 3
+    (tmp_path / "b.yaml").rename(tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_text("1")
+    assert source.refresh() == first
+
+
+def test_stores_histories_and_caches_are_no_content(tmp_path):
+    (tmp_path / "a.yaml").write_text("1")
+    source = FolderSource(tmp_path)
+    name = source.refresh().name
+    for folder in (".git", ".kgitops", "__pycache__"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x").write_text("x")
+    assert source.refresh().name == name
+
+
+def test_a_swapped_mount_is_a_new_revision_and_the_same_content_is_not(tmp_path):
+    mounted(tmp_path, "1", "one")
+    source = FolderSource(tmp_path)
+    first = source.refresh()
+    mounted(tmp_path, "2", "two")
+    second = source.refresh()
+    mounted(tmp_path, "3", "one")
+    assert (second.name != first.name, source.refresh()) == (True, first)
+
+
+def test_files_that_change_while_they_are_read_are_no_revision(tmp_path, monkeypatch):
+    (tmp_path / "a.yaml").write_text("0")
+    read, numbers = Path.read_bytes, iter(range(100))
+
+    def changing(path: Path) -> bytes:
+        path.write_text(str(next(numbers)))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", changing)
+    with pytest.raises(KgitopsError, match="changes while it is read; it is tried again"):
+        FolderSource(tmp_path).refresh()
+
+
+def test_a_folder_that_holds_itself_is_read_once(tmp_path):
+    (tmp_path / "a.yaml").write_text("1")
+    (tmp_path / "again").symlink_to(tmp_path)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    assert FolderSource(tmp_path).refresh().name.startswith("sha256:")
+
+
+def test_bounds_and_absences_are_told(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("123")
+    with pytest.raises(KgitopsError, match="has more than 1 files or"):
+        FolderSource(tmp_path, most_files=1).refresh()
+    with pytest.raises(KgitopsError, match="give the folder of the project alone"):
+        FolderSource(tmp_path, most_bytes=5).refresh()
+    source = FolderSource(tmp_path)
+    (tmp_path / "a").unlink()
+    (tmp_path / "b").unlink()
+    tmp_path.rmdir()
+    with pytest.raises(KgitopsError, match="can't be read: No such file or directory"):
+        source.refresh()
+    with pytest.raises(UsageError, match="is not a folder"):
+        FolderSource(tmp_path)
