@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kgitops.cluster.kafka.configs.client_configs import (
+    LibrdkafkaConfigs,
     librdkafka_configs,
     normalize_configs,
     user_of,
@@ -53,13 +54,10 @@ CAPABILITIES = Capabilities(
 class KafkaCluster:
     """Implements :class:`kgitops.cluster.port.Cluster` on a connected wire."""
 
-    def __init__(self, wire: Wire, configs: Mapping[str, str]) -> None:
+    def __init__(self, wire: Wire, configs: LibrdkafkaConfigs, client: Client) -> None:
         self.wire = wire
         self._registry = KafkaRegistryLog(wire, configs)
-        self._capabilities = replace(
-            CAPABILITIES,
-            client=Client(client_id=configs.get("client.id", "kgitops"), user=user_of(configs)),
-        )
+        self._capabilities = replace(CAPABILITIES, client=client)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -129,7 +127,8 @@ def boot(servers: str, configs: Mapping[str, str], base: Path | None = None) -> 
         UnreachableError: no server answers, or the credentials are refused.
     """
     configs = normalize_configs(configs, base)
-    wire = Wire(servers.split(","), wire_options(configs))
+    options = wire_options(configs)
+    wire = Wire(servers.split(","), options)
     try:
         wire.connect()
     except UnreachableError as error:
@@ -138,4 +137,5 @@ def boot(servers: str, configs: Mapping[str, str], base: Path | None = None) -> 
     except BaseException:
         wire.close()
         raise
-    return KafkaCluster(wire, librdkafka_configs(servers, configs))
+    client = Client(client_id=configs.get("client.id", "kgitops"), user=user_of(configs))
+    return KafkaCluster(wire, librdkafka_configs(servers, configs, options), client)

@@ -7,25 +7,46 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """A certificate authority, and the folder its PEM files lie in."""
+    """A certificate authority, and the folder its PEM files lie in.
 
-    def __init__(self, folder: Path, name: str) -> None:
+    ``above`` is the authority that signs its certificate, where it does not do so itself.
+    """
+
+    def __init__(self, folder: Path, name: str, above: "Authority | None" = None) -> None:
         self.folder = folder
         self.file = folder / f"{name}.pem"
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _named(name)
-        certificate = (
-            self._builder(self._name, self._key.public_key(), days=30)
+        signer = above or self
+        self._certificate = (
+            signer._builder(self._name, self._key.public_key(), days=30)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(self._key, hashes.SHA256())
+            .sign(signer._key, hashes.SHA256())
         )
-        self.file.write_bytes(_pem(certificate))
+        self.file.write_bytes(_pem(self._certificate))
+
+    def signs_store(self, name: str, password: str | None) -> Path:
+        """A PKCS#12 store of a client: its key, its certificate, and that of this authority."""
+        pem = self.signs(name).read_bytes()
+        key = serialization.load_pem_private_key(pem, None)
+        certificate = x509.load_pem_x509_certificate(pem)
+        encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
+        if password:
+            encryption = serialization.BestAvailableEncryption(password.encode())
+        file = self.folder / f"{name}.p12"
+        file.write_bytes(
+            pkcs12.serialize_key_and_certificates(
+                name.encode(), key, certificate, [self._certificate], encryption
+            )
+        )
+        return file
 
     def signs(
         self, name: str, *, host: str | None = None, days: int = 30, password: str | None = None

@@ -5,7 +5,16 @@ import os
 from pathlib import Path
 
 from cluster.kafka.certificates import Authority
+from cluster.kafka.msk_verifier import (
+    JAVA,
+    JAVA_CLASS,
+    JAVA_PROPERTY,
+    PRINCIPAL,
+    REGION,
+    MskVerifier,
+)
 from cluster.kafka.token_endpoint import AUDIENCE, Provider
+from java_classes import compile_java
 from msgspec import Struct
 
 from kgitops.sandbox.guard import Guard
@@ -23,6 +32,7 @@ _PROTOCOLS = {
     "SASL": "SASL_PLAINTEXT",
     "SASLSSL": "SASL_SSL",
     "OAUTH": "SASL_PLAINTEXT",
+    "MSK": "SASL_SSL",
     "EXPIRED": "SSL",
     "ELSEWHERE": "SSL",
 }
@@ -30,6 +40,7 @@ _CERTIFICATES = {
     "SSL": "server",
     "MUTUAL": "server",
     "SASLSSL": "server",
+    "MSK": "server",
     "EXPIRED": "expired",
     "ELSEWHERE": "elsewhere",
 }
@@ -41,6 +52,7 @@ class ManyListeners(Struct, frozen=True):
     authority: Authority
     stranger: Path
     provider: Provider
+    msk: MskVerifier
 
     def server(self, listener: str) -> str:
         return f"{HOST}:{self.ports[listener]}"
@@ -48,6 +60,30 @@ class ManyListeners(Struct, frozen=True):
     def trusting(self, protocol: str = "SSL") -> dict[str, str]:
         """TLS that trusts the broker's authority."""
         return {"security.protocol": protocol, "ssl.ca.location": str(self.authority.file)}
+
+    def storing(self) -> dict[str, str]:
+        """The same with a PKCS#12 store, whose certificate another authority signed in between."""
+        return self.trusting() | {
+            "ssl.keystore.location": str(self.authority.folder / "stored.p12"),
+            "ssl.keystore.type": "PKCS12",
+            "ssl.keystore.password": PASSWORD,
+        }
+
+    def on_msk(self) -> dict[str, str]:
+        """A login as on Amazon MSK; the credentials come from the environment."""
+        return self.trusting("SASL_SSL") | {
+            "sasl.mechanism": "AWS_MSK_IAM",
+            "sasl.oauthbearer.config": f"region={REGION}",
+        }
+
+    def with_provider(self, config: str, provider: str = "file") -> dict[str, str]:
+        """A login with the token of a provider."""
+        return {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.oauthbearer.token.provider": provider,
+            "sasl.oauthbearer.config": config,
+        }
 
     def showing(self, name: str) -> dict[str, str]:
         """The same with a client certificate."""
@@ -66,8 +102,8 @@ def login(
     }
 
 
-def start(home: Path, provider: Provider) -> ManyListeners:
-    """The broker, its certificates below ``home``, its tokens signed by ``provider``."""
+def start(home: Path, provider: Provider, msk: MskVerifier) -> ManyListeners:
+    """The broker, its certificates below ``home``, tokens signed by ``provider``, or of MSK."""
     home.mkdir(parents=True)
     authority, other = Authority(home, "authority"), Authority(home, "other")
     authority.signs("server", host=HOST)
@@ -75,6 +111,7 @@ def start(home: Path, provider: Provider) -> ManyListeners:
     authority.signs("elsewhere", host="b1.example.com")
     authority.signs("client")
     authority.signs("locked", password=PASSWORD)
+    Authority(home, "between", above=authority).signs_store("stored", PASSWORD)
     stranger = other.signs("stranger")
     keys = home / "keys.json"
     provider.write_keys(keys)
@@ -82,17 +119,18 @@ def start(home: Path, provider: Provider) -> ManyListeners:
     ports = {name: next(free) for name in (*_PROTOCOLS, CONTROLLER)}
     layout = Layout(
         ports={1: {name: ports[name] for name in ("PLAINTEXT", CONTROLLER)}},
-        properties=_listeners(ports) | _tls(authority) | _sasl() | _oauth(keys),
+        properties=_listeners(ports) | _tls(authority) | _sasl() | _oauth(keys) | _msk(),
     )
     jvm = Jvm(
         java=find_java(),
         libs=fetch_libs(lambda _: None),
+        class_path=[compile_java({JAVA_CLASS: JAVA}, home)],
         log4j2=home / "log4j2.properties",
     )
     sandbox = Sandbox(home / "kafka", layout, jvm, Guard())
     # Kafka reads keys from nowhere else, and java reads its options from here.
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
-    os.environ["JAVA_TOOL_OPTIONS"] = allowed
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{allowed} -D{JAVA_PROPERTY}={msk.url}"
     try:
         sandbox.boot()
         _add_scram_users(sandbox.servers)
@@ -101,7 +139,7 @@ def start(home: Path, provider: Provider) -> ManyListeners:
         raise
     finally:
         del os.environ["JAVA_TOOL_OPTIONS"]
-    return ManyListeners(sandbox, ports, authority, stranger, provider)
+    return ManyListeners(sandbox, ports, authority, stranger, provider, msk)
 
 
 def _listeners(ports: dict[str, int]) -> dict[str, str]:
@@ -113,7 +151,10 @@ def _listeners(ports: dict[str, int]) -> dict[str, str]:
         "listeners": urls(tuple(ports)),
         "advertised.listeners": urls(tuple(_PROTOCOLS)),
         "listener.security.protocol.map": ",".join(f"{n}:{p}" for n, p in protocols.items()),
-        "super.users": "User:ANONYMOUS;User:alice;User:a=b,c;User:kgitops-client;User:CN=client",
+        "super.users": (
+            f"User:ANONYMOUS;User:alice;User:a=b,c;User:kgitops-client;User:CN=client;User:CN=stored;"
+            f"User:{PRINCIPAL}"
+        ),
     }
 
 
@@ -159,6 +200,16 @@ def _oauth(keys: Path) -> dict[str, str]:
         ),
         f"{prefix}.oauthbearer.jwks.endpoint.url": keys.as_uri(),
         f"{prefix}.oauthbearer.expected.audience": AUDIENCE,
+    }
+
+
+def _msk() -> dict[str, str]:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    prefix = "listener.name.msk.oauthbearer.sasl"
+    return {
+        "listener.name.msk.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{prefix}.jaas.config": f"{module} required;",
+        f"{prefix}.server.callback.handler.class": JAVA_CLASS,
     }
 
 

@@ -13,14 +13,19 @@ UNDERSTOOD = _names(
     broker.address.family client.dns.lookup client.id enable.ssl.certificate.verification
     https.ca.location https.ca.pem sasl.mechanism sasl.mechanisms
     sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
-    sasl.oauthbearer.client.id sasl.oauthbearer.client.secret sasl.oauthbearer.extensions
+    sasl.oauthbearer.client.id sasl.oauthbearer.client.secret sasl.oauthbearer.config
+    sasl.oauthbearer.extensions
     sasl.oauthbearer.method sasl.oauthbearer.scope sasl.oauthbearer.token.endpoint.url
     sasl.password sasl.username security.protocol socket.connection.setup.timeout.ms
     socket.timeout.ms ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem
     ssl.endpoint.identification.algorithm ssl.key.location ssl.key.password ssl.key.pem
+    ssl.keystore.location ssl.keystore.password
     """
 )
 """Configs that both clients follow."""
+
+ADDED = _names("sasl.oauthbearer.token.provider ssl.keystore.type")
+"""Configs of kgitops's own, which librdkafka does not know."""
 
 PASSED_ON = _names(
     """
@@ -65,13 +70,11 @@ ADVICE = {
     "ssl.truststore.password": "it is a Java client's; set ssl.ca.location to a PEM file",
     "ssl.truststore.type": "it is a Java client's; set ssl.ca.location to a PEM file",
     "ssl.truststore.certificates": "it is a Java client's; set ssl.ca.pem",
-    "ssl.keystore.location": "set ssl.certificate.location and ssl.key.location to PEM files",
-    "ssl.keystore.password": "set ssl.certificate.location and ssl.key.location to PEM files",
-    "ssl.keystore.type": "set ssl.certificate.location and ssl.key.location to PEM files",
     "ssl.keystore.key": "it is a Java client's; set ssl.key.pem",
     "ssl.keystore.certificate.chain": "it is a Java client's; set ssl.certificate.pem",
     "sasl.jaas.config": "it is a Java client's; set sasl.username and sasl.password",
     "sasl.login.callback.handler.class": "it is a Java client's; set sasl.oauthbearer.method=oidc",
+    "sasl.client.callback.handler.class": "it is a Java client's; sasl.mechanism is enough",
 }
 """Advice for configs that users often try, by name."""
 
@@ -86,10 +89,10 @@ UNSUPPORTED = _names(
     sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file
     sasl.oauthbearer.assertion.jwt.template.file sasl.oauthbearer.assertion.private.key.file
     sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.private.key.pem
-    sasl.oauthbearer.config sasl.oauthbearer.grant.type
+    sasl.oauthbearer.grant.type
     sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.sub.claim.name
     ssl.ca.certificate.stores ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.engine.id
-    ssl.engine.location ssl.keystore.location ssl.keystore.password ssl.providers ssl.sigalgs.list
+    ssl.engine.location ssl.providers ssl.sigalgs.list
     """
 )
 """Configs that one of the two clients would ignore, so neither accepts them."""

@@ -1,8 +1,9 @@
 """The registry port, implemented on the topic ``__kgitops``: reader, only writer, and clock."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from kgitops.cluster.kafka.configs.client_configs import LibrdkafkaConfigs
 from kgitops.cluster.kafka.coordinators import await_transactional, is_transactional
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.registry.append import (
@@ -31,7 +32,7 @@ class KafkaRegistryLog:
     """
 
     def __init__(
-        self, wire: Wire, configs: Mapping[str, str], timeout_s: float = TIMEOUT_S
+        self, wire: Wire, configs: LibrdkafkaConfigs, timeout_s: float = TIMEOUT_S
     ) -> None:
         self._wire = wire
         self._configs = configs

@@ -7,9 +7,11 @@ transaction is aborted.
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kgitops.cluster.kafka.configs.client_configs import LibrdkafkaConfigs
+from kgitops.cluster.kafka.configs.tokens.cache import TokenError
 from kgitops.cluster.kafka.registry.append import AppendResult, Entries, message
 from kgitops.cluster.kafka.registry.topic import TIMEOUT_S, check_authorized
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
@@ -41,7 +43,7 @@ class _OnlyToDebug(logging.LoggerAdapter[logging.Logger]):
 class Transactions:
     """A transactional producer; after its first failure it writes nothing more."""
 
-    def __init__(self, configs: Mapping[str, str], opening_s: float = TIMEOUT_S) -> None:
+    def __init__(self, configs: LibrdkafkaConfigs, opening_s: float = TIMEOUT_S) -> None:
         """Become the only writer.
 
         Raises:
@@ -52,25 +54,24 @@ class Transactions:
         self._failure: KgitopsError | None = None
         self._raised = KafkaException
         transaction_ms = int(_TRANSACTION_S * 1000)
-        self._producer = Producer(
-            {
-                **configs,
-                "transactional.id": TRANSACTIONAL_ID,
-                "transaction.timeout.ms": transaction_ms,
-                "delivery.timeout.ms": transaction_ms - 1000,
-                "socket.timeout.ms": transaction_ms - 1000,
-                "request.timeout.ms": 5000,
-                "linger.ms": 50,  # fills the batches; to flush does not wait for it
-                "compression.type": "gzip",
-                "reconnect.backoff.max.ms": 1000,
-                "retry.backoff.ms": 20,
-            },
-            logger=_OnlyToDebug(_LOG),
-        )
+        what = f"the registry {REGISTRY_TOPIC} can't be opened for writing"
+        _check_token(configs)
+        settings = {
+            **configs,
+            "transactional.id": TRANSACTIONAL_ID,
+            "transaction.timeout.ms": transaction_ms,
+            "delivery.timeout.ms": transaction_ms - 1000,
+            "socket.timeout.ms": transaction_ms - 1000,
+            "request.timeout.ms": 5000,
+            "linger.ms": 50,  # fills the batches; to flush does not wait for it
+            "compression.type": "gzip",
+            "reconnect.backoff.max.ms": 1000,
+            "retry.backoff.ms": 20,
+        }
         try:
+            self._producer = Producer(settings, logger=_OnlyToDebug(_LOG))
             self._call_with_retry(self._producer.init_transactions, opening_s, first_s=_LOOK_S)
         except KafkaException as error:
-            what = f"the registry {REGISTRY_TOPIC} can't be opened for writing"
             raise _translate_error(error.args[0], what) from error
 
     def append(self, entries: Entries, sent_at: float) -> AppendResult:
@@ -174,6 +175,20 @@ class Transactions:
             self._producer.abort_transaction(_ABORT_S)
         except self._raised as problem:
             _LOG.debug("the transaction is left to time out: %s", problem)
+
+
+def _check_token(configs: LibrdkafkaConfigs) -> None:
+    """Get the token that librdkafka will ask for; it would not say why there is none.
+
+    Raises:
+        UnreachableError: there is none.
+    """
+    get_token = configs.get("oauth_cb")
+    try:
+        if callable(get_token):
+            get_token("")
+    except TokenError as error:
+        raise UnreachableError(str(error)) from error
 
 
 def _translate_error(error: "KafkaError", what: str) -> KgitopsError:

@@ -14,7 +14,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 import kgitops
 from kgitops.cluster.kafka.configs.client_configs import WireOptions
-from kgitops.cluster.kafka.configs.oauth import TokenError
+from kgitops.cluster.kafka.configs.tokens.cache import TokenError
 from kgitops.cluster.kafka.transport.dialing import dial
 from kgitops.cluster.kafka.transport.lease import GuardedSocket, is_over
 from kgitops.cluster.kafka.transport.tls_errors import Server

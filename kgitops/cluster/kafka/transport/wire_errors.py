@@ -18,7 +18,7 @@ from kafka.errors import (
 )
 
 from kgitops.cluster.kafka.configs.client_configs import WireOptions
-from kgitops.cluster.kafka.configs.oauth import TokenError
+from kgitops.cluster.kafka.configs.tokens.cache import TokenError
 from kgitops.cluster.kafka.transport.tls_errors import (
     Server,
     client_certificate_problem,
@@ -117,11 +117,8 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
         case TokenError():
             problem, _, advice = str(error).rpartition("; ")
             return problem, advice
-        case SaslAuthenticationFailedError() if mechanism == "OAUTHBEARER":
-            return (
-                f"{server} refuses the token of sasl.oauthbearer.client.id",
-                "check the token's audience, scope and issuer against the broker's configs",
-            )
+        case SaslAuthenticationFailedError() if tokens := options.get("sasl_oauth_token_provider"):
+            return f"{server} refuses {tokens.name}", tokens.advice
         case SaslAuthenticationFailedError():
             return (
                 f"{server} refuses the user name or password ({mechanism})",

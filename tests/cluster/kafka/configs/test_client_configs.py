@@ -32,6 +32,16 @@ OIDC = {
     "sasl.oauthbearer.client.secret": "secret",
     "sasl.oauthbearer.token.endpoint.url": "https://login.example.com/token",
 }
+PROVIDER = {
+    "security.protocol": "sasl_ssl",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.token.provider": "vault",
+}
+MSK = {"security.protocol": "sasl_ssl", "sasl.mechanism": "AWS_MSK_IAM"}
+KERBEROS = (
+    "not supported; confluent-kafka's librdkafka is built without Kerberos; give kgitops a user "
+    "with SCRAM-SHA-512, OAUTHBEARER or a client certificate"
+)
 SESAME = "sesame"
 SETS = ("UNDERSTOOD", "PASSED_ON", "OWN", "UNSUPPORTED")
 
@@ -77,8 +87,24 @@ def test_librdkafka_knows_every_name(name: str):
     assert unknown == []
 
 
+def test_librdkafka_does_not_know_what_was_added():
+    from confluent_kafka import KafkaException, Producer
+
+    for config in config_names.ADDED:
+        with pytest.raises(KafkaException, match="No such configuration property"):
+            Producer({config: "x"}, logger=logging.getLogger("silent"))
+
+
+def test_librdkafka_is_built_without_kerberos():
+    """Once it is not, GSSAPI may be supported by both clients."""
+    from confluent_kafka import KafkaException, Producer
+
+    with pytest.raises(KafkaException, match="sasl_gssapi"):
+        Producer({"builtin.features": "sasl_gssapi"}, logger=logging.getLogger("silent"))
+
+
 def test_no_name_is_sorted_twice():
-    sets = [getattr(config_names, name) for name in SETS]
+    sets = [getattr(config_names, name) for name in (*SETS, "ADDED")]
     assert sum(map(len, sets)) == len(frozenset().union(*sets))
 
 
@@ -96,7 +122,12 @@ def test_no_name_is_sorted_twice():
         ({"ssl.truststore.location": "a"}, "it is a Java client's; set ssl.ca.location"),
         ({"security.protocol": "tls"}, "must be plaintext or ssl or sasl_plaintext or sasl_ssl"),
         ({"security.protocol": "sasl_ssl"}, "security.protocol=sasl_ssl needs sasl.mechanism, one"),
-        (SASL | {"sasl.mechanism": "GSSAPI"}, "sasl.mechanism must be PLAIN or SCRAM-SHA-256"),
+        (SASL | {"sasl.mechanism": "SHA"}, "sasl.mechanism must be PLAIN or SCRAM-SHA-256"),
+        (SASL | {"sasl.mechanism": "gssapi"}, f"sasl.mechanism=GSSAPI is {KERBEROS}"),
+        (
+            {"sasl.kerberos.service.name": "kafka"},
+            f"the config sasl.kerberos.service.name is {KERBEROS}",
+        ),
         (SASL | {"sasl.mechanisms": "SCRAM-SHA-256"}, "say different things; leave one of them"),
         (
             {"security.protocol": "sasl_ssl", "sasl.mechanism": "PLAIN"},
@@ -106,7 +137,47 @@ def test_no_name_is_sorted_twice():
             {k: v for k, v in OIDC.items() if k != "sasl.oauthbearer.method"},
             "sasl.mechanism=OAUTHBEARER needs sasl.oauthbearer.method",
         ),
-        (OIDC | {"sasl.oauthbearer.method": "default"}, "sasl.oauthbearer.method must be oidc"),
+        (OIDC | {"sasl.oauthbearer.method": "azure"}, "sasl.oauthbearer.method must be oidc or"),
+        (
+            OIDC | {"sasl.oauthbearer.method": "default"},
+            "sasl.mechanism=OAUTHBEARER needs sasl.oauthbearer.token.provider",
+        ),
+        (
+            OIDC | {"sasl.oauthbearer.config": "x"},
+            "sasl.oauthbearer.config is set, but only sasl.mechanism=AWS_MSK_IAM and "
+            "sasl.oauthbearer.token.provider use it; leave it out",
+        ),
+        (
+            SASL | {"sasl.oauthbearer.token.provider": "vault"},
+            "sasl.oauthbearer.token.provider is set, but only sasl.mechanism=OAUTHBEARER takes",
+        ),
+        (
+            OIDC | {"sasl.oauthbearer.token.provider": "vault"},
+            "sasl.oauthbearer.client.id is set, but sasl.oauthbearer.token.provider brings the "
+            "token; leave one of them out",
+        ),
+        (
+            PROVIDER | {"sasl.oauthbearer.method": "oidc"},
+            "sasl.oauthbearer.method=oidc is set, but sasl.oauthbearer.token.provider brings the",
+        ),
+        (PROVIDER, "no installed package has a token provider 'vault' (known: none); correct the"),
+        (PROVIDER | {"sasl.oauthbearer.token.provider": ""}, "is empty; give it a value or leave"),
+        (
+            MSK | {"sasl.username": "alice"},
+            "sasl.username is set, but sasl.mechanism=AWS_MSK_IAM takes the credentials of AWS",
+        ),
+        (
+            MSK | {"sasl.oauthbearer.method": "oidc"},
+            "sasl.oauthbearer.method is set, but sasl.mechanism=AWS_MSK_IAM takes the credentials",
+        ),
+        (
+            MSK | {"security.protocol": "sasl_plaintext"},
+            "sasl.mechanism=AWS_MSK_IAM needs security.protocol=sasl_ssl; set that",
+        ),
+        (
+            MSK | {"sasl.client.callback.handler.class": "x.IAMClientCallbackHandler"},
+            "is not supported; it is a Java client's; sasl.mechanism is enough",
+        ),
         (
             OIDC | {"sasl.oauthbearer.token.endpoint.url": "file:///etc/passwd"},
             "sasl.oauthbearer.token.endpoint.url must begin with https://",

@@ -2,14 +2,17 @@
 
 import re
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
-from cluster.kafka import token_endpoint
+from cluster.kafka import msk_verifier, token_endpoint
 from cluster.kafka.fakes import answering, old_broker, silent_port
 from cluster.kafka.many_listeners import PASSWORD, ManyListeners, login
 from cluster.kafka.promised import patience
+from cluster.kafka.token_package import install_example
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.adapter import boot
@@ -20,6 +23,7 @@ from kgitops.model.verdict import ExitCode
 
 Configs = Callable[[ManyListeners], dict[str, str]]
 
+NOWHERE = "127.0.0.1:1"
 WAYS: dict[str, tuple[str, Configs]] = {
     "plaintext": ("PLAINTEXT", lambda many: {}),
     "tls": ("SSL", lambda many: many.trusting()),
@@ -69,7 +73,28 @@ WAYS: dict[str, tuple[str, Configs]] = {
             many.provider.configs() | {"sasl.oauthbearer.extensions": "team=payments,tier=one"}
         ),
     ),
+    "PKCS#12": ("MUTUAL", lambda many: many.storing()),
+    "AWS_MSK_IAM": ("MSK", lambda many: many.on_msk()),
+    "a token provider": ("OAUTH", lambda many: many.with_provider(token_file(many))),
 }
+
+
+@pytest.fixture(autouse=True)
+def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS credentials that the broker's verifier knows, and the guide's package on the path."""
+    for name, value in msk_verifier.ENVIRON.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://{NOWHERE}")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "our_tokens", raising=False)
+    install_example(tmp_path)
+
+
+def token_file(many: ManyListeners, signer: token_endpoint.Provider | None = None) -> str:
+    """A file as an agent would keep it, beside the certificates."""
+    file = many.authority.folder / f"token-of-{'another' if signer else 'provider'}"
+    file.write_text((signer or many.provider).token("kafka:admin"))
+    return str(file)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -87,7 +112,6 @@ def test_both_clients_connect(many: ManyListeners, way: str):
         assert set(consumer.list_topics(timeout=20).brokers) == {1}
 
 
-NOWHERE = "127.0.0.1:1"
 WRONG = "let-me-in"
 REFUSALS: dict[str, tuple[str, Configs, str]] = {
     "wrong host": (
@@ -206,6 +230,30 @@ REFUSALS: dict[str, tuple[str, Configs, str]] = {
         r"the token endpoint http://127.0.0.1:[0-9]+/token answers 401 \(invalid_client\); check "
         "sasl.oauthbearer.client.id, sasl.oauthbearer.client.secret and sasl.oauthbearer.scope",
     ),
+    "a provider that fails": (
+        "OAUTH",
+        lambda many: many.with_provider("/nowhere"),
+        "the token provider file raises FileNotFoundError; call it by itself to see why",
+    ),
+    "a role of AWS that can't be had": (
+        "MSK",
+        lambda many: (
+            many.on_msk()
+            | {
+                "sasl.oauthbearer.config": (
+                    f"region={msk_verifier.REGION},awsRoleArn=arn:aws:iam::1:role/x"
+                )
+            }
+        ),
+        "Amazon's signer raises EndpointConnectionError; try `aws sts get-caller-identity` in the "
+        "same environment",
+    ),
+    "AWS_MSK_IAM where it is not offered": (
+        "SASLSSL",
+        lambda many: many.on_msk(),
+        "{server} does not offer OAUTHBEARER; set sasl.mechanism to one that its listener has "
+        "enabled",
+    ),
     "no token endpoint": (
         "OAUTH",
         lambda many: (
@@ -246,6 +294,27 @@ def test_a_token_that_another_signed_is_refused(many: ManyListeners):
         f"{many.server('OAUTH')} refuses the token of sasl.oauthbearer.client.id; check the "
         "token's audience, scope and issuer against the broker's configs"
     )
+
+
+def test_a_token_of_a_provider_that_another_signed_is_refused(many: ManyListeners):
+    with token_endpoint.running() as other:
+        said = refusal(many.server("OAUTH"), many.with_provider(token_file(many, other)))
+    assert said == (
+        f"{many.server('OAUTH')} refuses the token of sasl.oauthbearer.token.provider=file; check "
+        "its audience, scope and issuer against the broker's configs"
+    )
+
+
+def test_a_token_that_another_key_signed_is_refused(
+    many: ManyListeners, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", WRONG)
+    said = refusal(many.server("MSK"), many.on_msk())
+    assert said == (
+        f"{many.server('MSK')} refuses the token signed with the AWS credentials; check that their "
+        "IAM policies allow kafka-cluster:Connect on the cluster, and its region"
+    )
+    assert many.msk.refused[-1] not in said
 
 
 def test_a_port_that_never_answers():

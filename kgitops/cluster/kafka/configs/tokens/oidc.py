@@ -3,7 +3,6 @@
 import base64
 import json
 import ssl
-import threading
 import time
 import urllib.error
 import urllib.parse
@@ -12,19 +11,16 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPException, HTTPMessage
 from typing import IO
 
-from kafka.net.sasl.oauth import AbstractTokenProvider
+from kgitops.cluster.kafka.configs.tokens.cache import CachedTokens, LoginToken, TokenError
 
 _LARGEST_ANSWER = 1 << 20
-_FRESH = 0.8
-"""Fraction of its lifetime after which a token is replaced, as in other clients."""
 
 
-class TokenError(Exception):
-    """No token could be had; the sentence names the endpoint and no secret."""
+class OidcTokens(CachedTokens):
+    """Tokens for a client's own credentials (RFC 6749 §4.4)."""
 
-
-class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
-    """Token provider for client credentials (RFC 6749 §4.4); a token is reused until it is old."""
+    name = "the token of sasl.oauthbearer.client.id"
+    advice = "check the token's audience, scope and issuer against the broker's configs"
 
     def __init__(
         self,
@@ -38,7 +34,7 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
         timeout_s: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(clock)
         self._endpoint = endpoint
         pair = f"{client_id}:{client_secret}".encode()
         self._authorization = "Basic " + base64.b64encode(pair).decode()
@@ -47,28 +43,15 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
         handlers = [_NoRedirects(), *([urllib.request.HTTPSHandler(context=tls)] if tls else [])]
         self._opener = urllib.request.build_opener(*handlers)
         self._timeout_s = timeout_s
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._token = ""
-        self._fresh_until = float("-inf")
 
-    def token(self) -> str:
-        """Return a token that stays valid for a while.
+    def fetch(self) -> LoginToken:
+        """Ask the endpoint.
 
         Raises:
-            TokenError: the endpoint gives none.
+            TokenError: it gives none.
         """
-        with self._lock:
-            if self._clock() >= self._fresh_until:
-                asked_at = self._clock()
-                answer = self._ask()
-                self._token, life_s = _token_of(answer, self._endpoint)
-                self._fresh_until = asked_at + life_s * _FRESH
-            return self._token
-
-    def extensions(self) -> dict[str, str]:
-        """The SASL extensions sent with the token (KIP-342)."""
-        return self._extensions
+        text, life_s = _token_of(self._ask(), self._endpoint)
+        return LoginToken(text=text, life_s=life_s, extensions=self._extensions)
 
     def _ask(self) -> bytes:
         request = urllib.request.Request(  # noqa: S310 (client_configs lets http and https through)

@@ -5,7 +5,8 @@ import json
 import pytest
 from cluster.kafka.token_endpoint import CLIENT, SECRET, Provider, running
 
-from kgitops.cluster.kafka.configs.oauth import OidcTokens, TokenError
+from kgitops.cluster.kafka.configs.tokens.cache import TokenError
+from kgitops.cluster.kafka.configs.tokens.oidc import OidcTokens
 
 
 class Clock:
