@@ -1,0 +1,112 @@
+"""Receivers of notifications on this machine: real HTTP servers, some of which misbehave."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from msgspec.structs import replace
+
+from kgitops.reconcile.events import EventKind, ReconcileEvent
+
+PENDING = ReconcileEvent(
+    kind=EventKind.PENDING,
+    at="2026-11-24T10:00:00Z",
+    project="payments",
+    cluster="prod",
+    sentence='a plan with 2 deletions waits; "apply" it with its digest <!channel>\nor not',
+    revision="a" * 40,
+    plan_digest="sha256:" + "1" * 64,
+    actions={"delete": 2},
+    levels={"data-loss": 2},
+    addresses=("topic/orders",),
+)
+
+
+def event(kind: EventKind = EventKind.PENDING, **changes: object) -> ReconcileEvent:
+    return replace(PENDING, kind=kind, **changes)
+
+
+class Receiver:
+    """A server that keeps what it is sent, and answers with each status in turn, then 200."""
+
+    def __init__(self, *statuses: int, headers: dict[str, str] | None = None) -> None:
+        self.bodies: list[bytes] = []
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        self._arrived = threading.Condition()
+        left = list(statuses)
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status = left.pop(0) if left else 200
+                with receiver._arrived:
+                    receiver.bodies.append(body)
+                    receiver.paths.append(self.path)
+                    receiver.headers.append(dict(self.headers))
+                    receiver._arrived.notify_all()
+                self.send_response(status)
+                for name, value in (headers or {}).items():
+                    self.send_header(name, value)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/hooks/secret-path?key=secret-key"
+        self.root = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    def wait_for(self, count: int) -> None:
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: len(self.bodies) >= count, 20), self.bodies
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@contextmanager
+def receiver(*statuses: int, headers: dict[str, str] | None = None) -> Iterator[Receiver]:
+    opened = Receiver(*statuses, headers=headers)
+    try:
+        yield opened
+    finally:
+        opened.stop()
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/hooks/secret-path"
+
+
+@contextmanager
+def dripping() -> Iterator[str]:
+    """A server that sends one byte of its answer from time to time, and no end."""
+    stopped = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def run() -> None:
+            connection, _ = server.accept()
+            with connection:
+                while not stopped.wait(0.1):
+                    try:
+                        connection.sendall(b"H")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/hooks/secret-path"
+        finally:
+            stopped.set()
+            thread.join()

@@ -1,0 +1,70 @@
+"""``spec.reconcile.notifications``: what may be written, and the sinks it becomes."""
+
+import json
+from typing import get_args
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+from reconcile.notifications.receivers import event, receiver
+
+from kgitops.manifests.project.notifications import EventName, NotificationDocument
+from kgitops.model.errors import UsageError
+from kgitops.reconcile.events import EventKind
+from kgitops.reconcile.notifications.delivery import Patience
+from kgitops.reconcile.notifications.notifying import Notifications, subscriptions_of
+
+STATUS = {
+    "name": "commits",
+    "githubStatus": {"repository": "org/repo", "token": {"env": "TOKEN"}},
+}
+
+
+def document(written: dict[str, object]) -> NotificationDocument:
+    return TypeAdapter(NotificationDocument).validate_python(written)
+
+
+def test_the_project_file_names_every_kind_of_event():
+    assert set(get_args(EventName)) == set(EventKind)
+
+
+def test_a_commit_status_is_posted_for_each_cluster(tmp_path):
+    with receiver() as github:
+        status = {**STATUS["githubStatus"], "apiUrl": f"{github.root}/api/v3/"}
+        subscriptions = subscriptions_of(
+            [document({**STATUS, "githubStatus": status})], tmp_path, {"TOKEN": "secret-token"}
+        )
+        notifications = Notifications(subscriptions, print, Patience(attempts=1))
+        notifications.notify(event(sentence="x" * 300))
+        notifications.notify(event(EventKind.SYNCED, cluster="dev"))
+        notifications.notify(event(EventKind.RESUMED))
+        notifications.notify(event(EventKind.FAILED, revision="sha256:0"))
+        notifications.close()
+    assert set(github.paths) == {f"/api/v3/repos/org/repo/statuses/{'a' * 40}"}
+    pending, success = (json.loads(body) for body in github.bodies)
+    assert (pending["state"], pending["context"]) == ("pending", "kgitops/prod")
+    assert (success["state"], success["context"]) == ("success", "kgitops/dev")
+    assert len(pending["description"]) == 140
+    assert github.headers[0]["Authorization"] == "Bearer secret-token"
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", "two\nlines", "ä"])
+def test_a_secret_that_is_missing_is_told_by_its_name(tmp_path, value):
+    environ = {} if value is None else {"TOKEN": value}
+    with pytest.raises(UsageError, match="'commits' needs the environment variable TOKEN"):
+        subscriptions_of([document(STATUS)], tmp_path, environ)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"name": "x"},
+        {"name": "x", "webhook": {"url": {"env": "A"}}, "githubStatus": STATUS["githubStatus"]},
+        {"name": "x", "webhook": {"url": "https://hooks.example.com/secret"}},
+        {"name": "x", "webhook": {"url": {"env": "A"}, "headers": {"X-Key": "secret"}}},
+        {"name": "x", "webhook": {"url": {"env": "A"}}, "events": ["all"]},
+        {"name": "x", "githubStatus": {"repository": "org/repo", "token": "secret"}},
+    ],
+)
+def test_what_must_not_be_written(written):
+    with pytest.raises(ValidationError):
+        document(written)
