@@ -133,14 +133,12 @@ def _check_resource(spec: "AclSpec", grant: Grant, findings: Findings) -> None:
         findings.error(document, path, problem, "remove the document")
     elif name == _ANY and not literal:
         problem = 'with patternType prefixed "*" is the prefix "*" itself, not every resource'
-        findings.warning(
-            document, path, problem, 'write patternType literal, which reads "*" as all'
-        )
+        advice = 'write patternType literal, which reads "*" as all'
+        findings.warning(document, path, problem, "write a name" if grant.role else advice)
     elif name != _ANY and name.endswith(_ANY):
         problem = f"the '*' at the end of {shown(name)} is not a wildcard to Kafka"
-        findings.warning(
-            document, path, problem, "write the prefix alone, with patternType prefixed"
-        )
+        advice = "write the prefix alone" + (", with patternType prefixed" if literal else "")
+        findings.warning(document, path, problem, advice)
     elif resource.type is ResourceType.TOPIC and name != _ANY and topic_name_problem(name):
         problem = f"no topic can have a name like {shown(name)}, so this matches nothing"
         findings.warning(document, path, problem, "correct the name")

@@ -1,6 +1,6 @@
 """Builds the desired state from checked manifests: objects in normal form, and the scope."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import assert_never
@@ -11,6 +11,7 @@ from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.digest import digest
 from kgitops.desired.expansion.expansion import Expansion
+from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
@@ -26,7 +27,7 @@ from kgitops.desired.virtual_clusters.virtual_clusters import (
 from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.errors import FindingsError
-from kgitops.model.source import Severity
+from kgitops.model.source import Finding, Severity
 
 _BY_ADDRESS = attrgetter("address")
 
@@ -49,6 +50,7 @@ def build_desired(
         FindingsError: something is wrong; it holds every finding, including those of loading.
     """
     here = _build(manifests, allow_configs, defaults)
+    here.objects = merge_overlaps(here.objects, here.findings)
     check_references(here.objects, here.tombstones, here.findings)
     for document in manifests.unknown:
         here.findings.warning(
@@ -59,7 +61,8 @@ def build_desired(
             "give its placeholders a default",
         )
     all_findings = without_env_values(
-        (*manifests.findings, *here.findings.found), manifests.env_values
+        (*manifests.findings, *here.findings.found, *_unexpanded(manifests.other_clusters)),
+        manifests.env_values,
     )
     if any(finding.severity is Severity.ERROR for finding in all_findings):
         raise FindingsError(all_findings)
@@ -84,6 +87,16 @@ def build_desired(
         warnings=tuple(sorted(all_findings, key=lambda finding: finding.sort_key)),
     ).with_objects(objects)
     return replace(state, digest=digest(state))
+
+
+def _unexpanded(other_clusters: Sequence[Manifest]) -> Iterator[Finding]:
+    """The mistakes in roles for other clusters: it is unknown which bindings they stand for."""
+    for manifest in other_clusters:
+        declared = manifest.declares
+        if declared.kind == "Acl" and declared.spec.role is not None:
+            findings = Findings()
+            if not build_acls(declared, manifest.document, findings):
+                yield from findings.found
 
 
 @dataclass(slots=True)

@@ -36,7 +36,15 @@ ROLES = {
         "All topic app prefixed",
         "All group app prefixed",
     },
-    "role: connect-worker, topics: [c], group: g": {
+    "role: streams, applicationId: app, transactionalId: app": {
+        "All topic app prefixed",
+        "All group app prefixed",
+        "Describe transactionalId app prefixed",
+        "Write transactionalId app prefixed",
+    },
+    "role: connect-worker, topics: [c], group: g, transactionalId: connect-cluster-g": {
+        "Describe transactionalId connect-cluster-g literal",
+        "Write transactionalId connect-cluster-g literal",
         "Create topic c literal",
         "Describe topic c literal",
         "Read topic c literal",
@@ -64,7 +72,7 @@ WRONG = {
     "permission: Allow": "spec.operations is missing",
     "role: consumer, topics: [], group: g": "spec.topics",
     "role: producer, topics: [__kgitops]": "ACLs on __kgitops can't be declared",
-    "role: admin, virtualCluster: v": "the resource cluster is not in a virtual cluster",
+    "role: admin, virtualCluster: v": "the role admin is for the physical cluster",
 }
 
 
@@ -110,3 +118,71 @@ def test_a_role_declares_what_its_bindings_written_out_declare(tmp_path: Path) -
     selection = Selection(paths=(tmp_path / "out",), cluster="local", offline=True)
     with loaded(open_workspace(selection)) as everything:
         assert everything.desired.digest == role.digest
+
+
+BOTH = (
+    "{principal: User:x, role: producer, topics: [a]}",
+    "{principal: User:x, role: consumer, topics: [a], group: g}",
+)
+WRITTEN_OUT = (
+    "{principal: User:x, permission: Allow, operations: [Write, Describe, Create, Read],"
+    " resource: {type: topic, name: a}}",
+    "{principal: User:x, permission: Allow, operations: [Read], resource: {type: group, name: g}}",
+)
+
+
+def declared(folder: Path, *documents: tuple[str, str]) -> DesiredState:
+    """What Acl documents declare, each given by its metadata and its spec."""
+    text = "".join(
+        f"---\napiVersion: kgitops/v1\nkind: Acl\nmetadata: {{name: x{metadata}}}\nspec: {spec}\n"
+        for metadata, spec in documents
+    )
+    project = PROJECT.replace("}}}", "}, other: {url: 'embedded:'}}}")
+    write(folder, {"kgitops.yaml": project, "manifests/acl.yaml": text})
+    selection = Selection(paths=(folder,), cluster="local", offline=True)
+    with loaded(open_workspace(selection)) as everything:
+        return everything.desired
+
+
+@pytest.mark.parametrize("specs", [BOTH, BOTH[::-1], (*BOTH, WRITTEN_OUT[1])])
+def test_roles_may_overlap(specs: tuple[str, ...], tmp_path: Path) -> None:
+    overlapping = declared(tmp_path / "roles", *(("", spec) for spec in specs))
+    written = declared(tmp_path / "written", *(("", spec) for spec in WRITTEN_OUT))
+    assert overlapping.digest == written.digest
+
+
+def test_an_overlap_has_the_labels_of_all(tmp_path: Path) -> None:
+    labels = (", labels: {team: a}", ", labels: {tier: b, team: a}")
+    state = declared(tmp_path, *zip(labels, BOTH, strict=True))
+    found = {str(acl.binding.operation): acl.labels for acl in state.acls if acl.labels}
+    assert found["Describe"] == {"team": "a", "tier": "b"}
+    assert found["Write"] == {"team": "a"}
+
+
+@pytest.mark.parametrize(
+    ("documents", "problem"),
+    [
+        ([("", WRITTEN_OUT[1]), ("", WRITTEN_OUT[1]), ("", BOTH[1])], "is declared already at"),
+        ([("", "{principal: User:x, role: producer, topics: [a, a]}")], "twice"),
+        (
+            [("", BOTH[0]), ("", BOTH[1].replace("{", "{deletionPolicy: Protect, "))],
+            "with another deletionPolicy",
+        ),
+        (
+            [(", labels: {team: a}", BOTH[0]), (", labels: {team: b}", BOTH[1])],
+            "with another label team",
+        ),
+    ],
+)
+def test_what_is_no_overlap_is_told(
+    documents: list[tuple[str, str]], problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FindingsError) as raised:
+        declared(tmp_path, *documents)
+    assert any(problem in finding.problem for finding in raised.value.findings)
+
+
+def test_a_wrong_role_for_another_cluster_is_told_here_as_well(tmp_path: Path) -> None:
+    """It is unknown what it declares, so nothing here may seem to have been removed."""
+    with pytest.raises(FindingsError, match="the role consumer needs"):
+        declared(tmp_path, (", clusters: [other]", BOTH[1].replace(", group: g", "")))

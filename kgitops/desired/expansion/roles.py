@@ -1,7 +1,8 @@
 """Expands the roles of ACLs to the rights that Kafka's documents give a client of that kind.
 
 https://kafka.apache.org/documentation/#security_authz_examples for producers and consumers,
-https://kafka.apache.org/documentation/streams/developer-guide/security.html for Kafka Streams.
+https://kafka.apache.org/documentation/streams/developer-guide/security.html for Kafka Streams,
+https://kafka.apache.org/documentation/#connect_exactlyoncesource for workers of Connect.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kgitops.desired.findings import Findings
+from kgitops.desired.names import scope_of
 from kgitops.manifests.expanded import ExpandedDocument, Given, Path
 from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from kgitops.manifests.kinds.access import AclSpec
 
 _WRITTEN = ("permission", "operations", "resource")
+_RESOURCE: Path = ("spec", "resource")
 _ALL_KINDS = (
     ResourceType.CLUSTER,
     ResourceType.TOPIC,
@@ -43,12 +46,16 @@ class Resource(Struct, frozen=True):
 
 
 class Grant(Struct, frozen=True):
-    """Operations on one resource; ``document`` knows where each is written."""
+    """Operations on one resource, of a ``role`` if one gives them.
+
+    ``document`` knows where each value is written.
+    """
 
     permission: PermissionType
     operations: Sequence[Operation]
     resource: Resource
     document: Document
+    role: str | None = None
 
 
 def expand_grants(spec: "AclSpec", document: Document, findings: Findings) -> Iterator[Grant]:
@@ -75,15 +82,30 @@ def expand_grants(spec: "AclSpec", document: Document, findings: Findings) -> It
     if isinstance(document, ExpandedDocument):
         by_role |= document.given
     for kind, name, operations, pattern, path in _ROLES[spec.role](spec):
-        named: dict[Path, Given] = {
-            ("spec", "resource"): Given(None, "", document, path) if path else given
+        own_pattern = spec.pattern_type is pattern
+        resource: dict[Path, Given] = {
+            _RESOURCE: Given(None, "", document, path) if path else given,
+            (*_RESOURCE, "type"): given,
+            (*_RESOURCE, "name"): Given(None, "", document, path) if path else given,
+            (*_RESOURCE, "patternType"): (
+                Given(None, "", document, ("spec", "patternType")) if own_pattern else given
+            ),
         }
         yield Grant(
             PermissionType.ALLOW,
             operations,
             Resource(kind, name, pattern),
-            ExpandedDocument(document, {**by_role, **named}),
+            ExpandedDocument(document, {**by_role, **resource}),
+            spec.role,
         )
+
+
+def is_of_role(document: object) -> bool:
+    """Tell if the document of a binding declares it by a role."""
+    if not isinstance(document, ExpandedDocument):
+        return False
+    given = document.given.get(("spec", "operations"))
+    return given is not None and given.kind is OriginKind.ROLE
 
 
 def _written(spec: "AclSpec", document: Document, findings: Findings) -> Iterator[Grant]:
@@ -133,7 +155,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "producer": ("transactional_id", "pattern_type"),
     "consumer": ("pattern_type",),
     "streams": ("transactional_id",),
-    "connect-worker": (),
+    "connect-worker": ("transactional_id",),
     "admin": (),
 }
 
@@ -141,6 +163,15 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
 def _has_fields(spec: "AclSpec", document: Document, findings: Findings) -> bool:
     """Check the fields against the role; True if it can be expanded."""
     role = str(spec.role)
+    if role == "admin" and scope_of(spec.virtual_cluster) is not None:
+        findings.error(
+            document,
+            ("spec", "virtualCluster"),
+            "the role admin is for the physical cluster, not for a virtual one",
+            "remove it, or write out permission, operations and resource of what is to be allowed",
+            key=True,
+        )
+        return False
     missing = [field for field in _NEEDED[role] if getattr(spec, field) is None]
     for field in missing:
         word = _WORDS.get(field, field)
@@ -177,12 +208,12 @@ def _group(spec: "AclSpec", *operations: Operation) -> Iterator[_Right]:
     yield ResourceType.GROUP, name, operations, _pattern(spec, name), ("spec", "group")
 
 
-def _transactional(spec: "AclSpec") -> Iterator[_Right]:
+def _transactional(spec: "AclSpec", pattern: PatternType | None = None) -> Iterator[_Right]:
     name = spec.transactional_id
     if name is not None:
         both = (Operation.WRITE, Operation.DESCRIBE)
         path = ("spec", "transactionalId")
-        yield ResourceType.TRANSACTIONAL_ID, name, both, _pattern(spec, name), path
+        yield ResourceType.TRANSACTIONAL_ID, name, both, pattern or _pattern(spec, name), path
 
 
 def _producer(spec: "AclSpec") -> Iterator[_Right]:
@@ -196,17 +227,22 @@ def _consumer(spec: "AclSpec") -> Iterator[_Right]:
 
 
 def _streams(spec: "AclSpec") -> Iterator[_Right]:
-    """Its own topics and groups; what it reads and writes is another document's."""
+    """Its own topics and groups; what it reads and writes is another document's.
+
+    With exactly-once, each of its threads has a transactional id that begins with the application
+    id.
+    """
     name, path = spec.application_id or "", ("spec", "applicationId")
     for kind in (ResourceType.TOPIC, ResourceType.GROUP):
         yield kind, name, (Operation.ALL,), PatternType.PREFIXED, path
-    yield from _transactional(spec)
+    yield from _transactional(spec, PatternType.PREFIXED)
 
 
 def _connect_worker(spec: "AclSpec") -> Iterator[_Right]:
     both = (Operation.READ, Operation.WRITE)
     yield from _topics(spec, *both, Operation.DESCRIBE, Operation.CREATE)
     yield from _group(spec, Operation.READ, Operation.DESCRIBE)
+    yield from _transactional(spec)
 
 
 def _admin(_spec: "AclSpec") -> Iterator[_Right]:

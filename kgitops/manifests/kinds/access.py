@@ -49,14 +49,15 @@ class AclSpec:
     """The resource that the bindings are for. Needed, unless there is a role."""
     role: Annotated[RoleName | None, NotNull()] = None
     """Instead of permission, operations and resource: producer (topics; transactionalId), consumer
-    (topics, group), streams (applicationId), connect-worker (group, topics), admin. A plan shows
-    the bindings that it stands for one by one."""
+    (topics, group), streams (applicationId; transactionalId), connect-worker (group, topics;
+    transactionalId), admin. A plan shows the bindings that it stands for one by one."""
     topics: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """The topics of a role; of a connect-worker those for configs, offsets and status."""
     group: Annotated[Text | None, NotNull()] = None
     """The consumer group of a role, "*" for all; of a connect-worker its group.id."""
     transactional_id: Annotated[Text | None, NotNull()] = None
-    """The transactional id of a producer that has one."""
+    """The transactional id of a producer that has one, or of a connect-worker that runs source
+    connectors exactly once (connect-cluster-GROUP); with streams a prefix, the application.id."""
     application_id: Annotated[Text | None, NotNull()] = None
     """The application.id of Kafka Streams, which its own topics and groups begin with."""
     pattern_type: Annotated[Annotated[PatternType, EnumName(PatternType)] | None, NotNull()] = None
