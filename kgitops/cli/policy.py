@@ -114,8 +114,8 @@ def audit(
 ) -> int:
     """Show what the cluster holds today, declared or not, that breaks a policy.
 
-    Each topic, ACL and quota is judged as if it were made now as it is. Exit 3 if a policy would
-    deny one.
+    Each topic, ACL, quota and virtual cluster, with its links and members, is judged as if it were
+    made now as it is. Exit 3 if a policy would deny one.
 
     Example: kgitops policy audit examples/policies
     """

@@ -1,30 +1,17 @@
 """Judges what a cluster holds today by the project's policies, declared or not."""
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    CreateTopicRequest,
-    Request,
-    request_address,
-)
-from kgitops.model.resources.addresses import acl_address, quota_address
-from kgitops.model.resources.names import is_internal
-from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.requests import Request, request_address
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
+from kgitops.workflow.audited_requests import requests_of
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.project.selection import Workspace
-
-_IN_A_VIRTUAL_CLUSTER = "vc/"
 
 
 class AuditedObject(Struct, frozen=True, kw_only=True):
@@ -45,15 +32,11 @@ class AuditedObject(Struct, frozen=True, kw_only=True):
 
 
 class PolicyAudit(Struct, frozen=True, kw_only=True):
-    """The objects of a cluster that break policies, by address.
-
-    ``judged`` were asked about, ``left_out`` are objects of virtual clusters, which were not.
-    """
+    """The objects of a cluster that break policies, by address; ``judged`` were asked about."""
 
     cluster: str
     policies: int
     judged: int
-    left_out: int
     objects: tuple[AuditedObject, ...]
 
     @property
@@ -82,8 +65,7 @@ def audit_state(
 ) -> PolicyAudit:
     """Ask the policies about each object of a state that was read before."""
     documents = {item.address: item for item in declared.desired.objects}
-    every = list(_requests(current, documents))
-    asked = [item for item in every if not request_address(item).startswith(_IN_A_VIRTUAL_CLUSTER)]
+    asked = list(requests_of(current, documents))
     evaluator = declared.policies.evaluator
     rulings = [] if evaluator is None else _judged(evaluator, current, asked, principal)
     owners = current.registry.owners if current.registry else {}
@@ -105,7 +87,6 @@ def audit_state(
         cluster=target_name,
         policies=len(declared.policies.bundle.policies),
         judged=len(asked) if evaluator is not None else 0,
-        left_out=len(every) - len(asked),
         objects=tuple(sorted(objects, key=lambda item: item.address)),
     )
 
@@ -114,36 +95,18 @@ def _judged(
     evaluator: PolicyEvaluator, current: ClusterState, asked: list[Request], principal: str
 ) -> list[tuple[Ruling, ...]]:
     """The rulings on each request, on a cluster that has what was asked for before it."""
-    empty = replace(current, topics={}, acls=frozenset(), quotas={}, usage={}, registry=None)
+    empty = replace(
+        current,
+        topics={},
+        acls=frozenset(),
+        quotas={},
+        virtual_clusters={},
+        usage={},
+        registry=None,
+    )
     evaluator.begin(empty, principal=principal)
     found: list[tuple[Ruling, ...]] = []
     for request in asked:
         found.append(tuple(evaluator.judge(request)))
         evaluator.accept(request)
     return found
-
-
-def _requests(current: ClusterState, documents: dict[str, DesiredObject]) -> Iterator[Request]:
-    """The requests that would make the cluster what it is, with the labels of the documents."""
-    for name, topic in sorted(current.topics.items()):
-        if is_internal(name):
-            continue
-        wanted = RequestedTopicState(
-            name=name,
-            topic_id=None,
-            assignment=topic.assignment,
-            configs=topic.configs,
-            requested_configs=dict(topic.configs),
-        )
-        yield _labelled(CreateTopicRequest(topic=name, requested_state=wanted), documents)
-    for binding in sorted(current.acls, key=acl_address):
-        yield _labelled(CreateAclRequest(binding=binding), documents)
-    for entity, quota in sorted(current.quotas.items(), key=lambda item: quota_address(item[0])):
-        yield _labelled(
-            AlterClientQuotaRequest(entity=entity, quotas=dict(quota.quotas)), documents
-        )
-
-
-def _labelled(request: Request, documents: dict[str, DesiredObject]) -> Request:
-    document = documents.get(request_address(request))
-    return replace(request, labels=document.labels) if document and document.labels else request

@@ -66,9 +66,9 @@ def test_each_cluster_is_judged_by_the_policies_of_its_projects(
     ran = kgitops("fleet", "audit", "--desired", fleet, "--state", states)
     assert ran.code == 3, ran.said
     assert "north: none of 1 object breaks a policy" in ran.out
-    assert "south: 1 of 2 objects break 1 policy" in ran.out
+    assert "south: 1 of 2 objects breaks 1 policy" in ran.out
     assert "! topic wrong" in ran.out
-    assert "Audit of 2 units: 1 object break a policy." in ran.out
+    assert "Audit of 2 units: 1 object breaks a policy." in ran.out
     ran = kgitops("fleet", "audit", "--desired", fleet, "--state", states, "--format", "json")
     north, south = json.loads(ran.out)["units"]
     assert (north["cluster"], north["objects"]) == ("north", [])
@@ -88,7 +88,7 @@ def test_rows_and_states_in_parquet_are_audited_alike(
         "--policies", fleet / "policies.yaml",
     )  # fmt: skip
     assert ran.code == 3, ran.said
-    assert "south: 1 of 2 objects break 1 policy" in ran.out
+    assert "south: 1 of 2 objects breaks 1 policy" in ran.out
 
 
 @pytest.mark.spark
@@ -99,7 +99,7 @@ def test_a_unit_that_can_t_be_audited_stops_no_other(
     (states / "north.json").write_text("{}")
     ran = kgitops("fleet", "audit", "--desired", fleet, "--state", states)
     assert ran.code == 1, ran.said
-    assert "south: 1 of 2 objects break 1 policy" in ran.out
+    assert "south: 1 of 2 objects breaks 1 policy" in ran.out
     assert "1 could not be audited" in ran.out
 
 

@@ -1,7 +1,9 @@
 """``kgitops policy audit``: what is on the cluster already, and breaks a policy."""
 
 import json
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
@@ -103,3 +105,54 @@ def test_without_policies_and_without_violations(held: Project, kgitops: Kgitops
     write_policies(held, policy(expression="true"))
     ran = kgitops("policy", "audit", held.folder)
     assert (ran.code, "none of 4 objects breaks a policy" in ran.out) == (0, True)
+
+
+REQUESTS = ("CreateTopic", "CreateAcl", "AlterClientQuota", "CreateVirtualCluster")
+ADVICE = """\
+apiVersion: kgitops/v1
+kind: Policy
+metadata: {name: never}
+spec:
+  description: Advises against everything.
+  level: advisory
+  match: {requests: [%s, AlterVirtualCluster]}
+  validations: [{expression: "false", message: no}]
+---
+apiVersion: kgitops/v1
+kind: Policy
+metadata: {name: names}
+spec:
+  description: Sees a topic by the name that its clients know.
+  level: advisory
+  match: {requests: [CreateTopic], names: ["Orders"]}
+  validations: [{expression: "false", message: no}]
+"""
+
+
+def test_an_audit_says_of_a_new_cluster_what_its_plan_said(
+    kgitops: Kgitops, tmp_path: Path
+) -> None:
+    """Of virtual clusters as well: topics by their local names, links, members, scoped rights."""
+    folder = tmp_path / "project"
+    example = Path(__file__).parents[2] / "examples" / "virtual-clusters"
+    shutil.copytree(example, folder, ignore=shutil.ignore_patterns(".kgitops"))
+    file = folder / "kgitops.yaml"
+    file.write_text(file.read_text().replace("spec:\n", "spec:\n  policies: [policies]\n", 1))
+    (folder / "policies").mkdir()
+    (folder / "policies" / "never.yaml").write_text(ADVICE % ", ".join(REQUESTS))
+    plan = json.loads(kgitops("plan", folder, "--format", "json").out)
+    planned = {
+        (change["address"], row["policy"])
+        for change in plan["changes"]
+        for row in change["policies"]
+        if row["outcome"] != "passed"
+    }
+    assert ("vc/emea.sales/topic/Orders", "names") in planned
+    assert kgitops("apply", folder, "--auto-approve").code == 0
+    ran = kgitops("policy", "audit", folder, "--format", "json")
+    audit = json.loads(ran.out)
+    assert {
+        (item["address"], row["policy"]) for item in audit["objects"] for row in item["policies"]
+    } == planned
+    assert all(item["source"] is not None for item in audit["objects"])
+    assert audit["judged"] >= len(plan["changes"])

@@ -40,7 +40,6 @@ def _audit(audit: PolicyAudit) -> dict[str, Json]:
         "cluster": audit.cluster,
         "policies": audit.policies,
         "judged": audit.judged,
-        "left_out": audit.left_out,
         "objects": [_object(item) for item in audit.objects],
     }
 

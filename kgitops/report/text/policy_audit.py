@@ -40,8 +40,9 @@ def render_fleet_audit(audit: "FleetAudit", *, colour: bool = False) -> str:
     broken = sum(len(unit.audit.objects) for unit in audit.units if unit.audit is not None)
     failed = sum(unit.audit is None for unit in audit.units)
     units = counted(len(audit.units), "unit")
+    verb = "breaks" if broken == 1 else "break"
     more = f"; {failed:,} could not be audited" if failed else ""
-    lines += [[], [f"Audit of {units}: {counted(broken, 'object')} break a policy{more}."]]
+    lines += [[], [f"Audit of {units}: {counted(broken, 'object')} {verb} a policy{more}."]]
     return render_lines(lines, colour=colour, ascii_only=False)
 
 
@@ -49,12 +50,12 @@ def summary(audit: PolicyAudit) -> str:
     """``3 of 120 objects break 2 policies`` in one line."""
     broken = {ruling.policy for item in audit.objects for ruling in item.rulings}
     judged = counted(audit.judged, "object")
-    many = f"{len(audit.objects):,} of {judged} break {counted(len(broken), 'policy')}"
-    found = many if audit.objects else f"none of {judged} breaks a policy"
     if not audit.policies:
-        found = "the project has no policies"
-    left_out = f"; {counted(audit.left_out, 'object')} of virtual clusters left out"
-    return found + (left_out if audit.left_out else "")
+        return "the project has no policies"
+    if not audit.objects:
+        return f"none of {judged} breaks a policy"
+    verb = "breaks" if len(audit.objects) == 1 else "break"
+    return f"{len(audit.objects):,} of {judged} {verb} {counted(len(broken), 'policy')}"
 
 
 def _object(item: AuditedObject) -> Iterator[Line]:
