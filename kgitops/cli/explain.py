@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.options import NoColor, ProjectOptions
+from kgitops.cli.running.options import ListFormat, NoColor, ProjectOptions
 from kgitops.cli.running.parameters import with_groups
 
 
@@ -19,12 +19,16 @@ def explain(
         bool,
         typer.Option("--last-applied", help="Ask the cluster for the values last applied, too."),
     ] = False,
+    format_: Annotated[ListFormat, typer.Option("--format", help="How to show them.")] = (
+        ListFormat.TEXT
+    ),
     no_color: NoColor = False,
 ) -> int:
     """Show where each value of a declared object is written.
 
     In its manifest, a profile, a folder, the defaults of the project or of the cluster, or a role.
-    No cluster is asked, unless for what was last applied.
+    No cluster is asked, unless for what was last applied: then also of an object that no document
+    declares any more.
 
     Example: kgitops explain topic/shop.customers examples/profiles
     """
@@ -36,5 +40,11 @@ def explain(
 
     selection = make_selection(project, offline=not last_applied)
     explained = explain_object(selection, address, applied=last_applied)
-    print_result(render_explanation(explained, colour=wants_colour(sys.stdout, no_color=no_color)))
+    if format_ is ListFormat.JSON:
+        from kgitops.report.json.explanation import explanation_to_json
+
+        print_result(explanation_to_json(explained))
+    else:
+        colour = wants_colour(sys.stdout, no_color=no_color)
+        print_result(render_explanation(explained, colour=colour))
     return int(ExitCode.SUCCESS)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgitops.manifests.value_origin import OriginKind, ValueOrigin, dotted
-from kgitops.manifests.yaml.document import Document, Step
+from kgitops.manifests.yaml.document import Document, DocumentPart, Step
 from kgitops.model.source import Source
 
 Path = tuple[Step, ...]
@@ -27,6 +27,15 @@ class Given:
     def source(self) -> Source:
         """The place where the value is written."""
         return self.document.at(*self.path)
+
+    @property
+    def group(self) -> tuple[str, str] | None:
+        """The origin, or what it is a part of: a cluster's defaults stand on the project's."""
+        if self.kind is None:
+            return None
+        if self.kind in (OriginKind.PROJECT_DEFAULT, OriginKind.CLUSTER_DEFAULT):
+            return ("defaults", "")
+        return (str(self.kind), self.name)
 
     @property
     def origin(self) -> ValueOrigin | None:
@@ -67,9 +76,9 @@ class ExpandedDocument(Document):
         return None
 
     def is_given_together(self, *paths: Path) -> bool:
-        """Tell if all these values are from one origin, which is checked on its own."""
-        given = [self.given.get(path) for path in paths]
-        return len({item and (item.kind, item.name) for item in given}) == 1 and None not in given
+        """Tell if all these values are from one profile or the defaults, which are checked once."""
+        groups = {item.group if (item := self.given.get(path)) else None for path in paths}
+        return len(groups) == 1 and None not in groups
 
     @property
     def origins(self) -> Mapping[str, ValueOrigin]:
@@ -79,6 +88,28 @@ class ExpandedDocument(Document):
             for path, given in sorted(self.given.items(), key=lambda item: dotted(*item[0]))
             if (origin := given.origin) is not None
         }
+
+
+class ExpandedPart(DocumentPart):
+    """A part of a document that gets labels from elsewhere, and declares an object of its own."""
+
+    __slots__ = ("expanded",)
+
+    def __init__(self, document: ExpandedDocument, *path: Step) -> None:
+        super().__init__(document, *path)
+        self.expanded = document
+
+    @property
+    def origins(self) -> Mapping[str, ValueOrigin]:
+        """The origins of the labels, which are the document's."""
+        return self.expanded.origins
+
+
+def part_of(document: Document, *path: Step) -> DocumentPart:
+    """The part of the document under ``path``."""
+    if isinstance(document, ExpandedDocument):
+        return ExpandedPart(document, *path)
+    return DocumentPart(document, *path)
 
 
 def given_by(document: object, *paths: Path) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from msgspec import Struct
 
@@ -41,7 +41,6 @@ class ValueOrigin(Struct, frozen=True):
                 return f"{self.kind} {self.name}"
 
 
-@runtime_checkable
 class HasOrigins(Protocol):
     """A declared object's place that knows the origins of its values."""
 
@@ -51,9 +50,14 @@ class HasOrigins(Protocol):
         ...
 
 
+def has_origins(located: Located) -> TypeGuard[HasOrigins]:
+    """Tell if it knows origins, without asking for them: an isinstance would."""
+    return hasattr(type(located), "origins")
+
+
 def origins_of(located: Located) -> Mapping[str, ValueOrigin]:
     """The origins of the values of what is declared there; empty if all are its own."""
-    return located.origins if isinstance(located, HasOrigins) else {}
+    return located.origins if has_origins(located) else {}
 
 
 def dotted(*path: str | int) -> str:

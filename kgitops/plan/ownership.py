@@ -228,7 +228,7 @@ def _declared_fields(
             old.get(path),
             new.get(path),
             risks.PROTECTION_LOWERED
-            if path in _PROTECTION and _lowers_protection(before, after)
+            if path in PROTECTION and _lowers_protection(before, after)
             else risks.REGISTRY_ONLY,
         )
         for path in sorted({*old, *new})
@@ -244,7 +244,8 @@ def protection_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, 
     return (_registry_field("deletionPolicy", old, new, risks.PROTECTION_LOWERED),)
 
 
-_PROTECTION = ("deletionPolicy", "deletionPolicyWritten")
+PROTECTION = ("deletionPolicy", "deletionPolicyWritten")
+"""The parts of a record that decide what the removal of its document means."""
 _STRENGTH = (DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT)
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.value_origin import HasOrigins, ValueOrigin
+from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
@@ -19,6 +19,7 @@ from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, wi
 from kgitops.plan.acls.diff import plan_acls
 from kgitops.plan.document.plan import (
     AccessLoss,
+    Action,
     Base,
     Change,
     Desired,
@@ -30,7 +31,7 @@ from kgitops.plan.draft import PlanDraft, merge_drafts
 from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
-from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
+from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
 from kgitops.plan.quotas import plan_quotas
 from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
@@ -210,11 +211,7 @@ def _with_labels(changes: Iterable[Change], desired: DesiredState) -> list[Chang
 
 def _with_origins(changes: list[Change], desired: DesiredState) -> list[Change]:
     """Give each change the origins of its values that are written outside of its document."""
-    places = {
-        item.address: item.located
-        for item in desired.objects
-        if isinstance(item.located, HasOrigins)
-    }
+    places = {item.address: item.located for item in desired.objects if has_origins(item.located)}
     if not places:
         return changes
     return [
@@ -226,11 +223,18 @@ def _with_origins(changes: list[Change], desired: DesiredState) -> list[Change]:
 
 
 def _origins_of(change: Change, place: HasOrigins | None) -> Mapping[str, ValueOrigin]:
-    """The origins of what changes; of all values, if the object is new."""
-    if place is None or change.before is None:
-        return place.origins if place else {}
-    changed = {field.path for field in change.fields}
-    return {path: origin for path, origin in place.origins.items() if path in changed}
+    """The origins of what changes; of all values, if the object is new to the cluster or to us."""
+    if place is None:
+        return {}
+    origins = place.origins
+    every = change.before is None or Action.ADOPT in change.actions
+    found = dict(origins) if every else {}
+    for field in change.fields:
+        path = field.path.removeprefix("lastApplied.")
+        origin = origins.get("deletionPolicy" if path in PROTECTION else path)
+        if origin is not None:
+            found[field.path] = origin
+    return found
 
 
 def _labels_of(change: Change, labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:

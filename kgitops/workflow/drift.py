@@ -14,6 +14,7 @@ from kgitops.model.source import Severity
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.plan.planner import make_plan
+from kgitops.workflow.drift_origins import with_declared_origins
 from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.plan_stages import with_own_drift
@@ -50,6 +51,9 @@ def plan_drift(
     )
     plan = replace(plan, drift=tuple(_rows(plan)))
     plan = with_own_drift(cluster, plan, workspace.project)
+    if plan.changes:
+        on_stage("loading the manifests")
+        plan = with_declared_origins(plan, workspace)
     rows = sorted(_with_authors(plan.drift, authors), key=lambda row: (row.address, row.path))
     # Findings about unplannable objects are not mistakes here: they are only reported.
     warnings = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kgitops.desired.build import build_desired
 from kgitops.desired.selector import narrow_to_labels
-from kgitops.desired.state import DesiredState
+from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project.values import load_project
@@ -58,18 +58,8 @@ def loaded(
             f"there is no {PROJECT_FILE} here and no PATH was given; run kgitops init, or name "
             "the files or folders to load"
         )
-    selection = workspace.selection
     on_stage("loading the manifests")
-    manifests = load_manifests(
-        workspace.manifests,
-        cluster=workspace.target_name,
-        variables=workspace.variables,
-        env=selection.environ,
-        known_clusters=workspace.known_clusters,
-        env_values=workspace.cluster.env_values,
-        around=workspace.around,
-        cache=selection.cache,
-    )
+    manifests = _manifests(workspace)
     findings: list[Finding] = []
     bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
     with opening(bundle or Bundle()) as policies:
@@ -79,6 +69,28 @@ def loaded(
         if desired is None or findings:
             raise FindingsError(dict.fromkeys(findings))
         yield Loaded(desired, policies)
+
+
+def declared_objects(workspace: Workspace) -> tuple[DesiredObject, ...]:
+    """The objects that the selected documents declare, without the policies.
+
+    Raises:
+        FindingsError: with every finding of every document.
+    """
+    return _build(workspace, _manifests(workspace)).objects
+
+
+def _manifests(workspace: Workspace) -> ManifestSet:
+    return load_manifests(
+        workspace.manifests,
+        cluster=workspace.target_name,
+        variables=workspace.variables,
+        env=workspace.selection.environ,
+        known_clusters=workspace.known_clusters,
+        env_values=workspace.cluster.env_values,
+        around=workspace.around,
+        cache=workspace.selection.cache,
+    )
 
 
 def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:

@@ -5,12 +5,17 @@ import json
 import random
 import re
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
 
+from kgitops.cluster.connect import connect
 from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.manifests.project.values import load_project
+from kgitops.model.requests import AlterStep, AlterTopicRequest
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.workflow.explaining import explain
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
@@ -71,7 +76,7 @@ def test_the_plan_names_the_origins_in_every_format(kgitops: Kgitops, tmp_path: 
     shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(".kgitops"))
     applied = kgitops("apply", project, "-c", "local", "--auto-approve")
     assert "(from profile compacted: cleanup.policy, min.insync.replicas" in applied.out
-    assert "(from role consumer: operations, permission)" in applied.out
+    assert "(from role consumer)" in applied.out
     profile = project / "manifests/profiles.yaml"
     profile.write_text(profile.read_text().replace("replicas: 2", "replicas: 1"))
     for format_ in ("text", "markdown"):
@@ -127,16 +132,120 @@ def state(folder: Path) -> tuple[str, dict[str, dict[str, str]]]:
     return desired.digest, origins
 
 
-def test_no_value_of_an_example_is_without_a_place() -> None:
+DEFAULTS = {
+    "configsPolicy": "Declared",
+    "host": "*",
+    "resource.patternType": "literal",
+    "virtualClusterPatternType": "literal",
+    "lowering.capLowering": "clamp",
+    "lowering.denyWins": False,
+    "mode": "authoritative",
+    "move": False,
+    "copyOffsets": True,
+}
+"""The values that kgitops gives where nobody writes one; deletionPolicy's is the kind's."""
+
+
+@pytest.mark.parametrize("example", ["profiles", "quickstart", "virtual-clusters", "environments"])
+def test_no_value_of_an_example_is_without_a_place(example: str) -> None:
     """Law: what is not written in a manifest has an origin, or is a default of kgitops."""
-    for cluster in ("local", "laptop"):
-        selection = Selection(paths=(EXAMPLE,), cluster=cluster, offline=True)
+    folder = ROOT / "examples" / example
+    for cluster in load_project(folder / "kgitops.yaml", env={}).cluster_names:
+        selection = Selection(paths=(folder,), cluster=cluster, offline=True)
         with loaded(open_workspace(selection)) as everything:
             addresses = [item.address for item in everything.desired.objects]
         for address in addresses:
             for value in explain(selection, address).values:
                 if value.source is None:
-                    assert value.path in ("configsPolicy", "deletionPolicy", "host")
+                    default = DEFAULTS.get(value.path, value.value)
+                    assert value.path in {*DEFAULTS, "deletionPolicy"}
+                    assert value.value == default
                 else:
-                    lines = Path(value.source.file).read_text().splitlines()
-                    assert lines[value.source.line - 1].strip()
+                    text = Path(value.source.file).read_text().splitlines()[value.source.line - 1]
+                    written = text[value.source.column - 1 :]
+                    assert written.strip()
+                    if isinstance(value.value, str) and value.origin is None:
+                        assert value.value in written or "${" in written
+
+
+def test_a_principal_of_several_is_explained_by_its_place(kgitops: Kgitops, tmp_path: Path) -> None:
+    (tmp_path / "acl.yaml").write_text(
+        "apiVersion: kgitops/v1\nkind: Acl\nmetadata: {name: a}\nspec:\n"
+        "  principals:\n    - User:a\n    - User:b\n"
+        "  role: streams\n  applicationId: app\n"
+    )
+    ran = kgitops("explain", "acl/User:b/Allow/All/topic/prefixed/app@*", tmp_path / "acl.yaml")
+    rows = [re.split(r" {2,}", line.strip()) for line in ran.out.splitlines()[1:]]
+    assert {name: (value, place.rpartition(":")[2]) for name, value, place in rows} == {
+        "principal": ("User:b", "7"),
+        "host": ("*", rows[1][2]),
+        "permission": ("Allow", "8"),
+        "operations": ("All", "8"),
+        "resource.type": ("topic", "8"),
+        "resource.name": ("app", "9"),
+        "resource.patternType": ("prefixed", "8"),
+        "deletionPolicy": ("Delete", rows[-1][2]),
+    }
+
+
+def test_an_explanation_as_json(kgitops: Kgitops) -> None:
+    words = ("explain", "topic/shop.customers", EXAMPLE, "-c", "local", "--format", "json")
+    document = json.loads(kgitops(*words).out)
+    assert (document["kind"], document["managed"]) == ("kgitops.explanation", None)
+    found = {value["path"]: value for value in document["values"]}
+    assert found["partitions"]["origin"] == {"kind": "manifest", "name": ""}
+    assert found["replicationFactor"]["origin"] == {"kind": "profile", "name": "compacted"}
+    assert found["replicationFactor"]["source"]["line"] == 4
+    assert found["deletionPolicy"]["origin"] == {"kind": "default", "name": ""}
+    assert found["deletionPolicy"]["source"] is None
+
+
+def test_what_no_document_declares_any_more_is_explained_by_the_registry(
+    kgitops: Kgitops, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(".kgitops"))
+    assert kgitops("apply", project, "-c", "local", "--auto-approve").code == 0
+    (project / "manifests/shop/acls.yaml").unlink()
+    words = ("explain", "acl/User:billing/Allow/Read/group/literal/billing@*", project)
+    assert kgitops(*words, "-c", "local").code == 64
+    ran = kgitops(*words, "-c", "local", "--last-applied")
+    assert ran.code == 0
+    assert "as last applied to local: no document declares it any more" in ran.out
+    assert re.search(r"resource.name +billing +last applied\n", ran.out)
+
+
+def test_drift_names_the_origins(kgitops: Kgitops, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(".kgitops"))
+    on = (project, "-c", "local")
+    assert kgitops("apply", *on, "--auto-approve").code == 0
+    with closing(connect("embedded:.kgitops/local.db", brokers=3, base=project)) as cluster:
+        state = cluster.read_state().topics["shop.customers"]
+        configs = {**state.configs, "min.insync.replicas": "1", "min.compaction.lag.ms": "5"}
+        request = AlterTopicRequest(
+            topic=state.name,
+            topic_id=str(state.topic_id),
+            step=AlterStep.CONFIGS,
+            requested_state=RequestedTopicState(
+                name=state.name,
+                topic_id=state.topic_id,
+                assignment=state.assignment,
+                configs=configs,
+                requested_configs=configs,
+            ),
+        )
+        (result,) = cluster.execute([request], validate_only=False, principal="User:other")
+        assert result.ok, result
+    out = kgitops("drift", *on).out
+    assert re.search(r"min.insync.replicas +2 -> 1 \(profile compacted\)", out)
+    assert re.search(r"min.compaction.lag.ms +60000 \(1 min\) -> 5 +by", out)
+    profile = project / "manifests/profiles.yaml"
+    text = profile.read_text()
+    # What was applied is no longer what the profile says.
+    profile.write_text(text.replace("min.insync.replicas: 2", "min.insync.replicas: 3"))
+    assert "(profile compacted)" not in kgitops("drift", *on).out
+    profile.write_text("kind: nothing\n")
+    ran = kgitops("drift", *on)
+    assert ran.code == 0
+    assert "the manifests have findings, so no origin of a value is named" in ran.out

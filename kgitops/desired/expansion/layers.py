@@ -1,13 +1,14 @@
 """The values that a profile or a project's defaults give to topics, checked on their own."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from msgspec import Struct, field
 
 from kgitops.desired.configs import ConfigReader, check_min_insync_replicas
 from kgitops.desired.findings import Findings
 from kgitops.manifests.expanded import ExpandedDocument, Given, Path
-from kgitops.manifests.kinds.topic_profile import TopicDefaults
+from kgitops.manifests.kinds.topic_profile import ConfigValue, TopicDefaults
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document
@@ -46,8 +47,10 @@ def profile_layer(
     findings: Findings,
 ) -> Layer:
     """Check a profile, and make it a layer."""
-    wrong = _check(values, document, configs, findings)
-    return _layer(values, OriginKind.PROFILE, name, document, ("spec",), wrong)
+    wrong = _wrong(values.configs, document, configs)
+    layer = _layer(values, OriginKind.PROFILE, name, document, ("spec",), wrong)
+    _check_together(layer, document, configs, findings)
+    return layer
 
 
 def defaults_layer(
@@ -59,26 +62,43 @@ def defaults_layer(
         kind = OriginKind.CLUSTER_DEFAULT if item.cluster else OriginKind.PROJECT_DEFAULT
         path: Path = (*item.path, "topic")
         layer = _layer(item.topic, kind, item.cluster or "", item.document, path, set())
-        own = {
-            field: Given(None, "", given.document, given.path)
-            for field, given in layer.given.items()
-        }
-        located = ExpandedDocument(item.document, own)
-        wrong = _check(item.topic, located, configs, findings)
+        wrong = _wrong(item.topic.configs, _written_at(layer, item.document), configs)
         paths = [("spec", "configs", key) for key in wrong]
         merged = layer.without(paths).over(merged)
+    if written:
+        # Together once, as they hold: a cluster's may mend the project's, or contradict them.
+        document = _written_at(merged, written[-1].document)
+        _check_together(merged, document, configs, findings)
     return merged
 
 
-def _check(
-    values: TopicDefaults, document: Document, configs: ConfigReader, findings: Findings
+def _written_at(layer: Layer, document: Document) -> ExpandedDocument:
+    """A document that knows where the values of defaults are written, as its own."""
+    own = {path: Given(None, "", given.document, given.path) for path, given in layer.given.items()}
+    return ExpandedDocument(document, own)
+
+
+def _wrong(
+    values: Mapping[str, ConfigValue], document: Document, configs: ConfigReader
 ) -> set[str]:
-    """Report what is wrong whatever topic the values are for; return the keys of wrong configs."""
-    normal = configs.read(values.configs, document)
+    """Report wrong configs, and return their keys."""
+    return set(values) - set(configs.read(values, document))
+
+
+def _check_together(
+    layer: Layer, document: Document, configs: ConfigReader, findings: Findings
+) -> None:
+    """Report values that contradict each other whatever topic they are for."""
+    values = {
+        str(path[2]): cast("ConfigValue", value)
+        for path, value in layer.values.items()
+        if path[1] == "configs"
+    }
+    normal = configs.read(values, document)
     configs.check_together(normal, document, only_certain=True)
-    if values.replication_factor is not None:
-        check_min_insync_replicas(normal, values.replication_factor, document, findings)
-    return set(values.configs) - set(normal)
+    factor = layer.values.get(("spec", "replicationFactor"))
+    if isinstance(factor, int):
+        check_min_insync_replicas(normal, factor, document, findings)
 
 
 def _layer(

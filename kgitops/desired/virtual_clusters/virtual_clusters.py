@@ -13,7 +13,8 @@ from kgitops.desired.virtual_clusters.members import (
     make_transactional_id,
     make_user,
 )
-from kgitops.manifests.yaml.document import Document, DocumentPart
+from kgitops.manifests.expanded import part_of
+from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import member_address, virtual_cluster_address
 from kgitops.model.resources.names import MAX_TOPIC_NAME, is_internal, topic_name_problem
@@ -71,7 +72,7 @@ def build_members(
     name, labels = declared.metadata.name, declared.metadata.labels
 
     def listed(field: str, index: int) -> MemberDeclaration:
-        item = DocumentPart(document, "spec", "members", field, index)
+        item = part_of(document, "spec", "members", field, index)
         return MemberDeclaration(name, labels, item, item)
 
     for index, user in enumerate(members.users):

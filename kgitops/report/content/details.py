@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.manifests.value_origin import ValueOrigin
+from kgitops.manifests.value_origin import OriginKind, ValueOrigin
 from kgitops.model.cluster_state import Validator
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
@@ -24,6 +24,8 @@ _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
 _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
 _GROUP = re.compile(r"^(?:configs|quotas|throttles)\.")
 _MOVES_SHOWN = 3
+REMOVAL = "deletionPolicy"
+"""The path of the value that says what the removal of a document means."""
 _MOST_WORDS = 400
 CHECKED = {
     Validator.BROKER: "checked by the broker",
@@ -51,6 +53,7 @@ def details(change: Change, *, full: bool) -> tuple[Detail, ...]:
         *_because(change, full=full),
         *(Detail(value=text) for text in (stake(change),) if text),
         *_shape(change, full=full),
+        *_origins(change, full=full),
         *_fields(change, full=full),
         *_further_risks(change),
         *((*_safer(change), *_requests(change)) if full else ()),
@@ -62,6 +65,7 @@ def shared_details(change: Change) -> tuple[Detail, ...]:
     return (
         *_because(change, full=False),
         *_shape(change, full=False),
+        *_origins(change, full=False),
         *_fields(change, full=False),
         *_further_risks(change),
     )
@@ -209,17 +213,36 @@ def _shape(change: Change, *, full: bool) -> Iterable[Detail]:
             parts += [_setting(f"{group}.{key}", value, full=full) for key, value in values.items()]
     if parts:
         yield Detail(value=", ".join(parts))
-    yield from _origins(change, full=full)
 
 
 def _origins(change: Change, *, full: bool) -> Iterable[Detail]:
-    """``(from profile compacted: replicationFactor, cleanup.policy)`` of a new object."""
+    """``(from profile compacted: replicationFactor, cleanup.policy)`` of a new object.
+
+    Of an adopted one only what no field shows: the meaning of its removal.
+    """
     values: dict[str, list[str]] = {}
+    new = Action.CREATE in change.actions
+    if not new and Action.ADOPT not in change.actions:
+        return
     for path, origin in change.origins.items():
-        if full or not path.startswith("labels."):
-            values.setdefault(origin_text(origin, full=full), []).append(field_label(path))
+        if path == REMOVAL:
+            names = values.setdefault(origin_text(origin, full=full), [])
+            names.append(f"{REMOVAL}={removal_policy(change)}")
+        elif (
+            new and not path.startswith("lastApplied.") and (full or not path.startswith("labels."))
+        ):
+            names = values.setdefault(origin_text(origin, full=full), [])
+            # The line of a binding shows what its role decides.
+            if full or origin.kind is not OriginKind.ROLE:
+                names.append(field_label(path))
     for text, names in values.items():
-        yield Detail(value=f"(from {text}: {', '.join(names)})")
+        yield Detail(value=f"(from {text}: {', '.join(names)})" if names else f"(from {text})")
+
+
+def removal_policy(change: Change) -> str:
+    """The declared deletionPolicy of an object."""
+    owner = change.owner_after
+    return "" if owner is None else str(owner.last_applied.get(REMOVAL, ""))
 
 
 def origin_text(origin: ValueOrigin, *, full: bool) -> str:

@@ -18,12 +18,14 @@ from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.report.content.details import (
     CHECKED,
+    REMOVAL,
     field_label,
     field_mark,
     field_moves,
     field_sides,
     labels_text,
     origin_text,
+    removal_policy,
     stake,
     warning,
 )
@@ -155,6 +157,14 @@ def _fields(change: Change) -> Iterator[FieldRow]:
     """The changed fields; for a created or deleted object all its fields."""
     if change.before is None or Action.DELETE in change.actions:
         yield from _whole(change)
+    if REMOVAL in change.origins and Action.DELETE not in change.actions:
+        yield FieldRow(
+            mark="+",
+            label=REMOVAL,
+            before=None,
+            after=removal_policy(change),
+            note=_from(change.origins[REMOVAL]),
+        )
     for field in change.fields:
         yield _field(field, change.origins.get(field.path))
 

@@ -7,7 +7,8 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.object_names import object_name
 from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.report.content.units import with_unit
-from kgitops.workflow.explaining import ExplainedObject, ExplainedValue
+from kgitops.workflow.explained_values import ExplainedValue
+from kgitops.workflow.explaining import ExplainedObject
 
 
 def render_explanation(explained: ExplainedObject, *, colour: bool = False) -> str:
@@ -17,9 +18,12 @@ def render_explanation(explained: ExplainedObject, *, colour: bool = False) -> s
 
 def _lines(explained: ExplainedObject) -> Iterator[Line]:
     name = (Style.BOLD, str(object_name(explained.address)))
-    yield [name, f" as declared for {explained.cluster}: {explained.source}"]
+    if explained.source is None:
+        yield [name, f" as last applied to {explained.cluster}: no document declares it any more"]
+    else:
+        yield [name, f" as declared for {explained.cluster}: {explained.source}"]
     rows = [
-        (_label(value), _text(value), f"{_place(value)}{_applied(value, explained)}")
+        (_label(value), _text(value), f"{_place(value, explained)}{_applied(value, explained)}")
         for value in explained.values
     ]
     widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
@@ -29,7 +33,7 @@ def _lines(explained: ExplainedObject) -> Iterator[Line]:
 
 def _applied(value: ExplainedValue, explained: ExplainedObject) -> str:
     """``; last applied: 6`` where that is another value than the declared one."""
-    if explained.managed is None or value.path.startswith("labels."):
+    if explained.managed is None or explained.source is None or value.path.startswith("labels."):
         return ""
     if not explained.managed:
         return "; never applied"
@@ -42,7 +46,7 @@ def _applied(value: ExplainedValue, explained: ExplainedObject) -> str:
 
 def _label(value: ExplainedValue) -> str:
     group, _, name = value.path.partition(".")
-    return name if name and group != "labels" else value.path
+    return name if group in ("configs", "quotas") else value.path
 
 
 def _text(value: ExplainedValue) -> str:
@@ -54,7 +58,9 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _place(value: ExplainedValue) -> str:
+def _place(value: ExplainedValue, explained: ExplainedObject) -> str:
+    if explained.source is None:
+        return "last applied"
     if value.source is None:
         return "kgitops's default"
     origin = "manifest" if value.origin is None else value.origin.text

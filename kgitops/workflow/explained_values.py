@@ -1,0 +1,117 @@
+"""The values of a declared object, each with the place where it is written."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredTopic,
+    DesiredVirtualCluster,
+)
+from kgitops.manifests.expanded import ExpandedDocument, ExpandedPart, Path
+from kgitops.manifests.value_origin import ValueOrigin
+from kgitops.manifests.yaml.document import Document, DocumentPart
+from kgitops.model.registry import Json
+from kgitops.model.source import Located, Source
+from kgitops.plan.normal_form import last_applied
+
+# Parts of the normal form that are the object's identity, or follow from another value.
+_NO_VALUE = frozenset({"kind", "name", "deletionPolicyWritten", "virtualCluster"})
+_OF_MEMBERS = frozenset({"type"})
+_GROUPS = ("configs", "quotas", "resource", "lowering")
+
+
+class ExplainedValue(Struct, frozen=True, kw_only=True):
+    """One value; ``origin`` is None if the object's own document holds it.
+
+    ``source`` is the place where it is written; None if it is kgitops's default. ``last_applied``
+    is the value that the registry recorded, None where it recorded none or was not asked.
+    """
+
+    path: str
+    value: Json
+    origin: ValueOrigin | None = None
+    source: Source | None = None
+    last_applied: Json = None
+
+
+def explained_values(desired: DesiredObject) -> Iterator[ExplainedValue]:
+    """The values of a declared object, and its labels."""
+    for steps, value in _flat(last_applied(desired)):
+        yield _value(desired, value, steps, *_written_at(desired, steps))
+    for name, text in desired.labels.items():
+        yield _value(desired, text, ("labels", name), ("metadata", "labels", name))
+
+
+def recorded_values(form: Mapping[str, Json]) -> dict[str, Json]:
+    """The values of a recorded object, by the paths of explained ones."""
+    return {".".join(steps): value for steps, value in _flat(form)}
+
+
+def _flat(form: Mapping[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    left_out = _NO_VALUE | _OF_MEMBERS if "copyOffsets" in form else _NO_VALUE
+    for key, value in form.items():
+        if key in left_out or value is None or value in ({}, []):
+            continue
+        if isinstance(value, Mapping) and key in _GROUPS:
+            yield from (((key, name), one) for name, one in value.items())
+        else:
+            # A document may list several operations.
+            yield ("operations" if key == "operation" else key,), value
+
+
+def _written_at(desired: DesiredObject, steps: tuple[str, ...]) -> Iterator[Path]:
+    """The paths under which the object's document may hold the value."""
+    match desired:
+        case DesiredTopic(assignment=assignment) if assignment and steps[0] in (
+            "partitions",
+            "replicationFactor",
+        ):
+            yield ("spec", "assignments")
+        case DesiredAcl() if steps == ("principal",):
+            yield ("spec", "principal")
+            yield from _in_list(desired.located, desired.binding.principal)
+        case DesiredLink() if steps == ("topic",):
+            yield ("spec", "target", "physicalTopic")
+        case DesiredVirtualCluster() if steps == ("mode",):
+            yield ("spec", "members", "mode")
+        case DesiredMember() if isinstance(desired.located, DocumentPart):
+            yield steps
+        case _:
+            yield ("spec", *steps)
+
+
+def _in_list(located: Located, principal: str) -> Iterator[Path]:
+    """The place in the list of principals; the list, if placeholders hide which it is."""
+    if isinstance(located, Document):
+        index = 0
+        while (written := located.written("spec", "principals", index)) is not None:
+            if written == principal:
+                yield ("spec", "principals", index)
+            index += 1
+    yield ("spec", "principals")
+
+
+def _value(
+    desired: DesiredObject, value: Json, steps: tuple[str, ...], *paths: Path
+) -> ExplainedValue:
+    located: Located = desired.located
+    if steps[0] == "labels" and isinstance(located, DocumentPart):
+        # A list's items have the labels of the document.
+        located = located.expanded if isinstance(located, ExpandedPart) else located.document
+    for path in paths:
+        given = located.given_at(path) if isinstance(located, ExpandedDocument) else None
+        place = located.at(*path)
+        # The nearest parent's place stands for a value that nobody wrote.
+        if given is not None or place != located.at(*path[:-1]):
+            return ExplainedValue(
+                path=".".join(steps),
+                value=value,
+                origin=given.origin if given is not None else None,
+                source=place,
+            )
+    return ExplainedValue(path=".".join(steps), value=value)
