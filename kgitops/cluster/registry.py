@@ -12,6 +12,7 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
 ``vcs/…``              virtual clusters on a Kafka that has none (``kgitops.lowering.records``)
 ``repair/<id>``        the records that ``kgitops registry repair`` restored or gave up
+``suspend[/<id>]``     a suspension of ``kgitops reconcile``, of every project or of one
 =====================  ==========================================================================
 """
 

@@ -24,7 +24,8 @@ class TurnOutcome(StrEnum):
 class PendingPlan(Struct, frozen=True, kw_only=True):
     """A sealed plan that waits for ``kgitops apply``; ``path`` is its file, None without --plans.
 
-    ``actions`` and ``levels`` count its changes by action and by the level of their worst risk;
+    ``actions`` and ``levels`` count its changes by action and by the level of their worst risk, and
+    ``changes`` by both;
     ``exit`` is other than 0 and 2 if it can't be applied as it is. ``since`` is when the same
     changes were first found to wait, and times are RFC 3339.
     """
@@ -36,6 +37,12 @@ class PendingPlan(Struct, frozen=True, kw_only=True):
     exit: ExitCode = ExitCode.CHANGES
     actions: Mapping[str, int] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def applies(self) -> bool:
+        """True if nothing stops it."""
+        return self.exit in (ExitCode.SUCCESS, ExitCode.CHANGES)
 
 
 class Suspension(Struct, frozen=True, kw_only=True):
@@ -54,10 +61,11 @@ class Suspension(Struct, frozen=True, kw_only=True):
 class TurnResult(Struct, frozen=True, kw_only=True):
     """One turn of one project on one cluster; times are RFC 3339 and durations are seconds.
 
-    ``actions`` and ``levels`` count the plan's changes, whether or not they were applied, ``drift``
-    the drifted objects by kind, ``violations`` the policies' by level. ``applied`` is the digest
-    of the plan that was applied, ``applied_changes`` the number of its changes. ``fights`` are
-    the addresses that somebody else keeps changing, which are not healed any more.
+    ``actions`` and ``levels`` count the changes that are left at the end of the turn, and
+    ``applied_…`` those of the plan with the digest ``applied``. ``drift`` counts the drifted
+    objects by kind as the turn found them, ``drifting`` those left so; ``healed`` are the addresses
+    put right. ``violations`` counts what policies objected to, by level. ``fights`` are addresses
+    that somebody else keeps changing, which are not healed any more.
     """
 
     project: str
@@ -75,12 +83,17 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     actions: Mapping[str, int] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     drift: Mapping[str, int] = field(default_factory=dict)
+    drifting: Mapping[str, int] = field(default_factory=dict)
+    healed: tuple[str, ...] = ()
     violations: Mapping[str, int] = field(default_factory=dict)
-    plan_digest: str | None = None
     applied: str | None = None
-    applied_changes: int = 0
+    applied_actions: Mapping[str, int] = field(default_factory=dict)
+    applied_levels: Mapping[str, int] = field(default_factory=dict)
+    unfinished_run: str | None = None
     resumed_run: str | None = None
+    others_unfinished: tuple[str, ...] = ()
     pending: PendingPlan | None = None
+    suspended: bool = False
     suspension: Suspension | None = None
     fights: tuple[str, ...] = ()
     disabled: int = 0

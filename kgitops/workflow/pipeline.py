@@ -48,7 +48,22 @@ def plan_against(
     on_stage("reading the cluster")
     current = cluster.read_state()
     _check_addresses(declared.desired, current)
-    plan = plan_state(
+    return seal_now(plan_current(cluster, current, declared, workspace, on_stage), current)
+
+
+def plan_current(
+    cluster: Cluster,
+    current: ClusterState,
+    declared: Loaded,
+    workspace: Workspace,
+    on_stage: OnStage = ignore_stage,
+) -> Plan:
+    """The plan that makes the cluster, read as ``current``, what is declared in the workspace.
+
+    Raises:
+        UnreachableError: the cluster can't be read.
+    """
+    return plan_state(
         cluster,
         current,
         declared,
@@ -57,7 +72,6 @@ def plan_against(
         fail_on=workspace.selection.fail_on,
         on_stage=on_stage,
     )
-    return seal_now(plan, current)
 
 
 def plan_state(

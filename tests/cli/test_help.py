@@ -40,6 +40,7 @@ IN_ORDER = (
     "export",
     "convert",
     "catalogue",
+    "reconcile",
     "schema",
     "acls",
 )
@@ -72,6 +73,7 @@ def test_help_of_a_command_imports_nothing_of_its_work() -> None:
     assert modules_after("policy", "test", "--help").isdisjoint({*HEAVY, "junitparser"})
     assert modules_after("sandbox", "start", "--help").isdisjoint({*HEAVY, "psutil", "filelock"})
     assert modules_after("serve", "--help").isdisjoint({*HEAVY, "asyncio", "filelock"})
+    assert modules_after("reconcile", "--help").isdisjoint({*HEAVY, "prometheus_client"})
 
 
 @pytest.mark.parametrize("words", [("fleet",), *(("fleet", verb) for verb in FLEET_VERBS)])

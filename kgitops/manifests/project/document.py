@@ -15,6 +15,7 @@ from kgitops.manifests.kinds.fields import (
     manifest,
 )
 from kgitops.manifests.kinds.topic_profile import TopicDefaults
+from kgitops.manifests.project.reconcile import ReconcileDocument
 
 Level = Literal["info", "advisory", "soft", "hard", "off"]
 
@@ -76,6 +77,8 @@ class ClusterSettings:
     """Policy name to its level on this cluster."""
     defaults: Defaults = field(default_factory=Defaults)
     """Defaults on this cluster; they win over those of the project, key by key."""
+    reconcile: ReconcileDocument = field(default_factory=ReconcileDocument)
+    """Settings of kgitops reconcile on this cluster; they win over the project's, key by key."""
 
 
 @manifest
@@ -135,6 +138,8 @@ class ProjectSpec:
     """Limits of one plan: the number of deletions, and the speed of moving replicas."""
     defaults: Defaults = field(default_factory=Defaults)
     """The values of objects whose documents don't say otherwise."""
+    reconcile: ReconcileDocument = field(default_factory=ReconcileDocument)
+    """Settings of kgitops reconcile: the changes that it may apply by itself."""
     allow_configs: list[Text] = field(default_factory=list)
     """Patterns of topic configs of vendors, unknown to Kafka, such as confluent.*."""
 
@@ -164,7 +169,9 @@ class Project:
                 sasl.password: "${env:KAFKA_PASSWORD}"
               variables: {replicationFactor: 3}
               policyLevels: {team-prefix: soft}
+              reconcile: {mode: converge}
           safety: {maxDeletes: 10, maxDeletePercent: 20}
+          reconcile: {mode: observe}
     """
 
     api_version: Literal["kgitops/v1"]

@@ -19,6 +19,7 @@ from kgitops.manifests.project.checks import (
 )
 from kgitops.manifests.project.document import ClusterSettings, Project
 from kgitops.manifests.project.python_policies import python_policy
+from kgitops.manifests.project.reconcile import ReconcileDocument
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.parse import ParsedDocument
@@ -60,6 +61,7 @@ class ClusterConfig:
     env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """Values from the environment, to their variables' names: findings must not show the values."""
     defaults: WrittenDefaults | None = None
+    reconcile: ReconcileDocument | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,7 @@ class ProjectFile:
     replication_throttle: int = 50 * 1024 * 1024
     allow_configs: tuple[str, ...] = ()
     defaults: WrittenDefaults | None = None
+    reconcile: ReconcileDocument | None = None
     _written: ParsedDocument = dataclasses.field(repr=False, compare=False)
 
     @property
@@ -179,6 +182,7 @@ def load_project(
         replication_throttle=spec.safety.replication_throttle,
         allow_configs=tuple(spec.allow_configs),
         defaults=WrittenDefaults(spec.defaults.topic, written.document, ("spec", "defaults")),
+        reconcile=spec.reconcile,
         _written=written,
     )
 
@@ -234,6 +238,7 @@ def _cluster(
             ("spec", "clusters", name, "defaults"),
             name,
         ),
+        reconcile=settings.reconcile,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.findings import without_env_values
+from kgitops.manifests.project.reconcile import ReconcileDocument
 from kgitops.manifests.project.values import (
     BrokerConfig,
     ClusterConfig,
@@ -33,7 +34,7 @@ class ChosenCluster:
     ``base`` is the folder that a file in the URL is relative to. ``variables`` are the values of
     ``${var:NAME}``; ``env_values`` maps what was taken from the environment to its variable's name.
     ``policy_levels`` are the levels that policies have here, and where that is written;
-    ``defaults`` are those that the project has for this cluster alone.
+    ``defaults`` and ``reconcile`` are what the project says for this cluster alone.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ChosenCluster:
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
     policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
     defaults: WrittenDefaults | None = None
+    reconcile: ReconcileDocument | None = None
 
     def connect(self, policies: Bundle | None = None) -> Cluster:
         """The cluster, opened; embedded brokers judge by ``policies``.
@@ -133,6 +135,7 @@ def choose_cluster(
             variables=named.variables,
             env_values=named.env_values,
             defaults=named.defaults,
+            reconcile=named.reconcile,
         )
     if wanted is not None and ":" in wanted:
         raise UsageError(
@@ -160,6 +163,7 @@ def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
         env_values=config.env_values,
         policy_levels=config.policy_levels,
         defaults=config.defaults,
+        reconcile=config.reconcile,
     )
 
 

@@ -13,6 +13,7 @@ from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.project.python_policies import module_file
+from kgitops.manifests.project.reconcile import ReconcileSettings, reconcile_settings
 from kgitops.manifests.project.values import ProjectFile, WrittenDefaults, load_project
 from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade
@@ -110,6 +111,12 @@ class Workspace(Struct, frozen=True, kw_only=True):
         """The defaults of the project and, which win, of the cluster."""
         written = (self.file.defaults if self.file else None, self.cluster.defaults)
         return tuple(item for item in written if item is not None)
+
+    @property
+    def reconcile(self) -> ReconcileSettings:
+        """The settings of ``kgitops reconcile`` on this cluster."""
+        written = self.file.reconcile if self.file else None
+        return reconcile_settings(written, self.cluster.reconcile)
 
     @property
     def around(self) -> tuple[Path, ...]:

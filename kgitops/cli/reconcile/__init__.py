@@ -1,0 +1,1 @@
+"""``kgitops reconcile``: plan again and again, and apply what may be applied by itself."""

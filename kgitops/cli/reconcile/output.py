@@ -1,0 +1,55 @@
+"""The output of the loop on stdout: a few lines a turn, or JSON, one turn or event a line."""
+
+import threading
+from contextlib import suppress
+
+from kgitops.cli.running.streams import print_result
+from kgitops.model.errors import KgitopsError
+from kgitops.model.json.codec import to_json
+from kgitops.model.json.layout import json_line
+from kgitops.reconcile.events import ReconcileEvent
+from kgitops.reconcile.status import TurnResult
+from kgitops.reconcile.wording import turn_text
+from kgitops.report.content.safe_text import guarded_line, terminal_text
+
+
+class TurnPrinter:
+    """Prints turns and events, whole lines each, from several threads."""
+
+    def __init__(self, *, as_json: bool, all_turns: bool) -> None:
+        """Print JSON or text; without ``all_turns`` text tells only turns with news."""
+        self._as_json = as_json
+        self._all_turns = all_turns
+        self._lock = threading.Lock()
+        self._last: dict[tuple[str, str], object] = {}
+
+    def turn(self, result: TurnResult) -> None:
+        """Print a turn; as text only where it says something new."""
+        if self._as_json:
+            self._print(json_line({"type": "turn", **to_json(result)}))
+            return
+        key = (result.project, result.cluster)
+        text = turn_text(result)
+        if not self._all_turns:
+            if self._last.get(key) == text:
+                return
+            self._last[key] = text
+        moment = "" if self._all_turns else f"{result.ended} "
+        self._print("\n".join(_safe(line) for line in f"{moment}{text}".rstrip().split("\n")))
+
+    def event(self, event: ReconcileEvent) -> None:
+        """Print an event of JSON; the text of its turn says the same."""
+        if self._as_json:
+            self._print(json_line({"type": "event", **to_json(event)}))
+
+    def line(self, text: str, **fields: str) -> None:
+        """Print one line of the loop's own, with fields as JSON."""
+        self._print(json_line(fields) if self._as_json else text)
+
+    def _print(self, text: str) -> None:
+        with self._lock, suppress(KgitopsError):  # a loop goes on, whoever reads
+            print_result(text)
+
+
+def _safe(line: str) -> str:
+    return guarded_line(terminal_text(line))

@@ -1,0 +1,1 @@
+"""Turn after turn, of many projects on many clusters, in one process."""

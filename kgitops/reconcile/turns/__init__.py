@@ -1,0 +1,1 @@
+"""One turn: its plans, what of them may be applied by itself, and its result."""

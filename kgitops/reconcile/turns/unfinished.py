@@ -1,0 +1,54 @@
+"""Unfinished runs in the journal: those of the own project, and those of others."""
+
+from msgspec import Struct
+
+from kgitops.apply.journal.reading import Latest, known_projects, read_sealed, unfinished_runs
+from kgitops.apply.steps.runs import RecordedOutcome, Run
+from kgitops.desired.last_applied import former_identities
+from kgitops.desired.state import Project
+from kgitops.plan.document.plan import Change
+from kgitops.reconcile.turns.permission import Permission
+
+
+class UnfinishedRun(Struct, frozen=True, kw_only=True):
+    """The newest unfinished run of a project, and the changes that are not done."""
+
+    run: Run
+    remaining: tuple[Change, ...]
+
+    def waits_for(self, permission: Permission) -> tuple[Change, ...]:
+        """Return the remaining changes that a person must finish, because a loop may not."""
+        return tuple(change for change in self.remaining if not permission.permits(change))
+
+
+def own_unfinished(latest: Latest, project: Project) -> UnfinishedRun | None:
+    """Return the run that a resume would go on with; None if there is none.
+
+    Raises:
+        SafetyError: the journal can't be read.
+    """
+    known = known_projects(latest)
+    runs = unfinished_runs(latest, {project.identity, *former_identities(project, known)})
+    if not runs:
+        return None
+    run = runs[-1]
+    done = {name for name, step in run.steps.items() if step.outcome is RecordedOutcome.DONE}
+    plan = read_sealed(run, latest).plan
+    remaining = tuple(
+        change
+        for change in plan.changes
+        if not done.issuperset([planned.id for planned in change.requests] or [change.address])
+    )
+    return UnfinishedRun(run=run, remaining=remaining)
+
+
+def others_unfinished(latest: Latest, project: Project) -> tuple[str, ...]:
+    """Return the names of other projects with an unfinished run, in order.
+
+    Raises:
+        SafetyError: the journal can't be read.
+    """
+    known = known_projects(latest)
+    mine = {project.identity, *former_identities(project, known)}
+    others = set(known.projects) - mine
+    return tuple(sorted({known.projects[run.project] for run in unfinished_runs(latest, others)}))

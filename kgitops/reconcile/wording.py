@@ -1,0 +1,76 @@
+"""Turns in words, a few lines each, for the terminal and the log."""
+
+from collections.abc import Iterator, Mapping
+
+from kgitops.reconcile.status import PendingPlan, Suspension, TurnOutcome, TurnResult
+
+OUTCOME_WORDS = {
+    TurnOutcome.IN_SYNC: "as declared",
+    TurnOutcome.APPLIED: "as declared now",
+    TurnOutcome.PENDING: "changes wait",
+    TurnOutcome.SUSPENDED: "suspended",
+    TurnOutcome.BUSY: "somebody else holds the lock",
+    TurnOutcome.STOPPED: "stopped",
+    TurnOutcome.REFUSED: "refused",
+    TurnOutcome.FAILED: "failed",
+}
+_REVISION = 19
+
+
+def turn_text(result: TurnResult) -> str:
+    """The turn for people: one line, and below it what a person may have to do."""
+    where = f"{result.project} on {result.cluster}" if result.cluster else result.project
+    mode = f" ({result.mode})" if result.mode else ""
+    head = f"{where}{mode}: {OUTCOME_WORDS[result.outcome]}"
+    return "\n".join([head, *(f"  {line}" for line in _lines(result))]) + "\n"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Counts as words: ``2 create, 1 delete``."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+def suspension_text(suspension: Suspension) -> str:
+    """Say who suspended it, since when, until when and why."""
+    what = "every project" if suspension.project is None else "this project"
+    until = f" until {suspension.until}" if suspension.until else ""
+    why = f": {suspension.reason}" if suspension.reason else ""
+    return f"{suspension.by} suspended {what} at {suspension.since}{until}{why}"
+
+
+def pending_text(pending: PendingPlan) -> str:
+    """Say what waits, and how it is applied."""
+    counts = counts_text(pending.actions) or "nothing"
+    levels = counts_text(pending.levels)
+    if not pending.applies:
+        return f"waits: {counts} ({levels}); it can't be applied as it is"
+    where = pending.path or "PLAN"
+    return (
+        f"waits: {counts} ({levels}); review it, then kgitops apply {where} --expect-digest "
+        f"{pending.digest}"
+    )
+
+
+def _lines(result: TurnResult) -> Iterator[str]:
+    if result.revision:
+        yield f"revision {result.revision[:_REVISION]}"
+    if result.revision_problem:
+        yield f"no newer revision: {result.revision_problem}"
+    if result.resumed_run:
+        yield f"went on with the unfinished run {result.resumed_run}"
+    if result.applied:
+        yield f"applied: {counts_text(result.applied_actions)} ({result.applied})"
+    if result.healed:
+        yield f"undid what others changed: {', '.join(result.healed)}"
+    if result.drifting:
+        yield f"others changed: {counts_text(result.drifting)}"
+    if result.fights:
+        yield f"somebody changes again and again, no longer healed: {', '.join(result.fights)}"
+    if result.suspension:
+        yield suspension_text(result.suspension)
+    elif result.suspended:
+        yield "the project file suspends it"
+    if result.pending:
+        yield pending_text(result.pending)
+    if result.others_unfinished:
+        yield f"unfinished runs of other projects: {', '.join(result.others_unfinished)}"
