@@ -39,6 +39,7 @@ class TurnReport:
         self._ticks = clock.monotonic()
         self._reasons: list[Reason] = []
         self._changed = False
+        self._failed = False
         self.project, self.cluster = names
         self.mode = ""
         self.stages: dict[str, float] = {}
@@ -108,6 +109,7 @@ class TurnReport:
 
     def failed_unexpectedly(self, error: Exception) -> None:
         """Note an error that is kgitops's own."""
+        self._failed = True
         sentence = f"kgitops failed where it should not: {type(error).__name__}: {error}"
         self._reasons.append(
             Reason(exit=ExitCode.ERROR, sentence=shortened(sentence.replace("\n", " "), _LONGEST))
@@ -168,7 +170,7 @@ class TurnReport:
             return TurnOutcome.STOPPED
         if causes and causes <= {ExitCode.LOCKED}:
             return TurnOutcome.BUSY
-        if causes and causes.issubset(_REFUSING):
+        if causes and causes.issubset(_REFUSING) and not self._failed:
             return TurnOutcome.REFUSED
         if verdict.stops:
             return TurnOutcome.FAILED

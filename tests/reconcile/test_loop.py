@@ -1,0 +1,310 @@
+"""The loop: turns of several projects in threads, by a clock that is set, on embedded clusters."""
+
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli.projects import Project, topic
+from reconcile.turning import FakeClock, Turns
+
+from kgitops.apply.context import ApplyContext, ApplySettings
+from kgitops.apply.lock import acquire
+from kgitops.model.errors import UnreachableError
+from kgitops.model.verdict import ExitCode
+from kgitops.reconcile.events import EventKind, ReconcileEvent
+from kgitops.reconcile.looping.backoff import Pace
+from kgitops.reconcile.looping.board import TargetKey
+from kgitops.reconcile.looping.feed import RevisionFeed
+from kgitops.reconcile.looping.loop import LoopSettings, LoopTarget, ReconcileLoop
+from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.status import TurnOutcome
+from kgitops.workflow.project.selection import Selection
+
+CONVERGE = {"mode": "converge"}
+
+
+class Manifests:
+    """A source whose revisions a test names; a problem is told with the last good one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = "1"
+        self.problem: str | None = None
+        self.failures = 0
+        self.blocks: threading.Event | None = None
+        self.asked = 0
+
+    def refresh(self) -> Revision:
+        self.asked += 1
+        if self.blocks is not None:
+            self.blocks.wait(60)
+        if self.problem is not None:
+            self.failures += 1
+            if self.name == "":
+                raise UnreachableError(self.problem)
+        else:
+            self.failures = 0
+        return Revision(
+            name=self.name, folder=self.folder, problem=self.problem, failures=self.failures
+        )
+
+    def retain(self, revisions: frozenset[str]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Loops:
+    """A loop over projects, a step at a time."""
+
+    def __init__(self, *projects: Project, plans: Path | None = None, **settings: object) -> None:
+        self.clock = FakeClock()
+        self.sources = {project.name: Manifests(project.folder) for project in projects}
+        self.events: list[ReconcileEvent] = []
+        targets = [
+            LoopTarget(
+                key=TargetKey(name, None),
+                feed=RevisionFeed(source, self.clock, fresh_s=30),
+                selection=lambda revision: Selection(paths=(revision.folder,), environ={}),
+            )
+            for name, source in self.sources.items()
+        ]
+        self.loop = ReconcileLoop(
+            targets,
+            LoopSettings(pace=Pace(interval_s=300, jitter=0), plans=plans, **settings),  # type: ignore[arg-type]
+            clock=self.clock,
+            on_event=self.events.append,
+            chance=lambda: 0.999,
+        )
+
+    def go(self, seconds: float = 0) -> None:
+        """Let time pass, and take what is due then."""
+        self.clock.pass_by(seconds)
+        self.loop.step()
+        self.loop.join()
+
+    def outcomes(self, name: str = "payments") -> list[str]:
+        """Those of the last turns, the oldest first."""
+        units = {unit.project: unit for unit in self.loop.status().units}
+        return [str(turn.outcome) for turn in reversed(units[name].turns)]
+
+    def kinds(self) -> list[str]:
+        return [str(event.kind) for event in self.events]
+
+
+@pytest.fixture
+def turns(tmp_path: Path) -> Turns:
+    return Turns(tmp_path / "payments").declare(topic(configs={"compression.type": "zstd"}))
+
+
+def test_a_turn_each_interval(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    loops.go()
+    assert loops.outcomes() == ["applied"]
+    loops.go(299)
+    assert loops.outcomes() == ["applied"]
+    loops.go(2)
+    assert loops.outcomes() == ["applied", "in-sync"]
+    assert loops.kinds() == ["applied", "synced"]
+
+
+def test_the_last_ten_turns_are_kept(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    for _ in range(13):
+        loops.go(301)
+    (unit,) = loops.loop.status().units
+    assert [turn.number for turn in unit.turns] == [13, 12, 11, 10, 9, 8, 7, 6, 5, 4]
+    assert unit.last_success is not None
+    assert (unit.running, unit.suspended, unit.mode) == (False, False, "converge")
+
+
+def test_somebody_who_holds_the_lock_is_waited_for_with_longer_and_longer_waits(
+    turns: Turns,
+) -> None:
+    loops = Loops(turns.project)
+    loops.go()
+    turns.set_behind("orders", compression_type="gzip")
+    with closing(turns.project.connect()) as other:
+        lock = acquire(
+            ApplyContext(
+                cluster=other,
+                settings=ApplySettings(),
+                on_event=lambda _: None,
+                interrupted=lambda: None,
+            ),
+            holder="ci",
+        )
+        assert lock is not None
+        loops.go(301)
+        for seconds in (4, 1.1, 8, 2):
+            loops.go(seconds)
+        assert loops.outcomes() == ["applied", "busy", "busy", "busy"]
+        lock.release()
+    loops.go(21)
+    assert loops.outcomes()[-1] == "applied"
+    assert loops.kinds() == ["applied", "synced", "healed", "synced"]
+
+
+def test_a_source_that_is_gone_keeps_the_last_good_revision_and_heals_by_it(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    loops.go()
+    source = loops.sources["payments"]
+    source.problem = "the repository does not answer"
+    turns.set_behind("orders", compression_type="gzip")
+    for _ in range(4):
+        loops.go(301)
+    (unit,) = loops.loop.status().units
+    assert unit.source_failures == 4
+    assert unit.turns[0].revision_problem == "the repository does not answer"
+    assert turns.configs("orders")["compression.type"] == "zstd"
+
+
+def test_without_any_revision_nothing_is_done_and_it_is_tried_again(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    source = loops.sources["payments"]
+    source.name, source.problem = "", "the commit is not signed"
+    loops.go()
+    loops.go(6)
+    loops.go(11)
+    assert loops.outcomes() == ["failed"] * 3
+    assert turns.topics() == set()
+    source.name, source.problem = "2", None
+    loops.go(21)
+    assert loops.outcomes()[-1] == "applied"
+    assert {"failed", "recovered", "applied", "synced"} == set(loops.kinds())
+
+
+def test_one_project_that_fails_stops_no_other(tmp_path: Path) -> None:
+    good = (
+        Project(tmp_path / "good", name="good", uid="g")
+        .write(topic())
+        .write_file(reconcile=CONVERGE)
+    )
+    bad = (
+        Project(tmp_path / "bad", name="bad", uid="b")
+        .write(topic("bad name"))
+        .write_file(reconcile=CONVERGE)
+    )
+    loops = Loops(good, bad)
+    for _ in range(3):
+        loops.go(301)
+    assert loops.outcomes("good") == ["applied", "in-sync", "in-sync"]
+    assert loops.outcomes("bad") == ["refused"] * 3
+
+
+def test_a_turn_that_hangs_holds_up_only_its_own(tmp_path: Path) -> None:
+    projects = [
+        Project(tmp_path / name, name=name, uid=name).write(topic()).write_file(reconcile=CONVERGE)
+        for name in ("a", "b", "c")
+    ]
+    loops = Loops(*projects, concurrency=1, timeout_s=600)
+    hanging = threading.Event()
+    loops.sources["a"].blocks = hanging
+    try:
+        loops.loop.step()
+        for _ in range(4):
+            loops.clock.pass_by(61)
+            loops.loop.step()
+            loops.loop.join(20 if _ else 0.1)
+            if loops.outcomes("b") and loops.outcomes("c"):
+                break
+        assert (loops.outcomes("b"), loops.outcomes("c")) == (["applied"], ["applied"])
+        assert loops.outcomes("a") == []
+        loops.clock.pass_by(900)
+        loops.loop.step()
+        assert loops.loop.board.targets()[0].hangs
+        assert loops.sources["a"].asked == 1, "it is not begun twice"
+    finally:
+        hanging.set()
+        loops.loop.join()
+
+
+def test_a_hint_takes_a_turn_now_and_asks_the_source_again(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    loops.go()
+    loops.go(10)
+    assert len(loops.outcomes()) == 1
+    loops.loop.hint("another")
+    loops.go(1)
+    assert len(loops.outcomes()) == 1
+    loops.loop.hint("local")
+    loops.go(1)
+    assert len(loops.outcomes()) == 2
+    assert loops.sources["payments"].asked == 2
+
+
+def test_a_clock_that_is_set_back_changes_nothing(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    loops.go()
+    loops.clock.moment = loops.clock.moment.replace(year=2020)
+    loops.go(301)
+    loops.go(301)
+    assert loops.outcomes() == ["applied", "in-sync", "in-sync"]
+
+
+def test_two_loops_over_one_cluster_are_safe(turns: Turns) -> None:
+    """Both see the drift, one heals it, and the other has nothing to do or is told to wait."""
+    one, two = Loops(turns.project), Loops(turns.project)
+    one.go()
+    for _ in range(3):
+        turns.set_behind("orders", compression_type="gzip")
+        for loops in (one, two):
+            loops.clock.pass_by(301)
+            loops.loop.step()
+        for loops in (one, two):
+            loops.loop.join()
+        assert turns.configs("orders")["compression.type"] == "zstd"
+    allowed = {"applied", "in-sync", "busy", "failed"}
+    assert {*one.outcomes(), *two.outcomes()} <= allowed
+    failures = [
+        turn
+        for loops in (one, two)
+        for unit in loops.loop.status().units
+        for turn in unit.turns
+        if turn.outcome is TurnOutcome.FAILED
+    ]
+    assert all(turn.exit is ExitCode.STALE for turn in failures)
+
+
+def test_idle_turns_write_nothing(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    loops.go()
+    before = turns.records()
+    for _ in range(5):
+        loops.go(301)
+    assert turns.records() == before
+
+
+def test_a_stopped_loop_begins_nothing_more(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    numbers = iter([None, None, 15])
+    assert loops.loop.run(lambda: next(numbers)) == 15
+    loops.loop.join()
+    assert loops.outcomes() in (["applied"], ["stopped"], [])
+
+
+def test_an_unexpected_error_ends_a_turn_and_not_the_loop(turns: Turns, monkeypatch) -> None:
+    loops = Loops(turns.project)
+    broken = RuntimeError("never thought of")
+
+    def breaks(*_: object, **__: object) -> object:
+        raise broken
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kgitops.reconcile.turns.turn.open_workspace", breaks)
+        loops.go()
+    assert loops.outcomes() == ["failed"]
+    loops.go(301)
+    assert loops.outcomes() == ["failed", "applied"]
+    assert EventKind.RECOVERED in {event.kind for event in loops.events}
+
+
+def test_what_a_source_raises_is_said(turns: Turns) -> None:
+    loops = Loops(turns.project)
+    loops.sources["payments"].name = ""
+    loops.sources["payments"].problem = "no signature"
+    loops.go()
+    (unit,) = loops.loop.status().units
+    assert [reason.sentence for reason in unit.turns[0].reasons] == ["no signature"]
