@@ -4,7 +4,7 @@ What is permitted is decided twice: over the whole plan, to choose the addresses
 the plan of just these, which is the one that is applied.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -92,6 +92,28 @@ def forbidden(plan: Plan, permission: Permission) -> tuple[Change, ...]:
     # Rights may be lost by several changes together, none of which would lose them alone.
     level = RISK_LEVELS.index(RiskLevel.ACCESS_LOSS)
     return () if level >= RISK_LEVELS.index(permission.max_risk) else plan.changes
+
+
+def permitted_part(
+    plan: Plan, permission: Permission, plan_part: Callable[[frozenset[str]], Plan]
+) -> Plan | None:
+    """Return what may be applied of ``plan``: all of it, a part, or None for nothing.
+
+    ``plan_part`` plans just these addresses, as a plan with targets, which removes nothing that is
+    no longer declared. What it may not do after all, such as a change that follows from others, is
+    left out with its causes, until nothing is forbidden or nothing is left.
+    """
+    if not permission.applies or not plan.changes:
+        return None
+    if applies_whole(plan, permission):
+        return plan
+    addresses = permitted_addresses(plan, permission)
+    while addresses:
+        part = plan_part(addresses)
+        if applies_whole(part, permission):
+            return part if part.changes else None
+        addresses = without_forbidden(addresses, part, permission)
+    return None
 
 
 def without_forbidden(

@@ -9,13 +9,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
-from kgitops.reconcile.turns.permission import (
-    Permission,
-    applies_whole,
-    forbidden,
-    permitted_addresses,
-    without_forbidden,
-)
+from kgitops.reconcile.turns.permission import Permission, forbidden, permitted_part
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.pipeline import plan_current, seal_now
 from kgitops.workflow.project.selection import Workspace
@@ -32,6 +26,12 @@ def disabled_addresses(desired: DesiredState) -> frozenset[str]:
         for item in (*desired.objects, *desired.tombstones)
         if item.labels.get(label) == value
     )
+
+
+def only_targets(desired: DesiredState, addresses: frozenset[str]) -> DesiredState:
+    """Return the desired state for a plan of just these addresses; no absence means anything."""
+    scope = replace(desired.scope, whole=False, targets=addresses)
+    return replace(desired, scope=scope)
 
 
 class Planner(Struct, frozen=True, kw_only=True):
@@ -59,22 +59,14 @@ class Planner(Struct, frozen=True, kw_only=True):
     def part(self, current: ClusterState, plan: Plan, permission: Permission) -> Plan | None:
         """Plan what may be applied of ``plan``: all of it, a part, or None for nothing.
 
-        The part is planned, judged and limited like any plan with targets; it never removes what
-        is no longer declared.
+        The part is planned, judged and limited like any plan with targets.
         """
-        if not permission.applies or not plan.changes:
-            return None
-        if applies_whole(plan, permission):
-            return plan
         desired = self._desired()
-        addresses = permitted_addresses(plan, permission)
-        while addresses:
-            scope = replace(desired.scope, whole=False, targets=addresses)
-            part = self._plan(current, replace(desired, scope=scope))
-            if applies_whole(part, permission):
-                return part if part.changes else None
-            addresses = without_forbidden(addresses, part, permission)
-        return None
+
+        def plan_part(addresses: frozenset[str]) -> Plan:
+            return self._plan(current, only_targets(desired, addresses))
+
+        return permitted_part(plan, permission, plan_part)
 
     def sealed(self, plan: Plan, current: ClusterState, permission: Permission) -> SealedPlan:
         """Seal a plan that is to be applied by itself.
