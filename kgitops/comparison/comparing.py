@@ -1,5 +1,6 @@
 """Compares two states object by object, and their objects value by value."""
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
@@ -13,6 +14,8 @@ REPEATED = ("owner.last_applied", "requests")
 """Parts of an object that say again what others say; they are shown if nothing else differs."""
 _KEYS = ("address", "name", "object", "policy", "group", "api", "topic")
 """The fields by which a row of a list is known."""
+
+_NUMBER = re.compile(r"[0-9]{1,10}")
 
 Leaves = Mapping[str, Json]
 """The values of an object by their paths (``configs.retention.ms``)."""
@@ -113,11 +116,19 @@ def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[O
 def _values(old: Leaves, new: Leaves) -> list[ValueDifference]:
     found = [
         ValueDifference(path=path, old=old.get(path, ()), new=new.get(path, ()))
-        for path in sorted(old.keys() | new.keys())
+        for path in sorted(old.keys() | new.keys(), key=_in_order)
         if path not in old or path not in new or old[path] != new[path]
     ]
     first_hand = [item for item in found if not item.path.startswith(REPEATED)]
     return first_hand or found
+
+
+def _in_order(path: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorts paths as people count: partition 2 before 10."""
+    return tuple(
+        (0, int(step), step) if _NUMBER.fullmatch(step) else (1, 0, step)
+        for step in path.split(".")
+    )
 
 
 def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:

@@ -132,3 +132,10 @@ def test_what_repeats_others_is_told_where_nothing_else_differs() -> None:
 def test_states_of_two_kinds_are_not_compared() -> None:
     with pytest.raises(UsageError, match=r"is a snapshot and .* a plan; compare two of one kind"):
         compare(state({}), state({}, StateKind.PLAN))
+
+
+def test_partitions_are_told_in_their_order() -> None:
+    """Numbers count as numbers, and names that only look like some do no harm."""
+    names = ["10", "9", "x.2", "9" * 5000, "²", "2"]
+    found = compared({"topic/a": {}}, {"topic/a": dict.fromkeys(names, 1)}).objects[0].values
+    assert [value.path for value in found] == ["2", "9", "10", "9" * 5000, "x.2", "²"]
