@@ -113,7 +113,10 @@ def impact_text(change: Change) -> str:
         _whole(impact.pop(key, None)) for key in ("bytes_expected", "bytes_at_most")
     )
     if expected is not None:
-        parts.append(f"about {size(expected)} on disk once the new retention is reached")
+        parts.append(
+            f"about {size(expected)} on disk once the new retention is reached, if it holds all of "
+            "the old one now"
+        )
     elif at_most is not None:
         parts.append(f"at most {size(at_most)} on disk")
     if (count := _whole(impact.pop("records", None))) is not None:
