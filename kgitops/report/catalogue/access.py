@@ -1,10 +1,11 @@
 """The principals that declared ACLs let read or write a topic, by Kafka's rules."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from kgitops.model.resources.acls import (
+    EVERYONE,
     AclBinding,
     Operation,
     PatternType,
@@ -30,10 +31,25 @@ class Right(Struct, frozen=True, order=True):
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """The principals that may do an operation; ``denied`` are those that a Deny stops first."""
+    """The principals that may do an operation; ``denied`` are those that a Deny stops.
+
+    One that a Deny stops wherever it comes from is not among the allowed.
+    """
 
     allowed: tuple[Right, ...] = ()
     denied: tuple[Right, ...] = ()
+
+
+class Way(Struct, frozen=True):
+    """A name by which clients reach a topic, with the bindings that count for them there.
+
+    In a virtual cluster those of the physical cluster, on the physical name, count as well
+    (VC-103). ``link`` is the name as a note, where it is not the declared one.
+    """
+
+    seen: SeenTopic
+    bindings: Sequence[AclBinding]
+    link: str = ""
 
 
 class TopicBindings:
@@ -56,23 +72,56 @@ class TopicBindings:
         found = [*self._literal.get(topic.name, ()), *self._patterns]
         return sorted(binding for binding in found if _matches(binding, topic))
 
-
-def access_to(found: Sequence[tuple[AclBinding, str]], operation: Operation) -> Access:
-    """The principals that the bindings, each with the link it is for, allow and deny it."""
-    about = [item for item in found if item[0].operation in (operation, Operation.ALL)]
-    sides = {
-        permission: tuple(
-            sorted(
-                {
-                    _right(binding, link)
-                    for binding, link in about
-                    if binding.permission_type is permission
-                }
-            )
+    @property
+    def on_every(self) -> list[AclBinding]:
+        """The bindings of the physical cluster on every topic, whatever its name will be."""
+        return sorted(
+            binding
+            for binding in self._patterns
+            if not binding.scoped and binding.pattern_type is PatternType.LITERAL
         )
-        for permission in PermissionType
-    }
-    return Access(allowed=sides[PermissionType.ALLOW], denied=sides[PermissionType.DENY])
+
+
+def access_to(
+    ways: Sequence[Way], operation: Operation, members: Mapping[str, str] | None = None
+) -> Access:
+    """The principals that may do it by one of these ways; a Deny wins over every Allow.
+
+    ``members`` are the users of virtual clusters, each with its own: where it is, all else that a
+    binding gives it has no effect.
+    """
+    members = members or {}
+    allowed: set[Right] = set()
+    denied: set[Right] = set()
+    for way in ways:
+        about = [item for item in way.bindings if item.operation in (operation, Operation.ALL)]
+        denials = [item for item in about if item.permission_type is PermissionType.DENY]
+        for binding in _effective(about, way.seen, members):
+            if binding.permission_type is PermissionType.DENY:
+                denied.add(_right(binding, way.link))
+            elif not any(_stops(denial, binding) for denial in denials):
+                allowed.add(_right(binding, way.link))
+    return Access(allowed=tuple(sorted(allowed)), denied=tuple(sorted(denied)))
+
+
+def _effective(
+    bindings: Iterable[AclBinding], seen: SeenTopic, members: Mapping[str, str]
+) -> Iterator[AclBinding]:
+    """The bindings that say something of who comes this way."""
+    for binding in bindings:
+        home = members.get(binding.principal)
+        if home is not None:
+            if home == seen.virtual_cluster:
+                yield binding
+        elif binding.scoped == (seen.virtual_cluster is not None):
+            yield binding
+
+
+def _stops(denial: AclBinding, binding: AclBinding) -> bool:
+    return denial.principal in (binding.principal, EVERYONE) and denial.host in (
+        binding.host,
+        _EVERY,
+    )
 
 
 def _matches(binding: AclBinding, topic: SeenTopic) -> bool:

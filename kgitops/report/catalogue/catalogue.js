@@ -5,14 +5,20 @@ const status = document.getElementById("status");
 const rows = [...document.querySelectorAll(".entry")].map((element) => ({
   element,
   text: element.textContent.toLowerCase(),
+  labels: [...element.querySelectorAll(".labels span")].map((label) => label.textContent),
 }));
 const sections = [...document.querySelectorAll(".entries")];
+
+// The label of the button that filled the field in: it means this label, and no longer one.
+let chosen = null;
 
 const search = () => {
   const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const row of rows) {
-    const fits = words.every((word) => row.text.includes(word));
+    const fits = chosen === null
+      ? words.every((word) => row.text.includes(word))
+      : row.labels.includes(chosen);
     row.element.hidden = !fits;
     shown += fits;
   }
@@ -24,11 +30,15 @@ const search = () => {
 
 for (const chip of document.querySelectorAll(".chip")) {
   chip.addEventListener("click", () => {
-    query.value = chip.dataset.label;
+    chosen = chip.dataset.label;
+    query.value = chosen;
     search();
     query.focus();
   });
 }
-query.addEventListener("input", search);
+query.addEventListener("input", () => {
+  chosen = null;
+  search();
+});
 search();
 })();

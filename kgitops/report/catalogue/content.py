@@ -1,7 +1,7 @@
 """The content of the catalogue, made from a desired state."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from kgitops.model.resources.acls import AclBinding, Operation
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.model.wording import counted
-from kgitops.report.catalogue.access import Access, SeenTopic, TopicBindings, access_to
+from kgitops.report.catalogue.access import Access, SeenTopic, TopicBindings, Way, access_to
 from kgitops.report.content.units import with_unit
 from kgitops.report.virtual_clusters.graph import VirtualClusterGraph, graph_of_clusters
 
@@ -69,7 +69,14 @@ def catalogue_of(desired: DesiredState, cluster: str) -> Catalogue:
     """The catalogue of what is declared for one cluster."""
     bindings = TopicBindings(acl.binding for acl in desired.acls)
     links = _links(desired)
-    topics = tuple(_topic(topic, bindings, links) for topic in desired.topics)
+    members = {
+        member.name: member.virtual_cluster
+        for member in desired.members
+        if member.entity_type is EntityType.USER
+    }
+    topics = tuple(
+        _topic(topic, tuple(_ways(topic, bindings, links)), members) for topic in desired.topics
+    )
     labels = Counter(
         f"{key}={value}" for topic in topics for key, value in sorted(topic.labels.items())
     )
@@ -101,11 +108,23 @@ def _links(desired: DesiredState) -> Links:
     return links
 
 
-def _topic(topic: DesiredTopic, bindings: TopicBindings, links: Links) -> TopicEntry:
+def _ways(topic: DesiredTopic, bindings: TopicBindings, links: Links) -> Iterator[Way]:
+    """The topic's declared name, and those of links to it and to its links."""
     declared = SeenTopic(topic.name, topic.virtual_cluster)
-    on = [(binding, "") for binding in bindings.on(declared)]
-    for link in links.get(declared, ()):
-        on += [(binding, f"{link.virtual_cluster}/{link.name}") for binding in bindings.on(link)]
+    made_inside = topic.virtual_cluster is not None
+    physical = bindings.on_every if made_inside else bindings.on(declared)
+    yield Way(declared, [*bindings.on(declared), *(physical if made_inside else ())])
+    found, ahead = {declared}, [*links.get(declared, ())]
+    while ahead:
+        seen = ahead.pop(0)
+        if seen not in found:
+            found.add(seen)
+            ahead += links.get(seen, ())
+            name = f"{seen.virtual_cluster}/{seen.name}"
+            yield Way(seen, [*bindings.on(seen), *physical], name)
+
+
+def _topic(topic: DesiredTopic, ways: Sequence[Way], members: Mapping[str, str]) -> TopicEntry:
     partitions = counted(topic.partitions, "partition")
     replicas = counted(topic.replication_factor, "replica")
     source = topic.located.source
@@ -117,8 +136,8 @@ def _topic(topic: DesiredTopic, bindings: TopicBindings, links: Links) -> TopicE
             (key, with_unit(f"configs.{key}", value))
             for key, value in sorted(topic.configs.items())
         ),
-        readers=access_to(on, Operation.READ),
-        writers=access_to(on, Operation.WRITE),
+        readers=access_to(ways, Operation.READ, members),
+        writers=access_to(ways, Operation.WRITE, members),
         place=f"{source.file}:{source.line}",
     )
 

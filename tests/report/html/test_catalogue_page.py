@@ -68,6 +68,30 @@ def test_it_is_searched_by_keyboard(browser: Browser, page: Path) -> None:
     assert shown(browser) == []
 
 
+def test_a_label_s_button_shows_what_has_this_label(tmp_path: Path, browser: Browser) -> None:
+    documents = "---\n".join(
+        "apiVersion: kgitops/v1\nkind: Topic\n"
+        f"metadata: {{name: {name}, labels: {{team: {team}}}}}\n"
+        "spec: {partitions: 1, replicationFactor: 1}\n"
+        for name, team in (("a", "pay"), ("b", "payments"), ("c", "pay, roll"))
+    ).replace("team: pay, roll", "team: 'pay, roll'")
+    (tmp_path / "a.yaml").write_text(documents)
+    selection = Selection(paths=(tmp_path / "a.yaml",), cluster="local", offline=True)
+    with loaded(open_workspace(selection)) as everything:
+        found = catalogue_of(everything.desired, "local")
+    file = tmp_path / "index.html"
+    file.write_text(render_catalogue(found), encoding="utf-8")
+    browser.open(file)
+    chips = browser.driver.find_elements(By.CSS_SELECTOR, ".chip")
+    for chip, expected in zip(chips, (["a"], ["c"], ["b"]), strict=True):
+        chip.click()
+        assert shown(browser) == expected
+    browser.driver.find_element(By.ID, "query").clear()
+    browser.driver.find_element(By.ID, "query").send_keys("team=pay")
+    assert browser.after_frames("0") == 0
+    assert shown(browser) == ["a", "b", "c"]
+
+
 def test_names_are_never_markup(tmp_path: Path, browser: Browser) -> None:
     project = tmp_path / "p"
     (project / "manifests").mkdir(parents=True)
