@@ -51,6 +51,14 @@ def planned_digest(folder: Path) -> str:
     return str(digest)
 
 
+def retry_with_another_plan(folder: Path, script: str, **variables: str) -> None:
+    """Plan again after something has changed: the file is another one from then on."""
+    topics = folder / "kafka" / "manifests" / "topics.yaml"
+    topics.write_text(topics.read_text().replace("partitions: 3", "partitions: 4"))
+    done = run(folder, script, **variables)
+    assert done.returncode == 0, done.stderr
+
+
 def gitlab() -> dict[str, dict[str, list[str]]]:
     text = (EXAMPLES / "gitlab" / ".gitlab-ci.yml").read_text()
     jobs: dict[str, dict[str, list[str]]] = yaml.safe_load(text)
@@ -70,24 +78,25 @@ def test_gitlab_s_jobs_apply_the_plan_that_was_shown(repository: Path) -> None:
         done = run(repository, "\n".join(jobs[name]["script"]))
         assert done.returncode == 0, done.stderr
     assert "orders" in (repository / "plan.md").read_text()
-    variables = dict(
-        line.split("=", 1) for line in (repository / "plan.env").read_text().splitlines()
-    )
-    assert variables == {"HAS_CHANGES": "2", "PLAN_DIGEST": planned_digest(repository)}
+    approved = planned_digest(repository)
+    assert approved in (repository / "plan.md").read_text()
     apply = "\n".join(jobs["apply"]["script"])
-    other = {**variables, "PLAN_DIGEST": "sha256:" + "0" * 64}
-    assert run(repository, apply, **other).returncode != 0
-    done = run(repository, apply, **variables)
+    for wrong in ("sha256:" + "0" * 64, ""):
+        assert run(repository, apply, APPROVED=wrong).returncode != 0
+    retry_with_another_plan(repository, "\n".join(jobs["plan"]["script"]))
+    assert run(repository, apply, APPROVED=approved).returncode == 9
+    approved = planned_digest(repository)
+    done = run(repository, apply, APPROVED=approved)
     assert done.returncode == 0, done.stderr
     assert run(repository, "kgitops plan kafka -c prod --detailed-exitcode").returncode == 0
-    assert run(repository, apply, **variables).returncode != 0  # a plan is applied once
+    assert run(repository, apply, APPROVED=approved).returncode != 0  # a plan is applied once
 
 
 def test_gitlab_s_plan_fails_with_the_plan(repository: Path) -> None:
     (repository / "kafka" / "manifests" / "topics.yaml").write_text("kind: Topic\n")
     done = run(repository, "\n".join(gitlab()["plan"]["script"]))
     assert done.returncode == 1
-    assert not (repository / "plan.env").exists()
+    assert not (repository / "plan.json").exists()
 
 
 def test_jenkins_s_steps_apply_the_plan_that_was_asked_about(repository: Path) -> None:
@@ -109,14 +118,29 @@ def test_jenkins_s_steps_apply_the_plan_that_was_asked_about(repository: Path) -
     assert run(repository, apply, PLAN_DIGEST=digest).returncode == 0
 
 
-def test_atlantis_s_steps_apply_the_planned_file(repository: Path) -> None:
+def test_atlantis_s_steps_apply_the_plan_that_was_named(repository: Path) -> None:
     workflow = yaml.safe_load((EXAMPLES / "atlantis" / "atlantis.yaml").read_text())
     steps = workflow["workflows"]["kgitops"]
-    folder = repository / workflow["projects"][0]["dir"]
-    for stage in ("plan", "apply"):
-        for step in steps[stage]["steps"]:
-            done = run(folder, step["run"], PLANFILE=str(repository / "prod.tfplan"))
-            assert done.returncode == 0, done.stderr
+    (plan,) = [step["run"] for step in steps["plan"]["steps"]]
+    (apply,) = [step["run"] for step in steps["apply"]["steps"]]
+    assert workflow["projects"][0]["dir"] == "kafka"
+    folder, file = repository / "kafka", repository / "prod.tfplan"
+
+    def in_kafka(script: str, comment: str = "") -> subprocess.CompletedProcess[str]:
+        # As Atlantis passes what follows "--" in a comment on.
+        escaped = "".join(f"\\{character}" for character in comment)
+        return run(folder, script, PLANFILE=str(file), COMMENT_ARGS=escaped)
+
+    shown = in_kafka(plan)
+    assert shown.returncode == 0, shown.stderr
+    approved = json.loads(file.read_text())["plan_digest"]
+    assert approved in shown.stdout
+    for wrong in ("", "sha256:" + "0" * 64, f"{approved},--auto-approve"):
+        assert in_kafka(apply, wrong).returncode != 0
+    retry_with_another_plan(repository, f"cd kafka && {plan}", PLANFILE=str(file))
+    assert in_kafka(apply, approved).returncode == 9
+    done = in_kafka(apply, json.loads(file.read_text())["plan_digest"])
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_hook_finds_what_is_wrong(repository: Path) -> None:
