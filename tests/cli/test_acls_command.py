@@ -196,3 +196,28 @@ def test_a_java_clients_properties_are_understood(here: Path, acls: Acls) -> Non
     file.write_text("password-without-a-name\n")
     ran = acls("--list --command-config client.properties")
     assert (ran.code, "password-without" in ran.said) == (64, False)
+
+
+def test_a_java_client_of_amazon_msk_is_understood(tmp_path: Path) -> None:
+    from kgitops.cluster.kafka.configs.client_configs import normalize_configs
+    from kgitops.workflow.project.java_properties import read_client_properties
+
+    file = tmp_path / "client.properties"
+    module = "software.amazon.msk.auth.iam.IAMLoginModule"
+    handler = "sasl.client.callback.handler.class=software.amazon.msk.auth.iam"
+    file.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n"
+        f"sasl.jaas.config={module} required;\n{handler}.IAMClientCallbackHandler\n"
+    )
+    plain = {"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}
+    assert read_client_properties(file) == plain
+    file.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n"
+        f'sasl.jaas.config={module} required awsRoleArn="arn:aws:iam::1:role/x" '
+        'awsRoleSessionName="ci";\n'
+    )
+    configs = read_client_properties(file)
+    assert configs == plain | {
+        "sasl.oauthbearer.config": "awsRoleArn=arn:aws:iam::1:role/x,awsRoleSessionName=ci"
+    }
+    assert normalize_configs(configs)

@@ -151,6 +151,30 @@ resource "kafka_topic" "t" {
     assert "open-sesame" not in "".join([*project.files.values(), loss.problem])
 
 
+def test_a_provider_for_amazon_msk_logs_in_by_iam(tmp_path: Path) -> None:
+    provider = """\
+provider "kafka" {
+  bootstrap_servers = ["b-1.example.com:9098"]
+  sasl_mechanism    = "aws-iam"
+  sasl_aws_region   = "eu-central-1"
+  sasl_aws_role_arn = var.role
+}
+resource "kafka_topic" "t" {
+  name               = "t"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+    write(tmp_path, {"main.tf": provider})
+    project = converted(tmp_path)
+    text = project.files["kgitops.yaml"]
+    assert "security.protocol: SASL_SSL" in text
+    assert "sasl.mechanism: AWS_MSK_IAM" in text
+    assert 'sasl.oauthbearer.config: "region=eu-central-1,awsRoleArn=${env:KAFKA_ROLE_ARN}"' in text
+    assert "sasl.username" not in text
+    assert project.conversion.losses == ()
+
+
 def test_confluents_topics_have_the_cloud_s_sizes(tmp_path: Path) -> None:
     text = """\
 resource "confluent_kafka_topic" "orders" {

@@ -8,6 +8,9 @@ from kgitops.model.errors import UsageError
 
 _LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _PLAIN_LOGINS = ("PlainLoginModule", "ScramLoginModule")
+_IAM_LOGIN = "software.amazon.msk.auth.iam.IAM"
+"""The beginning of the classes with which Amazon's library for Java logs in."""
+_IAM_OPTION = re.compile(r'\b(aws\w+)\s*=\s*"([^"]*)"')
 _PEM_FILES = {
     "ssl.truststore": ("ssl.ca.location",),
     "ssl.keystore": ("ssl.certificate.location", "ssl.key.location"),
@@ -16,7 +19,7 @@ _IGNORED = ("bootstrap.servers", "bootstrap.controllers")
 
 
 def read_client_properties(file: Path) -> dict[str, str]:
-    """The configs by librdkafka's names: a login and PEM stores are translated.
+    """The configs by librdkafka's names: a login, Amazon's too, and PEM stores are translated.
 
     Raises:
         UsageError: the file can't be read, or has a line that is not a property.
@@ -64,6 +67,12 @@ def _translated(properties: dict[str, str]) -> dict[str, str]:
         del configs["sasl.jaas.config"]
         for key, value in _LOGIN.findall(login):
             configs[f"sasl.{key}"] = re.sub(r"\\(.)", r"\1", value)
+    if login.startswith(_IAM_LOGIN):
+        del configs["sasl.jaas.config"]
+        if configs.get("sasl.client.callback.handler.class", "").startswith(_IAM_LOGIN):
+            del configs["sasl.client.callback.handler.class"]
+        if options := ",".join(map("=".join, _IAM_OPTION.findall(login))):
+            configs["sasl.oauthbearer.config"] = options
     for store, names in _PEM_FILES.items():
         if configs.get(f"{store}.type", "").upper() == "PEM" and f"{store}.location" in configs:
             del configs[f"{store}.type"]

@@ -1,5 +1,7 @@
 """The cluster that Terraform's provider for Kafka reaches, as a cluster of the project."""
 
+from collections.abc import Iterator
+
 from kgitops.conversion.objects import ConvertedCluster
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Fields, Value
@@ -9,6 +11,13 @@ _MECHANISMS = {
     "scram-sha256": "SCRAM-SHA-256",
     "scram-sha512": "SCRAM-SHA-512",
 }
+_IAM = "aws-iam"
+_IAM_OPTIONS = {
+    "sasl_aws_region": ("region", "AWS_REGION"),
+    "sasl_aws_profile": ("awsProfileName", "AWS_PROFILE"),
+    "sasl_aws_role_arn": ("awsRoleArn", "KAFKA_ROLE_ARN"),
+}
+"""Its arguments by their names in ``sasl.oauthbearer.config``, with variables for templates."""
 _SECRETS = ("sasl_password", "client_key", "client_key_passphrase", "sasl_aws_secret_key")
 _FILES = {
     "ca_cert": ("ssl.ca.location", "KAFKA_CA_FILE"),
@@ -33,12 +42,16 @@ def provider_cluster(builder: ObjectBuilder, fields: Fields) -> ConvertedCluster
                 configs[config] = f"${{env:{variable}}}"
     mechanism = fields.text("sasl_mechanism") or "plain"
     user, password = fields.take("sasl_username"), fields.take("sasl_password")
-    if user is not None:
+    if mechanism == _IAM:
+        configs["sasl.mechanism"] = "AWS_MSK_IAM"
+        if options := list(_iam_options(fields)):
+            configs["sasl.oauthbearer.config"] = ",".join(options)
+    elif user is not None:
         configs["sasl.mechanism"] = _MECHANISMS.get(mechanism, mechanism)
         text = user.text() or ""
         configs["sasl.username"] = "${env:KAFKA_USER}" if user.template() else text
         configs["sasl.password"] = "${env:KAFKA_PASSWORD}"
-    protocol = ("SASL_" if user is not None else "") + ("SSL" if tls else "PLAINTEXT")
+    protocol = ("SASL_" if "sasl.mechanism" in configs else "") + ("SSL" if tls else "PLAINTEXT")
     if protocol != "PLAINTEXT":
         configs = {"security.protocol": protocol, **configs}
     for key, value in (("client_key", files["client_key"]), ("sasl_password", password)):
@@ -59,6 +72,12 @@ def provider_cluster(builder: ObjectBuilder, fields: Fields) -> ConvertedCluster
         return None
     builder.becomes_settings(f"spec.clusters.{name}")
     return ConvertedCluster(name=name, bootstrap_servers=",".join(servers), configs=configs)
+
+
+def _iam_options(fields: Fields) -> Iterator[str]:
+    for key, (option, variable) in _IAM_OPTIONS.items():
+        if (value := fields.take(key)) is not None:
+            yield f"{option}={f'${{env:{variable}}}' if value.template() else value.text()}"
 
 
 def _is_true(value: Value | None, *, default: bool) -> bool:
