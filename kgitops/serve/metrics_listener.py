@@ -1,25 +1,27 @@
 """Metrics of a served cluster over HTTP, on loopback: ``/metrics`` for Prometheus, ``/healthz``."""
 
-import asyncio
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 
-from kgitops.model.errors import UnreachableError
+from kgitops.serve.http.listener import HttpListener
+from kgitops.serve.http.messages import HttpRequest, HttpResponse, text_response
 from kgitops.serve.listening.settings import LOOPBACK
 from kgitops.serve.server import KafkaServer
 
-_SECONDS = 10
-_LONGEST = 8 * 1024
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class MetricsListener:
-    """Answers one request a connection."""
+    """Tells how a served cluster does."""
 
     def __init__(self, server: KafkaServer, port: int) -> None:
         self._server = server
-        self.port = port
+        self._listener = HttpListener(self._answer, host=LOOPBACK, port=port, option="--metrics")
+
+    @property
+    def port(self) -> int:
         """The one that is listened on, once it has started."""
-        self._listening: asyncio.Server | None = None
+        return self._listener.port
 
     async def start(self) -> None:
         """Open the port; 0 takes a free one.
@@ -27,49 +29,18 @@ class MetricsListener:
         Raises:
             UnreachableError: it is taken.
         """
-        try:
-            self._listening = await asyncio.start_server(
-                self._answer, LOOPBACK, self.port, limit=_LONGEST
-            )
-        except OSError as error:
-            raise UnreachableError(
-                f"can't listen on {LOOPBACK}:{self.port} for metrics: {error.strerror or error}; "
-                "choose another port with --metrics"
-            ) from error
-        self.port = self._listening.sockets[0].getsockname()[1]
+        await self._listener.start()
 
     async def stop(self) -> None:
         """Close the port."""
-        if self._listening is not None:
-            self._listening.close()
+        await self._listener.stop()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            async with asyncio.timeout(_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_response(*self._found(head.split(b"\r\n", 1)[0])))
-                await writer.drain()
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
-            pass  # it is slow, gone, or speaks something else
-        finally:
-            writer.close()
-
-    def _found(self, line: bytes) -> tuple[HTTPStatus, str]:
-        method, _, rest = line.partition(b" ")
-        path = rest.partition(b" ")[0].partition(b"?")[0]
-        if method != b"GET":
-            return HTTPStatus.METHOD_NOT_ALLOWED, "only GET\n"
-        if path == b"/metrics":
-            return HTTPStatus.OK, self._server.metrics_text()
-        if path == b"/healthz":
-            return HTTPStatus.OK, "ok\n"
-        return HTTPStatus.NOT_FOUND, "there are /metrics and /healthz\n"
-
-
-def _response(status: HTTPStatus, text: str) -> bytes:
-    body = text.encode()
-    head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {_TEXT}\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    )
-    return head.encode() + body
+    async def _answer(self, request: HttpRequest, _body: AsyncIterator[bytes]) -> HttpResponse:
+        if request.method != "GET":
+            return text_response("only GET", HTTPStatus.METHOD_NOT_ALLOWED)
+        if request.path == "/metrics":
+            text = self._server.metrics_text()
+            return HttpResponse(body=text.encode(), content_type=_METRICS)
+        if request.path == "/healthz":
+            return text_response("ok")
+        return text_response("there are /metrics and /healthz", HTTPStatus.NOT_FOUND)
