@@ -58,8 +58,9 @@ def convert(
         Finding(source=loss.source, problem=loss.problem, advice=loss.advice)
         for loss in project.conversion.losses
     ]
-    if project.findings or (losses and not allow_losses):
-        raise FindingsError([*project.findings, *losses])
+    stopping = [*project.findings, *(() if allow_losses else losses)]
+    if stopping:
+        raise FindingsError(stopping)
     for loss in losses:
         print_notice(f"not converted: {loss}")
     put_project({**project.files, "CONVERTED.md": converted_page(project.conversion)}, out)

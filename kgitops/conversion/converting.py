@@ -1,10 +1,12 @@
 """The conversion from start to end: read, joined, laid out, checked, written."""
 
+import re
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.conversion.clusters import with_named_clusters
 from kgitops.conversion.compacting.compact import compact
 from kgitops.conversion.joining import join
 from kgitops.conversion.objects import Conversion, ConvertedFile
@@ -13,8 +15,12 @@ from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
 from kgitops.conversion.writing.check import check_project
 from kgitops.conversion.writing.project import project_name, project_text
 from kgitops.conversion.writing.texts import WrittenFile, documents_text, file_text
-from kgitops.manifests.files import PROJECT_FILE
+from kgitops.manifests.files import PROJECT_FILE, SUFFIXES
 from kgitops.model.source import Finding
+
+_UNREAD = "not-converted"
+"""The file for what is in no file that could be read."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class ConvertedProject(Struct, frozen=True, kw_only=True):
@@ -40,9 +46,9 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     chosen = find_tool(folder) if tool == AUTO else tool
     read = tool_module(chosen).convert(folder)
     if folder.lost:
-        lost = ConvertedFile(path="", objects=folder.lost)
+        lost = ConvertedFile(path=_UNREAD, objects=folder.lost)
         read = replace(read, files=(*read.files, lost))
-    joined, conflicts = join(read)
+    joined, conflicts = join(read if read.project else with_named_clusters(read))
     conversion = compact(joined) if compacted else joined
     written = _written(conversion)
     project = conversion.project or project_text(conversion, project_name(name))
@@ -71,11 +77,18 @@ def _written(conversion: Conversion) -> dict[str, WrittenFile]:
 
 def _free_path(source: str, taken: set[str]) -> str:
     """A path below ``manifests/`` that no other file has, also where case does not count."""
-    stem = source.rsplit(".", 1)[0] if "." in source.rsplit("/", 1)[-1] else source
-    stem = stem if stem and not stem.endswith("/kgitops") and stem != "kgitops" else f"{stem}-1"
+    *folders, name = _CONTROL.sub("-", source).encode(errors="replace").decode().split("/")
+    # A folder that is named like a manifest could not be loaded.
+    parts = [_without_suffix(folder) if folder.endswith(SUFFIXES) else folder for folder in folders]
+    stem = "/".join((*parts, _without_suffix(name)))
+    stem = stem if not f"/{stem}".endswith(("/", "/kgitops")) else f"{stem}-1"
     path, number = f"manifests/{stem}.yaml", 1
     while path.lower() in taken:
         number += 1
         path = f"manifests/{stem}-{number}.yaml"
     taken.add(path.lower())
     return path
+
+
+def _without_suffix(name: str) -> str:
+    return name.rpartition(".")[0] or name

@@ -63,7 +63,7 @@ def _first(
             Finding(
                 source=item.source,
                 problem=f"{item.kind} {item.name} is declared differently at {before[0]}",
-                advice="keep one of the two",
+                advice="keep one of the two, or convert their folders one by one",
             )
         )
     return None, before[0]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.comments import is_secret_name
 from kgitops.conversion.reading.values import Value
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.registry import Json
@@ -113,6 +114,8 @@ def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) ->
                 f"{builder}: {key} is a template, whose value is not known here",
                 "convert what the template tool makes of it",
             )
+        elif is_secret_name(key):
+            builder.lose(value, f"{builder}: {key} may hold a secret", "it is left out")
         elif key.startswith(VENDORS):
             written[key] = text
         elif problem := _problem(key, text):

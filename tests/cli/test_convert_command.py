@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from cli.conftest import Kgitops
 from manifests.loading import write
 
@@ -102,6 +103,7 @@ def test_two_files_that_disagree_stop_it_whatever_is_allowed(
     ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "kafka", "--allow-losses")
     assert ran.code == 1
     assert "KafkaTopic orders is declared differently at" in ran.err
+    assert "keep one of the two, or convert their folders one by one" in ran.err
     assert not (tmp_path / "kafka").exists()
 
 
@@ -125,10 +127,12 @@ metadata: {{name: bob}}
 spec: {{authentications: [{{type: scram-sha-512, password: {secret}}}]}}
 ---
 # token={secret}
+# the password is {secret}
+# see https://bob:{secret}@example.org/
 apiVersion: kafka.jikkou.io/v1
 kind: KafkaTopic
-metadata: {{name: orders}}
-spec: {{partitions: 1, replicas: 1}}
+metadata: {{name: orders, labels: {{api-key: {secret}}}}}
+spec: {{partitions: 1, replicas: 1, configs: {{confluent.client.password: {secret}}}}}
 """
     write(tmp_path, {"users.yaml": jikkou})
     out = tmp_path / "kafka"
@@ -154,6 +158,61 @@ def test_links_out_of_the_folder_are_not_followed(kgitops: Kgitops, tmp_path: Pa
     ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "kafka")
     assert ran.code == 1
     assert "linked.yaml:1:1: the link leads out of the folder; convert it itself" in ran.err
+
+
+def test_a_folder_named_like_a_file_becomes_one_that_can_be_loaded(
+    kgitops: Kgitops, tmp_path: Path
+) -> None:
+    write(tmp_path / "in", {"topics.yaml/orders\n.yaml": TOPIC})
+    ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "kafka")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "kafka/manifests/topics/orders-.yaml").is_file()
+    assert kgitops("validate", tmp_path / "kafka").code == 0
+
+
+def test_an_empty_folder_stays_the_folder_that_it_is(
+    kgitops: Kgitops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "in", {"topics.yaml": TOPIC})
+    (tmp_path / "kafka").mkdir()
+    monkeypatch.chdir(tmp_path / "kafka")
+    assert kgitops("convert", "../in", "-o", ".").code == 0
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "CONVERTED.md",
+        "kgitops.yaml",
+        "manifests",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "kafka"]
+
+
+def test_nothing_is_left_of_a_run_that_is_interrupted(
+    kgitops: Kgitops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "in", {"topics.yaml": TOPIC})
+    written = Path.write_text
+
+    def interrupted(path: Path, text: str, encoding: str) -> int:
+        if path.name == "CONVERTED.md":
+            raise KeyboardInterrupt
+        return written(path, text, encoding=encoding)
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    assert kgitops("convert", tmp_path / "in", "-o", tmp_path / "kafka").code == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_versions_that_are_not_known_are_told(kgitops: Kgitops, tmp_path: Path) -> None:
+    write(tmp_path, {"topics.yaml": TOPIC.replace("io/v1", "io/v7")})
+    ran = kgitops("convert", tmp_path / "topics.yaml", "-o", tmp_path / "kafka")
+    assert ran.code == 1
+    assert "KafkaTopic orders: kgitops does not know kafka.strimzi.io/v7" in ran.err
+
+
+def test_a_template_without_a_tool_is_named(kgitops: Kgitops, tmp_path: Path) -> None:
+    write(tmp_path / "in", {"topics.yaml": "{{- range .Values.topics }}\n" + TOPIC})
+    ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "kafka")
+    assert ran.code == 64
+    assert "topics.yaml:1:3: the document is a template" in ran.err
 
 
 def test_files_of_several_tools_or_of_none_are_told(kgitops: Kgitops, tmp_path: Path) -> None:

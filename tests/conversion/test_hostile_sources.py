@@ -84,3 +84,20 @@ def test_broken_hcl_is_told() -> None:
             became = item.documents or item.settings or item.same_as is not None
             conflict = any(finding.source == item.source for finding in project.findings)
             assert became or item.losses or conflict, f"{item}\n{''.join(changed)}"
+
+
+MERGED = "a0: &a0 {k0: 1}\n" + "".join(
+    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}], k{n}: 1}}\n" for n in range(1, 15)
+)
+REPEATED = "a0: &a0 [1]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 15)
+)
+TOPIC = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaTopic\nmetadata: {name: t, <<: *a14}\n"
+
+
+@pytest.mark.parametrize("bomb", [MERGED, REPEATED], ids=["merged", "repeated"])
+@pytest.mark.parametrize("tool", ["jikkou", "julie", "kafka-gitops", "kdef", "strimzi"])
+def test_aliases_that_stand_for_ever_more_are_told(bomb: str, tool: str, tmp_path: Path) -> None:
+    (tmp_path / "topics.yaml").write_text(bomb + TOPIC)
+    project = convert(tmp_path, tool, "converted")
+    assert project.conversion.losses or project.findings or project.conversion.ignored

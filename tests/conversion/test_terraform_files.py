@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from manifests.loading import write
 
 from kgitops.conversion.converting import ConvertedProject, convert
@@ -193,6 +194,94 @@ resource "confluent_kafka_topic" "orders" {
     project = converted(tmp_path)
     assert documents(project)["orders"].spec == {"partitions": 6, "replicationFactor": 3}
     assert not project.conversion.losses
+
+
+def test_a_cluster_whose_address_is_not_known_is_asked_of_the_environment(tmp_path: Path) -> None:
+    text = """\
+provider "kafka" {
+  alias             = "one"
+  bootstrap_servers = ["a:9092"]
+}
+provider "kafka" {
+  alias             = "two"
+  bootstrap_servers = [var.servers]
+}
+resource "kafka_topic" "t" {
+  provider           = kafka.two
+  name               = "t"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+    write(tmp_path, {"main.tf": text})
+    project = converted(tmp_path)
+    assert not project.findings
+    assert 'url: "kafka://${env:TWO_BOOTSTRAP_SERVERS}"' in project.files["kgitops.yaml"]
+    assert documents(project)["t"].clusters == ("two",)
+    assert [loss.problem for loss in project.conversion.losses] == [
+        "provider kafka: its bootstrap_servers are not known here",
+        "kafka_topic t is for the cluster two, whose address is not known here",
+    ]
+
+
+WRONG_INSTANCES = (
+    "count = 1000000000",
+    "count = -1",
+    'count = "x"',
+    "count = 1.5",
+    "for_each = 5",
+    "for_each = null",
+    "for_each = [{ a = 1 }]",
+    "for_each = toset([for i in range(1000000000) : tostring(i)])",
+)
+
+
+@pytest.mark.parametrize("asked", WRONG_INSTANCES)
+def test_instances_that_cannot_be_made_are_told(asked: str, tmp_path: Path) -> None:
+    text = f'resource "kafka_topic" "t" {{\n  {asked}\n  name = "t"\n}}\n'
+    write(tmp_path, {"main.tf": text})
+    (loss,) = converted(tmp_path).conversion.losses
+    assert loss.source.line == 1
+    assert "it has one instance for each of" in loss.problem
+
+
+def doubled(first: str, again: str, times: int = 30) -> str:
+    """Locals each of which is made ten times of the one before."""
+    lines = [f"  a0 = {first}"]
+    for number in range(1, times):
+        parts = [f"local.a{number - 1}"] * 10
+        lines.append(f"  a{number} = {again.format(*parts, all=', '.join(parts))}")
+    return "\n".join(lines)
+
+
+ENDLESS = {
+    "lists in lists": (doubled("[1]", "[{all}]"), "length(flatten(local.a29))"),
+    "lists": (doubled("[1]", "concat({all})"), "length(local.a29)"),
+    "texts": (doubled('"x"', '"${{{0}}}${{{1}}}${{{2}}}${{{3}}}"'), "local.a29"),
+    "numbers": (doubled("99", "{0} * {1} * {2}"), "local.a29"),
+    "pairs": ("  a = range(2000)", "length(setproduct(local.a, local.a, local.a))"),
+    "a long chain": (doubled("1", "{0}", times=3000), "local.a2999"),
+    "width": ("  a = 1", 'length(format("%999999999s", "x"))'),
+    "text times a number": ("  a = 1", '"x" * 1000000000'),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_expressions_that_would_take_for_ever_are_told(kind: str, tmp_path: Path) -> None:
+    made, asked = ENDLESS[kind]
+    topic = 'resource "kafka_topic" "t" {\n  name = "t"\n  replication_factor = 1\n'
+    write(tmp_path, {"main.tf": f"locals {{\n{made}\n}}\n{topic}  partitions = {asked}\n}}\n"})
+    project = converted(tmp_path)
+    assert not documents(project)
+    assert any("whose value is not known" in loss.problem for loss in project.conversion.losses)
+
+
+def test_modules_that_call_ever_more_modules_end(tmp_path: Path) -> None:
+    call = 'module "m" {{\n  source = "../m{number}"\n  count  = 8\n}}\n'
+    files = {f"m{number}/main.tf": call.format(number=number + 1) for number in range(7)}
+    write(tmp_path, {**files, "m7/main.tf": TOPIC})
+    problems = [loss.problem for loss in converted(tmp_path).conversion.losses]
+    assert "the expressions of all files take more steps than a conversion makes" in problems
 
 
 def test_json_syntax_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
-from kgitops.conversion.reading.comments import shown_comment
+from kgitops.conversion.reading.comments import is_secret_name, shown_comment
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
@@ -50,11 +50,17 @@ class ObjectBuilder:
         labels: Mapping[str, str] | None = None,
         clusters: tuple[str, ...] = (),
     ) -> None:
-        """Add a document."""
+        """Add a document; a label that may hold a secret is a loss."""
+        kept = {}
+        for key, text in (labels or {}).items():
+            if is_secret_name(key):
+                self.lose(
+                    self.value, f"{self}: the label {key} may hold a secret", "it is left out"
+                )
+            else:
+                kept[key] = text
         self._documents.append(
-            DeclaredDocument(
-                kind=kind, name=name, spec=spec, labels=labels or {}, clusters=clusters
-            )
+            DeclaredDocument(kind=kind, name=name, spec=spec, labels=kept, clusters=clusters)
         )
 
     def note(self, text: str) -> None:
@@ -79,7 +85,7 @@ class ObjectBuilder:
                     source=self.value.source,
                     problem=f"{self} has the template {template.strip()[:60]!r}, whose value is "
                     "not known here",
-                    advice="convert what the template tool makes of it",
+                    advice=self.value.file.advice,
                 )
             ]
         return SourceObject(

@@ -9,11 +9,19 @@ from msgspec import Struct
 from kgitops.manifests.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
+_WORDS = (
+    r"pass(word|wd|phrase)?s?|pwd?|secrets?|tokens?|(api|access|secret)[_.-]?keys?|credentials?|"
+    r"private[_.-]?keys?|jaas"
+)
+# A word for a secret and, after it, what may be one; keys and logins by their looks.
 _SECRET = re.compile(
-    r"(pass(word|wd|phrase)?|secret|token|api[_.-]?key|credential|private[_.-]?key)\w*['\"]?"
-    r"\s*[:=]\s*\S",
+    rf"(?<![A-Za-z])({_WORDS})[\w.-]*['\"]?\s*([:=]|->|\bis\b|\bare\b|\bwas\b)\s*\S"
+    rf"|_({_WORDS})['\"]?\s*[:=]\s*\S"
+    r"|\b(pw|pwd|password)\s+\S*\d"
+    r"|://[^/\s:@]+:[^/\s@]+@|-----BEGIN|\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{10,}\.|\bgh[a-z]_\w{20,}",
     re.IGNORECASE,
 )
+_SECRET_NAME = re.compile(rf"(^|[^A-Za-z])({_WORDS})$", re.IGNORECASE)
 LEFT_OUT = "(a comment that may hold a secret is left out)"
 
 
@@ -69,6 +77,11 @@ def find_comments(text: str, scalars: list[tuple[int, int]]) -> list[Comment]:
 def shown_comment(text: str) -> str:
     """The comment without its sign; one that may hold a secret is only told of."""
     return LEFT_OUT if _SECRET.search(text) else text.lstrip("#/").strip()
+
+
+def is_secret_name(key: str) -> bool:
+    """Tell if the value under ``key`` may be a secret: ``db_password``, ``api-key``."""
+    return _SECRET_NAME.search(key) is not None
 
 
 def scalar_spans(root: Node | None, offset: int) -> list[tuple[int, int]]:

@@ -26,11 +26,15 @@ TEMPLATE = re.compile(r"\{\{|\{%|\$\{|<%")
 
 
 class SourceFile(Struct, frozen=True):
-    """A file of the source: its text, its ``path`` below the converted folder, its comments."""
+    """A file of the source: its text, its ``path`` below the converted folder, its comments.
+
+    ``advice`` is what to do about a value that is not known here.
+    """
 
     text: SourceText
     path: str
     comments: Comments
+    advice: str = "convert what the template tool makes of it"
 
 
 class Value:
@@ -93,18 +97,21 @@ class Value:
         if not isinstance(self.node, MappingNode):
             return
         written = set()
-        merges: list[Node] = []
-        for key, node in self.node.value:
-            if is_merge(key):
-                merges += node.value if isinstance(node, SequenceNode) else [node]
-            else:
-                written.add(key.value)
-                yield key.value, Value(self.file, node, self._offset, key)
-        for merged in merges:
-            for name, value in Value(self.file, merged, self._offset).entries():
-                if name not in written:
-                    written.add(name)
-                    yield name, value
+        seen = {id(self.node)}
+        merges: list[Node] = [self.node]
+        while merges:
+            merged = merges.pop(0)
+            inner: list[Node] = []
+            for key, node in merged.value if isinstance(merged, MappingNode) else ():
+                if is_merge(key):
+                    inner += node.value if isinstance(node, SequenceNode) else [node]
+                elif key.value not in written:
+                    written.add(key.value)
+                    yield key.value, Value(self.file, node, self._offset, key)
+            # Aliases may merge one mapping many times over; it says the same each time.
+            new = [item for item in inner if id(item) not in seen]
+            seen.update(map(id, new))
+            merges[:0] = new
 
     def is_null(self) -> bool:
         """Tell if nothing, ``~`` or ``null`` is written."""

@@ -10,6 +10,7 @@ from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
 from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.versions import is_known_version
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.registry import Json
 
@@ -140,6 +141,8 @@ def _object(value: Value, kind: str, shared: _Shared, labels: Mapping[str, str])
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("kgitops has no such kind", "keep it in Jikkou, or write it by hand")
+    if "apiVersion" in outer and not is_known_version(_header(value)[0]):
+        return builder.refuse(f"kgitops does not know {_header(value)[0]}", "convert it by hand")
     if deleted:
         return builder.refuse(
             f"it is to be deleted ({_DELETE})",

@@ -6,11 +6,12 @@ from functools import partial
 from msgspec import Struct
 
 from kgitops.conversion.acls import declare_acls
-from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
+from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
-from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
+from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.tools.julie_cluster import settings_cluster, settings_object
 from kgitops.conversion.tools.julie_naming import (
     Naming,
     Shared,
@@ -51,19 +52,20 @@ def convert(folder: SourceFolder) -> Conversion:
     """Read all topologies, plans and roles; other documents are lost."""
     files = read_yaml_files(folder)
     shared = read_shared(folder, (document for file in files for document in file.documents))
-    servers = shared.settings.text("bootstrap.servers")
-    clusters = (ConvertedCluster(name="main", bootstrap_servers=servers),) if servers else ()
+    converted = [
+        ConvertedFile(
+            path=file.file.path,
+            objects=tuple(_objects(file, shared)),
+            comments=file.file.comments.rest(),
+        )
+        for file in files
+    ]
+    if shared.settings.file:
+        objects = (settings_object(shared.settings),)
+        converted.append(ConvertedFile(path="settings", objects=objects))
+    cluster = settings_cluster(shared.settings)
     return Conversion(
-        tool="julie",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(_objects(file, shared)),
-                comments=file.file.comments.rest(),
-            )
-            for file in files
-        ),
-        clusters=() if TEMPLATE.search(servers) else clusters,
+        tool="julie", files=tuple(converted), clusters=(cluster,) if cluster is not None else ()
     )
 
 

@@ -16,8 +16,9 @@ _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 class Settings(Struct, frozen=True):
-    """Julie's configuration file, as far as it decides what is on a cluster."""
+    """Julie's configuration file, as far as it decides what is on a cluster; ``file``, its name."""
 
+    file: str = ""
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str, default: str = "") -> str:
@@ -37,7 +38,7 @@ def read_settings(folder: SourceFolder) -> Settings:
         except UsageError:
             continue  # of another tool
         if any(key.startswith(("topology.", "julie.")) for key in properties):
-            return Settings(properties)
+            return Settings(file.name, properties)
     return Settings()
 
 

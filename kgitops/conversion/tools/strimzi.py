@@ -8,6 +8,7 @@ from kgitops.conversion.quotas import declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import SourceFolder, YamlFile, read_yaml_files
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
+from kgitops.conversion.reading.versions import is_known_version
 from kgitops.conversion.topics import TopicSource, declare_topic
 
 _GROUPS = ("kafka.strimzi.io/", "core.strimzi.io/", "eventstreams.ibm.com/")
@@ -109,6 +110,9 @@ def _object(value: Value, *, several: bool) -> SourceObject:
     builder = ObjectBuilder(kind, name, value)
     fields = builder.fields()
     fields.skip("apiVersion", "kind", "status")
+    api = _header(value)[0]
+    if not is_known_version(api):
+        return builder.refuse(f"kgitops does not know {api}", "convert it by hand")
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("kgitops has no such kind", "keep it with Strimzi's operator")

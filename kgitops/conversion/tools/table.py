@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Protocol
 
 from kgitops.conversion.objects import Conversion
-from kgitops.conversion.reading.folder import SourceFolder
+from kgitops.conversion.reading.folder import SourceFolder, read_yaml_files
 from kgitops.model.errors import UsageError
 
 TOOLS: Mapping[str, str] = {
@@ -50,9 +50,19 @@ def find_tool(folder: SourceFolder) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
+        unread = _first_unread(folder)
         raise UsageError(
-            f"{folder.root} has no files of a tool that kgitops knows; say which with --from "
-            f"({', '.join(TOOLS)})"
+            f"{folder.root} has no files of a tool that kgitops knows{unread}; say which with "
+            f"--from ({', '.join(TOOLS)})"
         )
     names = ", ".join(f"{name} ({counts[name]:,})" for name in found)
     raise UsageError(f"{folder.root} has files of several tools: {names}; choose one with --from")
+
+
+def _first_unread(folder: SourceFolder) -> str:
+    """The first document that can't be read, if there is any: it may be why no tool is known."""
+    broken = [item for file in read_yaml_files(folder) for item in file.broken]
+    if not broken:
+        return ""
+    first = broken[0]
+    return f" (some can't be read, the first at {first.source}: {first.losses[0].problem})"

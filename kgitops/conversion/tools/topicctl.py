@@ -92,6 +92,7 @@ def _configs(name: str, spec: Fields) -> dict[str, str]:
     tls, sasl = spec.fields("tls"), spec.fields("sasl")
     secure = tls.text("enabled") == "true"
     logs_in = sasl.text("enabled") == "true"
+    word = re.sub(r"\W", "_", name).upper()
     configs = {}
     if secure or logs_in:
         protocol = ("SASL_" if logs_in else "") + ("SSL" if secure else "PLAINTEXT")
@@ -100,12 +101,13 @@ def _configs(name: str, spec: Fields) -> dict[str, str]:
              ("keyPath", "ssl.key.location"))  # fmt: skip
     for key, config in files:
         if path := tls.text(key):
-            configs[config] = path
+            configs[config] = f"${{env:{word}_{key.upper()}}}" if TEMPLATE.search(path) else path
     if logs_in:
         mechanism = sasl.text("mechanism") or ""
         configs["sasl.mechanism"] = _MECHANISMS.get(mechanism.lower(), mechanism)
-        word = re.sub(r"\W", "_", name).upper()
-        configs["sasl.username"] = sasl.text("username") or f"${{env:{word}_USERNAME}}"
+        user = sasl.text("username") or ""
+        known = user and not TEMPLATE.search(user)
+        configs["sasl.username"] = user if known else f"${{env:{word}_USERNAME}}"
         configs["sasl.password"] = f"${{env:{word}_PASSWORD}}"
     return configs
 
@@ -157,6 +159,13 @@ def _cluster(builder: ObjectBuilder, spec: Fields) -> None:
             "write its bootstrapAddrs",
         )
         return
+    password = spec.fields("sasl").take("password")
+    if password is not None and password.template() is None:
+        builder.lose(
+            password,
+            f"{builder}: sasl.password stands in the file, which is a secret and is not copied",
+            "put it in the environment as the project asks, and out of the file",
+        )
     spec.entries()  # how it is reached: ``_configs``
     builder.becomes_settings(f"spec.clusters.{builder.name}")
 

@@ -26,11 +26,31 @@ def put_project(files: Mapping[str, str], folder: Path) -> None:
             (private / path).write_text(text, encoding="utf-8")
         private.chmod(0o755)
         if folder.is_dir():
-            folder.rmdir()  # fails if somebody put something there meanwhile
-        private.rename(folder)
+            _fill(folder, private)
+        else:
+            private.rename(folder)
     except OSError as error:
-        shutil.rmtree(private, ignore_errors=True)
         raise _not_written(folder, error) from error
+    finally:
+        shutil.rmtree(private, ignore_errors=True)  # after an error, or an interruption
+
+
+def _fill(folder: Path, private: Path) -> None:
+    """Move everything into a folder that is there, where somebody may be working; or nothing."""
+    if any(folder.iterdir()):
+        raise OSError("somebody put something there meanwhile")
+    moved: list[Path] = []
+    try:
+        for entry in sorted(private.iterdir()):
+            moved.append(folder / entry.name)
+            entry.rename(moved[-1])
+    except BaseException:
+        for path in moved:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        raise
 
 
 def _not_written(folder: Path, error: OSError) -> KgitopsError:

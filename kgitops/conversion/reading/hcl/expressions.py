@@ -1,6 +1,5 @@
 """Evaluates expressions whose values the files tell; others are ``Unknown``."""
 
-import operator
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -9,7 +8,9 @@ from typing import Any, Protocol
 from lark import Token, Tree
 from msgspec import Struct
 
-from kgitops.conversion.reading.hcl.functions import FUNCTIONS
+from kgitops.conversion.reading.hcl.budget import MOST_TEXT, check_size
+from kgitops.conversion.reading.hcl.functions import EASY, FUNCTIONS, OF_ANY_VALUES
+from kgitops.conversion.reading.hcl.operators import OPERATORS, SIGNS, text_of
 from kgitops.conversion.reading.hcl.parsing import Syntax, written
 
 Data = Any
@@ -39,6 +40,13 @@ class Scope(Protocol):
             NotKnownError: it is not known.
         """
 
+    def spend(self, steps: int) -> None:
+        """Take steps of what the expressions of the source may take.
+
+        Raises:
+            TooMuchError: not so many are left.
+        """
+
 
 class Local:
     """A scope with further names, as those of a ``for``."""
@@ -53,13 +61,30 @@ class Local:
             return follow(self._names[root], steps)
         return self._outer.find(root, steps)
 
+    def spend(self, steps: int) -> None:
+        """Take steps from the outer scope."""
+        self._outer.spend(steps)
+
 
 def evaluate(tree: Syntax | Token, scope: Scope) -> Data:
     """The value of an expression; ``Unknown`` wherever it is not known."""
     try:
+        scope.spend(1)
         return _value(tree, scope)
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, StopIteration):
+    except _ERRORS:
         return Unknown(f"${{{written(tree)}}}")
+
+
+_ERRORS = (
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    StopIteration,
+    RecursionError,
+)
+"""The errors of an expression whose value can't be told."""
 
 
 def follow(value: Data, steps: tuple[Step, ...]) -> Data:
@@ -72,7 +97,10 @@ def follow(value: Data, steps: tuple[Step, ...]) -> Data:
         if isinstance(value, Unknown):
             return value
         if isinstance(value, list):
-            value = value[int(step)]
+            index = int(step)
+            if index < 0:
+                raise NotKnownError(step)
+            value = value[index]
         elif isinstance(value, dict):
             value = value[str(step)]
         else:
@@ -80,26 +108,13 @@ def follow(value: Data, steps: tuple[Step, ...]) -> Data:
     return value
 
 
-def is_known(value: Data) -> bool:
+def _is_known(value: Data, scope: Scope) -> bool:
     """Tell if nothing in the value is unknown."""
-    if isinstance(value, dict):
-        return all(map(is_known, value.values()))
-    if isinstance(value, list):
-        return all(map(is_known, value))
+    if isinstance(value, dict | list):
+        scope.spend(1 + len(value))
+        items = value.values() if isinstance(value, dict) else value
+        return all(_is_known(item, scope) for item in items)
     return not isinstance(value, Unknown)
-
-
-def text_of(value: Data) -> str:
-    """A scalar as text, as an interpolation has it.
-
-    Raises:
-        TypeError: it is no scalar.
-    """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise TypeError(value)
 
 
 def _value(tree: Syntax | Token, scope: Scope) -> Data:
@@ -147,7 +162,9 @@ def _string(tree: Syntax, scope: Scope) -> Data:
                 texts.append(text_of(value))
         else:
             raise NotKnownError(content.data)  # %{ if }, %{ for }
+    check_size(sum(map(len, texts)), MOST_TEXT)
     text = "".join(texts)
+    scope.spend(len(text) // 100)
     return text if known else Unknown(text)
 
 
@@ -234,10 +251,55 @@ def _splat(tree: Syntax, scope: Scope) -> Data:
 
 def _call(tree: Syntax, scope: Scope) -> Data:
     name, *arguments = _parts(tree)
-    values = [evaluate(part, scope) for group in arguments for part in _parts(group)]
-    if not all(map(is_known, values)) or "..." in map(str, tree.scan_values(lambda _: True)):
-        raise NotKnownError(name)
-    return FUNCTIONS[written(name)](*values)
+    function = written(name)
+    parts = [part for group in arguments for part in _parts(group)]
+    if any(
+        isinstance(token, Token) and token.type == "ELLIPSIS"
+        for group in arguments
+        for token in group.children
+    ):
+        raise NotKnownError(function)
+    if function in ("try", "can"):
+        return _tried(parts, scope, only_asked=function == "can")
+    if function not in FUNCTIONS:
+        raise NotKnownError(function)
+    values = [evaluate(part, scope) for part in parts]
+    known = all(
+        not isinstance(value, Unknown) if function in OF_ANY_VALUES else _is_known(value, scope)
+        for value in values
+    )
+    if not known:
+        raise NotKnownError(function)
+    if function not in EASY:
+        scope.spend(sum(map(_size, values)))
+    result = FUNCTIONS[function](*values)
+    if isinstance(result, str):
+        check_size(len(result), MOST_TEXT)
+    if function not in EASY:
+        scope.spend(_size(result))
+    return result
+
+
+def _size(value: Data) -> int:
+    if isinstance(value, str):
+        return len(value) // 100
+    return len(value) if isinstance(value, list | dict) else 0
+
+
+def _tried(parts: list[Syntax], scope: Scope, *, only_asked: bool) -> Data:
+    """The first expression that leads to a value; ``only_asked``: tell if there is one."""
+    for part in parts:
+        scope.spend(1)
+        try:
+            value = _value(part, scope)
+        except NotKnownError:
+            raise
+        except (KeyError, IndexError):  # an attribute, a key or an item that is not there
+            continue
+        return True if only_asked else value
+    if only_asked:
+        return False
+    raise NotKnownError
 
 
 def _for(tree: Syntax, scope: Scope) -> Data:
@@ -245,9 +307,15 @@ def _for(tree: Syntax, scope: Scope) -> Data:
     condition = parts.pop() if parts[-1].data == "for_cond" else None
     *names, source = _parts(intro)
     items = evaluate(source, scope)
-    if isinstance(items, Unknown):
-        raise NotKnownError(items.text)
-    pairs = list(items.items() if isinstance(items, dict) else enumerate(items))
+    if not isinstance(items, dict | list):
+        raise NotKnownError(items)
+    scope.spend(len(items))
+    # Terraform goes through a map by its keys in order.
+    pairs: list[tuple[Any, Data]] = (
+        sorted(items.items(), key=lambda pair: pair[0])
+        if isinstance(items, dict)
+        else list(enumerate(items))
+    )
     results = []
     for key, value in pairs:
         words = [written(name) for name in names]
@@ -260,38 +328,25 @@ def _for(tree: Syntax, scope: Scope) -> Data:
             results.append([evaluate(part, inner) for part in parts])
     if tree.data == "for_tuple_expr":
         return [value for (value,) in results]
+    if any(isinstance(token, Token) and token.type == "ELLIPSIS" for token in tree.children):
+        grouped: dict[str, list[Data]] = {}
+        for key, value in results:
+            grouped.setdefault(text_of(key), []).append(value)
+        return grouped
     return {text_of(key): value for key, value in results}
-
-
-_OPERATORS: Mapping[str, Callable[[Data, Data], Data]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": lambda left, right: left // right if left % right == 0 else left / right,
-    "%": operator.mod,
-    "&&": lambda left, right: left and right,
-    "||": lambda left, right: left or right,
-}
 
 
 def _binary(tree: Syntax, scope: Scope) -> Data:
     left_part, term = _parts(tree)
     sign, right_part = _parts(term)
     left, right = evaluate(left_part, scope), evaluate(right_part, scope)
-    if not (is_known(left) and is_known(right)):
+    if not (_is_known(left, scope) and _is_known(right, scope)):
         raise NotKnownError(tree)
-    return _OPERATORS[written(sign)](left, right)
+    return OPERATORS[written(sign)](left, right)
 
 
 def _unary(tree: Syntax, scope: Scope) -> Data:
-    value = evaluate(_parts(tree)[0], scope)
-    return (not value) if str(tree.children[0]) == "!" and is_known(value) else -value
+    return SIGNS[str(tree.children[0])](evaluate(_parts(tree)[0], scope))
 
 
 def _conditional(tree: Syntax, scope: Scope) -> Data:

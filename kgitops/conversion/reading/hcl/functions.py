@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kgitops.conversion.reading.hcl.budget import MOST_ITEMS, MOST_TEXT, check_size
+from kgitops.conversion.reading.hcl.operators import number_of, text_of
+
 _VERB = re.compile(r"%(%|[-0-9]*[sdv])")
 
 
@@ -18,6 +21,7 @@ def _flatten(items: list[Any]) -> list[Any]:
     flat: list[Any] = []
     for item in items:
         flat += _flatten(item) if isinstance(item, list) else [item]
+        check_size(len(flat), MOST_ITEMS)
     return flat
 
 
@@ -29,18 +33,22 @@ def _lookup(mapping: dict[str, Any], key: str, *default: Any) -> Any:  # noqa: A
     return mapping.get(key, default[0]) if default else mapping[key]
 
 
+def _element(items: list[Any], index: int) -> Any:  # noqa: ANN401
+    return items[index % len(items)]
+
+
 def _format(pattern: str, *values: Any) -> str:  # noqa: ANN401
     left = list(values)
 
     def filled(match: re.Match[str]) -> str:
         if match[1] == "%":
             return "%"
-        value = left.pop(0)
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = text_of(left.pop(0))
         flags = match[1][:-1]
-        if flags.startswith("0"):
-            return text.zfill(int(flags))
         width = int(flags or 0)
+        check_size(abs(width), MOST_TEXT)
+        if flags.startswith("0"):
+            return text.zfill(width)
         return text.ljust(-width) if width < 0 else text.rjust(width)
 
     text = _VERB.sub(filled, pattern)
@@ -49,28 +57,40 @@ def _format(pattern: str, *values: Any) -> str:  # noqa: ANN401
     return text
 
 
-def _number(value: Any) -> int | float:  # noqa: ANN401
-    number = float(value)
-    return int(number) if number.is_integer() else number
+def _join(separator: str, items: list[Any]) -> str:
+    texts = [text_of(item) for item in items]
+    check_size(sum(map(len, texts)) + len(separator) * len(texts), MOST_TEXT)
+    return separator.join(texts)
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _range(*numbers: int) -> list[int]:
+    items = range(*numbers)
+    check_size(len(items), MOST_ITEMS)
+    return list(items)
+
+
+def _setproduct(left: list[Any], right: list[Any]) -> list[Any]:
+    check_size(len(left) * len(right), MOST_ITEMS)
+    return [[one, other] for one in left for other in right]
 
 
 def _replace(text: str, old: str, new: str) -> str:
     if len(old) > 1 and old.startswith("/") and old.endswith("/"):
         raise ValueError(old)  # a regular expression of Go
+    check_size(len(text) + text.count(old) * len(new), MOST_TEXT)
     return text.replace(old, new)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "coalesce": lambda *values: next(value for value in values if value not in (None, "")),
+    "compact": lambda items: [item for item in items if item not in (None, "")],
     "concat": lambda *lists: [item for each in lists for item in each],
+    "contains": lambda items, value: value in items,
     "distinct": lambda items: list(dict.fromkeys(items)),
+    "element": _element,
     "flatten": _flatten,
     "format": _format,
-    "join": lambda separator, items: separator.join(map(_text, items)),
+    "join": _join,
     "keys": sorted,
     "length": len,
     "lookup": _lookup,
@@ -78,17 +98,19 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "max": max,
     "merge": _merge,
     "min": min,
-    "range": lambda *numbers: list(range(*numbers)),
+    "range": _range,
     "replace": _replace,
-    "setproduct": lambda left, right: [[one, other] for one in left for other in right],
+    "reverse": lambda items: list(reversed(items)),
+    "setproduct": _setproduct,
+    "sort": sorted,
     "split": lambda separator, text: text.split(separator),
     "title": lambda text: re.sub(r"(^|\s)(\w)", lambda match: match[0].upper(), text),
-    "tobool": lambda value: {"true": True, "false": False}[_text(value)],
+    "tobool": lambda value: {"true": True, "false": False}[text_of(value)],
     "tolist": list,
     "tomap": dict,
-    "tonumber": _number,
+    "tonumber": number_of,
     "toset": _set,
-    "tostring": _text,
+    "tostring": text_of,
     "trimprefix": str.removeprefix,
     "trimspace": str.strip,
     "trimsuffix": str.removesuffix,
@@ -96,3 +118,11 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "values": lambda mapping: [mapping[key] for key in sorted(mapping)],
     "zipmap": lambda names, values: dict(zip(names, values, strict=True)),
 }
+
+OF_ANY_VALUES = frozenset(
+    {"concat", "element", "keys", "length", "lookup", "merge", "reverse", "tolist", "tomap",
+     "values", "zipmap"}
+)  # fmt: skip
+"""Functions that look at no item of a list, and no value of a map: these needn't be known."""
+EASY = frozenset({"element", "length", "lookup"})
+"""Functions that take the same time however large their arguments are."""

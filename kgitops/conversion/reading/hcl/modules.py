@@ -1,10 +1,11 @@
 """A Terraform module: the blocks of a folder's files, and the values that they refer to."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from kgitops.conversion.reading.hcl.budget import Budget
 from kgitops.conversion.reading.hcl.expressions import (
     Data,
     Local,
@@ -15,10 +16,13 @@ from kgitops.conversion.reading.hcl.expressions import (
     evaluate,
     follow,
 )
-from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile
+from kgitops.conversion.reading.hcl.operators import number_of
+from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, written
 from kgitops.conversion.reading.values import SourceFile
 
 _DEEPEST = 8
+_STEPS_OF_AN_INSTANCE = 100
+"""An instance takes more memory than other values."""
 
 
 class Instance(Struct, frozen=True):
@@ -38,44 +42,49 @@ class Module:
         path: str,
         folders: Mapping[str, list[HclFile]],
         inputs: Mapping[str, Data],
+        budget: Budget | None = None,
         depth: int = 0,
     ) -> None:
         self.path = path
         self._folders = folders
         self._inputs = inputs
+        self._budget = budget or Budget()
         self._depth = depth
         self._blocks = [
             (file.file, block) for file in folders.get(path, ()) for block in file.root.blocks
         ]
         self._open: set[tuple[str, ...]] = set()
         self._values: dict[tuple[str, ...], Data] = {}
+        self._instances: dict[int, list[Instance] | Unknown] = {}
 
     def blocks(self) -> Iterator[tuple[SourceFile, HclBlock]]:
         """All blocks of its files."""
         return iter(self._blocks)
 
+    def spend(self, steps: int) -> None:
+        """Take steps of what all modules together may take."""
+        self._budget.spend(steps)
+
     def instances(self, file: SourceFile, block: HclBlock) -> list[Instance] | Unknown:
         """The instances of a resource or of a module's call; ``Unknown`` if they are not known."""
-        each = block.attributes.get("for_each")
-        number = block.attributes.get("count")
-        if each is not None:
-            items = evaluate(each, self)
-            if isinstance(items, Unknown):
-                return items
-            pairs = items.items() if isinstance(items, dict) else ((item, item) for item in items)
-            return [
-                Instance(file, block, Local(self, {"each": {"key": key, "value": value}}), key)
-                for key, value in pairs
-            ]
-        if number is not None:
-            count = evaluate(number, self)
-            if isinstance(count, Unknown):
-                return count
-            return [
-                Instance(file, block, Local(self, {"count": {"index": index}}), index)
-                for index in range(int(count))
-            ]
-        return [Instance(file, block, self)]
+        found = self._instances.get(id(block))
+        if found is None:
+            found = self._instances[id(block)] = self._new_instances(file, block)
+        return found
+
+    def _new_instances(self, file: SourceFile, block: HclBlock) -> list[Instance] | Unknown:
+        asked = block.attributes.get("for_each") or block.attributes.get("count")
+        if asked is None:
+            return [Instance(file, block, self)]
+        value = evaluate(asked, self)
+        keys = _keys(value) if "for_each" in block.attributes else _indices(value)
+        try:
+            if keys is None:
+                raise NotKnownError(value)
+            self.spend(_STEPS_OF_AN_INSTANCE * len(keys))
+        except LookupError:
+            return value if isinstance(value, Unknown) else Unknown(f"${{{written(asked)}}}")
+        return [Instance(file, block, Local(self, _names(value, key)), key) for key in keys]
 
     def called(self, instance: Instance) -> "Module | None":
         """The module that a call's ``source`` names, if it lies among the files."""
@@ -89,7 +98,7 @@ class Module:
         path = "" if path == "." else path
         if path not in self._folders or path == self.path:
             return None
-        return Module(path, self._folders, inputs, self._depth + 1)
+        return Module(path, self._folders, inputs, self._budget, self._depth + 1)
 
     def find(self, root: str, steps: tuple[Step, ...]) -> Data:
         """The value of ``var.…``, ``local.…``, a module's output or a resource's attribute.
@@ -127,6 +136,8 @@ class Module:
         if name in self._inputs:
             return self._inputs[name]
         if declared is None:
+            raise NotKnownError(name)
+        if "default" not in declared.attributes:
             raise NotKnownError(name)
         return evaluate(declared.attributes["default"], self)
 
@@ -166,6 +177,8 @@ class Module:
 
     def _of_instance(self, instance: Instance, attribute: str) -> Data:
         if instance.block.type == "resource":
+            if attribute not in instance.block.attributes:
+                raise NotKnownError(attribute)
             return evaluate(instance.block.attributes[attribute], instance.scope)
         module = self.called(instance)
         if module is None:
@@ -174,6 +187,29 @@ class Module:
             if block.type == "output" and block.labels == (attribute,):
                 return evaluate(block.attributes["value"], module)
         raise NotKnownError(attribute)
+
+
+def _keys(value: Data) -> Sequence[Step] | None:
+    """The keys of ``for_each``; None if the value is no map, and no set of texts."""
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+        return None
+    return list(value) if isinstance(value, dict | list) else None
+
+
+def _indices(value: Data) -> Sequence[Step] | None:
+    """The indices of ``count``; None if the value is no whole number from 0."""
+    try:
+        number = number_of(value)
+    except (TypeError, ValueError):
+        return None
+    return range(number) if isinstance(number, int) and number >= 0 else None
+
+
+def _names(value: Data, key: Step) -> dict[str, Data]:
+    """The names that an instance's expressions have besides."""
+    if isinstance(key, int):
+        return {"count": {"index": key}}
+    return {"each": {"key": key, "value": value[key] if isinstance(value, dict) else key}}
 
 
 def variables_of(file: HclFile) -> dict[str, Data]:

@@ -4,20 +4,17 @@ from typing import Any
 
 import yaml
 
-from kgitops.conversion.reading.hcl.expressions import (
-    Data,
-    Scope,
-    Unknown,
-    evaluate,
-    object_key,
-    text_of,
-)
-from kgitops.conversion.reading.hcl.parsing import HclBlock, Syntax
+from kgitops.conversion.reading.hcl.budget import TooMuchError
+from kgitops.conversion.reading.hcl.expressions import Data, Scope, Unknown, evaluate, object_key
+from kgitops.conversion.reading.hcl.operators import text_of
+from kgitops.conversion.reading.hcl.parsing import HclBlock, Syntax, span, written
 from kgitops.conversion.reading.values import SourceFile, Value
 from kgitops.manifests.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 _QUOTED = '"'
 _NO_TAG = ""
+_STEPS_OF_A_NODE = 20
+"""A node takes more memory than its value."""
 
 
 def block_value(file: SourceFile, block: HclBlock, scope: Scope) -> Value:
@@ -49,21 +46,18 @@ def _expression(tree: Syntax, scope: Scope) -> Node:
         for child in tree.children
         if not isinstance(child, str) and child.data != "new_line_or_comment"
     ]
-    start, end = tree.meta.start_pos, tree.meta.end_pos
+    start, end = span(tree)
     if tree.data == "expr_term" and len(parts) == 1:
         return _expression(parts[0], scope)
     if tree.data == "tuple":
         return _sequence([_expression(part, scope) for part in parts], start, end)
     if tree.data == "object":
         try:
-            pairs = [
-                (_scalar(object_key(part, scope), part.meta.start_pos, part.meta.end_pos), part)
-                for part in parts
-            ]
+            pairs = [(_scalar(object_key(part, scope), *span(part)), part) for part in parts]
         except (LookupError, TypeError):
-            return _node(evaluate(tree, scope), start, end)
+            return _evaluated(tree, scope)
         return _mapping([(key, _expression(_last(part), scope)) for key, part in pairs], start, end)
-    return _node(evaluate(tree, scope), start, end)
+    return _evaluated(tree, scope)
 
 
 def _last(element: Syntax) -> Syntax:
@@ -73,12 +67,25 @@ def _last(element: Syntax) -> Syntax:
     return value
 
 
-def _node(value: Data, start: int, end: int) -> Node:
+def _evaluated(tree: Syntax, scope: Scope) -> Node:
+    start, end = span(tree)
+    try:
+        return _node(evaluate(tree, scope), start, end, scope)
+    except (TooMuchError, RecursionError):  # one list in many places of another
+        return _scalar(f"${{{written(tree)}}}", start, end)
+
+
+def _node(value: Data, start: int, end: int, scope: Scope) -> Node:
     if isinstance(value, dict):
-        pairs = [(_scalar(key, start, end), _node(item, start, end)) for key, item in value.items()]
+        scope.spend(_STEPS_OF_A_NODE * len(value))
+        pairs = [
+            (_scalar(key, start, end), _node(item, start, end, scope))
+            for key, item in value.items()
+        ]
         return _mapping(pairs, start, end)
     if isinstance(value, list):
-        return _sequence([_node(item, start, end) for item in value], start, end)
+        scope.spend(_STEPS_OF_A_NODE * len(value))
+        return _sequence([_node(item, start, end, scope) for item in value], start, end)
     if isinstance(value, Unknown):
         return _scalar(value.text, start, end)
     if value is None:

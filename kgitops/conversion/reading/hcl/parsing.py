@@ -1,8 +1,9 @@
 """The blocks of a file in HCL, with its comments."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 
-from lark import Token, Tree
+from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 from msgspec import Struct
 
@@ -11,10 +12,12 @@ from kgitops.conversion.reading.comments import Comment, Comments, shown_comment
 from kgitops.conversion.reading.folder import FoundFile, broken_document, read_source
 from kgitops.conversion.reading.values import SourceFile
 from kgitops.manifests.yaml.text import SourceText
+from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.source import Finding
 
 Syntax = Tree[Token]
 _DEEPEST = 150
+_ADVICE = "give its variables values, or convert the state file"
 
 
 class HclBlock(Struct, frozen=True):
@@ -45,11 +48,9 @@ def read_hcl(found: FoundFile) -> HclFile:
     if isinstance(text, Finding):
         empty = SourceFile(SourceText(found.name, ""), found.relative, Comments())
         return HclFile(empty, _EMPTY, (broken_document(text, found.name),))
-    # Its grammar takes a quarter of a second.
-    from hcl2.api import parses_to_tree  # noqa: PLC0415
-
     try:
-        tree = parses_to_tree(text.text)
+        with without_garbage_collection():
+            tree = _parser().parse(text.text + "\n")
         _check_depth(tree)
     except LarkError as error:
         index = max(getattr(error, "pos_in_stream", None) or 0, 0)
@@ -58,10 +59,47 @@ def read_hcl(found: FoundFile) -> HclFile:
             problem="the file is not HCL from here on",
             advice="correct it, as `terraform validate` tells",
         )
-        source = SourceFile(text, found.relative, Comments())
+        source = SourceFile(text, found.relative, Comments(), _ADVICE)
         return HclFile(source, _EMPTY, (broken_document(finding, found.name),))
-    source = SourceFile(text, found.relative, Comments(_comments(tree, text.text)))
+    comments = Comments(_comments(tree, text.text))
+    source = SourceFile(text, found.relative, comments, _ADVICE)
     return HclFile(source, _block("", (), _tree(tree.children[0]), 0, len(text.text)))
+
+
+@cache
+def _parser() -> Lark:
+    """python-hcl2's parser, which keeps its tables on the disk.
+
+    Without positions in its trees it is twice as fast; ``span`` finds the few that are asked.
+    """
+    from hcl2.parser import parser  # noqa: PLC0415 (0.2 s with what it imports)
+    from hcl2.postlexer import PostLexer  # noqa: PLC0415
+    from lark.grammar import Rule  # noqa: PLC0415
+    from lark.lexer import TerminalDef  # noqa: PLC0415
+
+    tables, memo = parser().memo_serialize([TerminalDef, Rule])
+    fast: Lark = Lark._load_from_dict(  # type: ignore[no-untyped-call]  # noqa: SLF001
+        tables, memo, propagate_positions=False, postlex=PostLexer()
+    )
+    return fast
+
+
+def span(tree: Syntax) -> tuple[int, int]:
+    """The characters that an expression or a block takes: its first, and the one after its last."""
+    first, last = _end_token(tree, 1), _end_token(tree, -1)
+    if first is None or last is None:
+        return 0, 0
+    return first.start_pos or 0, last.end_pos or 0
+
+
+def _end_token(tree: Syntax, step: int) -> Token | None:
+    """The first token of the tree, or the last if ``step`` is -1."""
+    children: Iterable[Syntax | Token] = tree.children[::step]
+    for child in children:
+        token = child if isinstance(child, Token) else _end_token(child, step)
+        if token is not None:
+            return token
+    return None
 
 
 def _check_depth(tree: Syntax) -> None:
@@ -89,7 +127,7 @@ def _block(kind: str, labels: tuple[str, ...], body: Syntax, start: int, end: in
                 if item.data not in ("body", "new_line_or_comment")
             ]
             inner = next(item for item in _trees(child) if item.data == "body")
-            at, to = child.meta.start_pos, child.meta.end_pos
+            at, to = span(child)
             blocks.append(_block(names[0], tuple(names[1:]), inner, at, to))
     return HclBlock(kind, labels, attributes, tuple(blocks), start, end)
 

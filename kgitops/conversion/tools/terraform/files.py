@@ -3,9 +3,16 @@
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
+from kgitops.conversion.objects import (
+    Conversion,
+    ConvertedCluster,
+    ConvertedFile,
+    Loss,
+    SourceObject,
+)
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import FoundFile, SourceFolder, lost_document, read_yaml
+from kgitops.conversion.reading.hcl.budget import Budget
 from kgitops.conversion.reading.hcl.expressions import Data, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module, variables_of
 from kgitops.conversion.reading.hcl.nodes import block_value
@@ -89,6 +96,7 @@ class _Reading:
         }
         self.clusters: dict[str, ConvertedCluster] = {}
         self.ignored: list[str] = []
+        self._budget = Budget(sum(len(file.file.text.text) for file in files))
         self._folders: dict[str, list[HclFile]] = {}
         for file in files:
             self._folders.setdefault(posixpath.dirname(file.file.path), []).append(file)
@@ -102,16 +110,29 @@ class _Reading:
 
     def read(self) -> None:
         """Read the modules that no other calls."""
-        modules = [Module(path, self._folders, self._inputs(path)) for path in self._folders]
+        modules = [
+            Module(path, self._folders, self._inputs(path), self._budget) for path in self._folders
+        ]
         called = {inner.path for module in modules for inner in _called(module)}
         for module in modules:
             if module.path not in called:
                 self._module(module, "")
+        if self._budget.is_spent:
+            self._tell_of_too_much(next(iter(self._folders.values()))[0].file)
         for file in self.variables:
             for name in file.root.attributes:
-                self._names(
-                    file.file, HclBlock(name, (), {}, (), 0, 0), f"the values of var.{name}"
-                )
+                block = HclBlock("variable", (name,), {}, (), 0, 0)
+                self._names(file.file, block, f"the values of var.{name}")
+
+    def _tell_of_too_much(self, first: SourceFile) -> None:
+        place = first.text.place(0)
+        loss = Loss(
+            source=place,
+            problem="the expressions of all files take more steps than a conversion makes",
+            advice="convert the state file",
+        )
+        lost = SourceObject(kind="files", name="", source=place, losses=(loss,))
+        self.found[first.path].append(lost)
 
     def _inputs(self, path: str) -> dict[str, Data]:
         """The variables that Terraform reads by itself: terraform.tfvars, then *.auto.tfvars."""
