@@ -1,7 +1,7 @@
 """The course of ``kgitops reconcile``: targets, a loop over them, and its end."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kgitops.cli.reconcile.durations import parse_seconds
 from kgitops.cli.reconcile.options import SourceOptions, SuspendOptions
 from kgitops.cli.reconcile.output import TurnPrinter
+from kgitops.cli.reconcile.telling import Telling
 from kgitops.cli.running.signals import graceful
 from kgitops.cli.running.streams import print_notice
 from kgitops.model.clock import SystemClock
@@ -78,9 +79,17 @@ def run_reconcile(command: ReconcileCommand, suspension: SuspendOptions) -> int:
         if command.plans is None and not command.once:
             folder = stack.enter_context(TemporaryDirectory(prefix="kgitops-plans-"))
             settings = replace(settings, plans=Path(folder))
-        targets = _targets(command, settings, stack)
         printer = TurnPrinter(as_json=command.as_json, all_turns=command.once)
-        loop = ReconcileLoop(targets, settings, on_event=printer.event, on_turn=printer.turn)
+        targets = _targets(command, settings, stack, printer)
+        telling = Telling(printer, notify=not command.once)
+        stack.callback(telling.close)
+        loop = ReconcileLoop(
+            targets,
+            settings,
+            on_event=telling.event,
+            on_turn=printer.turn,
+            on_workspace=telling.workspace,
+        )
         interrupts = stack.enter_context(graceful())
         if not command.once:
             return 128 + loop.run(interrupts)
@@ -103,10 +112,11 @@ def _settings(command: ReconcileCommand) -> LoopSettings:
 
 
 def _targets(
-    command: ReconcileCommand, settings: LoopSettings, stack: ExitStack
+    command: ReconcileCommand, settings: LoopSettings, stack: ExitStack, printer: TurnPrinter
 ) -> list[LoopTarget]:
     targets: dict[TargetKey, LoopTarget] = {}
-    for name, feed in _feeds(command, min(_FRESH_S, settings.pace.interval_s / 2), stack):
+    fresh_s = min(_FRESH_S, settings.pace.interval_s / 2)
+    for name, feed in _feeds(command, fresh_s, stack, printer.notice):
         stack.callback(feed.close)
         for cluster in command.names:
             key = TargetKey(name, cluster)
@@ -117,7 +127,7 @@ def _targets(
 
 
 def _feeds(
-    command: ReconcileCommand, fresh_s: float, stack: ExitStack
+    command: ReconcileCommand, fresh_s: float, stack: ExitStack, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, RevisionFeed]]:
     """Each project's name as it was typed, and where its manifests come from."""
     clock, source = SystemClock(), command.source
@@ -147,7 +157,10 @@ def _feeds(
             most_files=source.git_max_files,
         )
         options.state.mkdir(parents=True, exist_ok=True)
-        yield path, RevisionFeed(GitSource(options, os.environ), clock, fresh_s=fresh_s)
+        yield (
+            path,
+            RevisionFeed(GitSource(options, os.environ), clock, fresh_s=fresh_s, on_notice=tell),
+        )
 
 
 def _refuse_git_options(source: SourceOptions) -> None:

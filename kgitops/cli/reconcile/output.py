@@ -42,6 +42,11 @@ class TurnPrinter:
         if self._as_json:
             self._print(json_line({"type": "event", **to_json(event)}))
 
+    def notice(self, sentence: str) -> None:
+        """Print a sentence that is of no turn."""
+        fields = {"type": "notice", "sentence": sentence}
+        self._print(json_line(fields) if self._as_json else _safe(sentence))
+
     def line(self, text: str, **fields: str) -> None:
         """Print one line of the loop's own, with fields as JSON."""
         self._print(json_line(fields) if self._as_json else text)

@@ -15,7 +15,7 @@ from kgitops.manifests.kinds.fields import (
     manifest,
 )
 from kgitops.manifests.kinds.topic_profile import TopicDefaults
-from kgitops.manifests.project.reconcile import ReconcileDocument
+from kgitops.manifests.project.reconcile import ProjectReconcileDocument, ReconcileDocument
 
 Level = Literal["info", "advisory", "soft", "hard", "off"]
 
@@ -138,8 +138,8 @@ class ProjectSpec:
     """Limits of one plan: the number of deletions, and the speed of moving replicas."""
     defaults: Defaults = field(default_factory=Defaults)
     """The values of objects whose documents don't say otherwise."""
-    reconcile: ReconcileDocument = field(default_factory=ReconcileDocument)
-    """Settings of kgitops reconcile: the changes that it may apply by itself."""
+    reconcile: ProjectReconcileDocument = field(default_factory=ProjectReconcileDocument)
+    """Settings of kgitops reconcile: the changes that it may apply by itself, and who is told."""
     allow_configs: list[Text] = field(default_factory=list)
     """Patterns of topic configs of vendors, unknown to Kafka, such as confluent.*."""
 

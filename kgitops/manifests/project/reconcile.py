@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from kgitops.manifests.kinds.fields import IntRange, NotNull, manifest
+from kgitops.manifests.project.notifications import NotificationDocument
 
 Mode = Literal["observe", "converge", "auto"]
 MaxRisk = Literal["safe", "disruptive", "access-loss", "data-loss"]
@@ -38,6 +39,14 @@ class ReconcileDocument:
     """True plans and reports, and applies nothing; false if left out."""
     heal: HealSettings = field(default_factory=HealSettings)
     """The undoing of what others changed since it was last applied."""
+
+
+@manifest
+class ProjectReconcileDocument(ReconcileDocument):
+    """Settings of kgitops reconcile: the changes that it may apply by itself, and who is told."""
+
+    notifications: list[NotificationDocument] = field(default_factory=list)
+    """Those who are told of changes of state: chats, Alertmanager, commits on GitHub."""
 
 
 class ReconcileSettings(Struct, frozen=True, kw_only=True):

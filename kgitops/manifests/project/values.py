@@ -19,7 +19,7 @@ from kgitops.manifests.project.checks import (
 )
 from kgitops.manifests.project.document import ClusterSettings, Project
 from kgitops.manifests.project.python_policies import python_policy
-from kgitops.manifests.project.reconcile import ReconcileDocument
+from kgitops.manifests.project.reconcile import ProjectReconcileDocument, ReconcileDocument
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.parse import ParsedDocument
@@ -88,7 +88,7 @@ class ProjectFile:
     replication_throttle: int = 50 * 1024 * 1024
     allow_configs: tuple[str, ...] = ()
     defaults: WrittenDefaults | None = None
-    reconcile: ReconcileDocument | None = None
+    reconcile: ProjectReconcileDocument | None = None
     _written: ParsedDocument = dataclasses.field(repr=False, compare=False)
 
     @property

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kgitops.model.clock import Clock
@@ -13,12 +13,20 @@ class RevisionFeed:
     """Hands out a source's newest revision, which stays as it is until it is given back."""
 
     def __init__(
-        self, source: RevisionSource, clock: Clock, *, fresh_s: float, in_place: bool = False
+        self,
+        source: RevisionSource,
+        clock: Clock,
+        *,
+        fresh_s: float,
+        in_place: bool = False,
+        on_notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Take a source; what was found within ``fresh_s`` is new enough.
 
-        ``in_place`` is true of a source whose folder changes while it is used.
+        ``in_place`` is true of a source whose folder changes while it is used; ``on_notice`` takes
+        what somebody should know of a new revision.
         """
+        self._on_notice = on_notice
         self._in_place = in_place
         self._source = source
         self._clock = clock
@@ -66,6 +74,8 @@ class RevisionFeed:
                 self._ask = False
                 self._found = self._source.refresh()
                 self._at = self._clock.monotonic()
+                if self._found.notice is not None:
+                    self._on_notice(self._found.notice)
             self._used[self._found.name] += 1
             self._source.retain(frozenset(self._used))
             return self._found

@@ -27,7 +27,7 @@ from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnOutcome, TurnResult
 from kgitops.reconcile.turns.stages import FETCH
 from kgitops.reconcile.turns.turn import TurnContext, TurnMemory, take_turn
-from kgitops.workflow.project.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 _TERM = 15
 _APPLYING = "applying"
@@ -89,6 +89,7 @@ class ReconcileLoop:
         clock: Clock | None = None,
         on_event: Callable[[ReconcileEvent], None] = lambda _: None,
         on_turn: Callable[[TurnResult], None] = lambda _: None,
+        on_workspace: Callable[[Workspace], None] = lambda _: None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock or SystemClock()
@@ -97,6 +98,7 @@ class ReconcileLoop:
         self._memories = {target.key: TurnMemory() for target in targets}
         self._on_event = on_event
         self._on_turn = on_turn
+        self._on_workspace = on_workspace
         self._chance = chance
         self._signal: int | None = None
         self._changed = threading.Condition()
@@ -270,9 +272,11 @@ class ReconcileLoop:
     def _lock_of(self, selection: Selection) -> threading.Lock:
         """The lock of the selection's cluster: turns of several projects on it take turns."""
         try:
-            cluster = open_workspace(selection).cluster
+            workspace = open_workspace(selection)
         except KgitopsError:
             return threading.Lock()  # the turn itself reports it
+        self._on_workspace(workspace)
+        cluster = workspace.cluster
         relative = cluster.url.startswith("embedded:")
         place = f"{cluster.url} {cluster.base.resolve() if relative else ''}"
         with self._changed:
