@@ -21,6 +21,7 @@ from msgspec import Struct
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
+from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.names import is_principal
@@ -108,7 +109,13 @@ class OpenProject:
         return plan_drift(self._cluster, self._workspace).plan.drift
 
     def apply(
-        self, plan: Plan, *, on_event: OnEvent | None = None, parallelism: int = 10
+        self,
+        plan: Plan,
+        *,
+        on_event: OnEvent | None = None,
+        parallelism: int = 10,
+        allow_plaintext_secrets: bool = False,
+        allow_secret_commands: bool = False,
     ) -> ApplyResult:
         """Execute exactly this plan, or nothing.
 
@@ -116,31 +123,52 @@ class OpenProject:
             plan: a plan of this project for this cluster, made here or read by ``read_plan``.
             on_event: is called with each event while the plan is executed.
             parallelism: the requests that may be under way at once.
+            allow_plaintext_secrets: set passwords of users over a connection without TLS.
+            allow_secret_commands: start the programs and write the files that the plan names for
+                passwords.
 
         Raises:
             KgitopsError: the plan is refused, and no change request was sent.
             LockedError: another run holds the lock, or took it over meanwhile.
         """
-        context = self._context(on_event, parallelism)
+        passwords = PasswordSettings(
+            base=self._workspace.base,
+            allow_plaintext=allow_plaintext_secrets,
+            may_act=allow_secret_commands,
+        )
+        context = self._context(on_event, parallelism, passwords)
         return execute_plan(plan.sealed, self._workspace, self._declared.policies, context)
 
     def resume(
-        self, *, on_event: OnEvent | None = None, parallelism: int = 10
+        self,
+        *,
+        on_event: OnEvent | None = None,
+        parallelism: int = 10,
+        allow_plaintext_secrets: bool = False,
+        allow_secret_commands: bool = False,
     ) -> ApplyResult | None:
-        """Finish this project's unfinished run; None if there is none.
+        """Finish this project's unfinished run; None if there is none. Arguments as of ``apply``.
 
         Raises:
             KgitopsError: it can't be resumed, and no change request was sent.
         """
-        context = self._context(on_event, parallelism)
+        passwords = PasswordSettings(
+            base=self._workspace.base,
+            allow_plaintext=allow_plaintext_secrets,
+            may_act=allow_secret_commands,
+        )
+        context = self._context(on_event, parallelism, passwords)
         return execute_resume(self._workspace, self._declared.policies, context)
 
-    def _context(self, on_event: OnEvent | None, parallelism: int) -> ApplyContext:
+    def _context(
+        self, on_event: OnEvent | None, parallelism: int, passwords: PasswordSettings
+    ) -> ApplyContext:
         return ApplyContext(
             cluster=self._cluster,
             settings=ApplySettings(parallelism=parallelism),
             on_event=on_event or (lambda _: None),
             interrupted=lambda: None,
+            passwords=passwords,
         )
 
 

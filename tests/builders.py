@@ -9,16 +9,19 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.apply.observe.objects import UserState
 from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
+    DesiredCredential,
     DesiredLink,
     DesiredMember,
     DesiredObject,
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
     ManagedScope,
     Project,
@@ -35,9 +38,15 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
+from kgitops.model.resources.addresses import (
+    acl_address,
+    quota_address,
+    topic_address,
+    user_address,
+)
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.normal_form import last_applied
@@ -49,7 +58,7 @@ UID = "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
 APIS = (
     "CreateTopic", "AlterTopic", "DeleteTopic", "DeleteRecords", "CreateAcl", "DeleteAcl",
     "AlterClientQuota", "AlterBroker", "CreateVirtualCluster", "AlterVirtualCluster",
-    "DeleteVirtualCluster", "CopyGroupOffsets", "DeleteGroup",
+    "DeleteVirtualCluster", "CopyGroupOffsets", "DeleteGroup", "AlterUserScramCredentials",
 )  # fmt: skip
 ALL_CAPABILITIES = Capabilities(
     backend="embedded",
@@ -57,7 +66,9 @@ ALL_CAPABILITIES = Capabilities(
     virtual_clusters=VirtualClusterSupport.NATIVE,
 )
 
-ClusterObject = TopicState | AclBinding | ClientQuotaState
+IN_ENVIRONMENT = PasswordSource(env="SALES_APP_PASSWORD")
+
+ClusterObject = TopicState | AclBinding | ClientQuotaState | UserState
 
 
 class Place(Struct, frozen=True):
@@ -105,6 +116,29 @@ def a_binding(
 ) -> AclBinding:
     """``Allow User:billing to Read the topic orders from anywhere``, but for what is given."""
     return testing.acl(principal, operation, name, **more)
+
+
+def a_user(
+    name: str = "sales-app",
+    *,
+    iterations: int = 8192,
+    version: str | None = None,
+    mechanisms: Iterable[ScramMechanism] = (ScramMechanism.SHA_512,),
+    password: PasswordSource = IN_ENVIRONMENT,
+    deletion_policy: DeletionPolicy | None = None,
+    at: str | None = None,
+) -> DesiredUser:
+    """A declared user, whose password is in the environment."""
+    credential = DesiredCredential(iterations=iterations, password=password, version=version)
+    return DesiredUser(
+        address=user_address(name),
+        name=name,
+        credentials=dict.fromkeys(mechanisms, credential),
+        virtual_cluster=at,
+        deletion_policy=deletion_policy or DeletionPolicy.PROTECT,
+        deletion_policy_written=deletion_policy is not None,
+        located=Place("users.yaml"),
+    )
 
 
 def an_acl(
@@ -186,6 +220,7 @@ def a_desired(
         topics=tuple(item for item in ordered if isinstance(item, DesiredTopic)),
         acls=tuple(item for item in ordered if isinstance(item, DesiredAcl)),
         quotas=tuple(item for item in ordered if isinstance(item, DesiredQuota)),
+        users=tuple(item for item in ordered if isinstance(item, DesiredUser)),
         virtual_clusters=tuple(i for i in ordered if isinstance(i, DesiredVirtualCluster)),
         links=tuple(item for item in ordered if isinstance(item, DesiredLink)),
         members=tuple(item for item in ordered if isinstance(item, DesiredMember)),
@@ -282,6 +317,7 @@ def a_cluster(
         topics={item.name: item for item in objects if isinstance(item, TopicState)},
         acls=frozenset(item for item in objects if isinstance(item, AclBinding)),
         quotas={item.entity: item for item in objects if isinstance(item, ClientQuotaState)},
+        users={item.name: item.held for item in objects if isinstance(item, UserState)} or None,
         usage=usage or {},
         broker_defaults=broker_defaults or {},
         registry=registry,
@@ -302,6 +338,9 @@ def on_cluster(declared: DesiredObject) -> ClusterObject:
             return declared.binding
         case DesiredQuota():
             return ClientQuotaState(entity=declared.entity, quotas=declared.quotas)
+        case DesiredUser():
+            held = {key: item.iterations for key, item in declared.credentials.items()}
+            return UserState(name=declared.name, held=held)
         case _:
             raise TypeError(f"{declared.address} is a part of a virtual cluster")
 

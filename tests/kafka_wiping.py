@@ -5,12 +5,14 @@ from typing import Any
 
 from kafka.protocol.admin import (
     AlterClientQuotasRequest,
+    AlterUserScramCredentialsRequest,
     DeleteAclsRequest,
     DeleteGroupsRequest,
     DeleteTopicsRequest,
     DescribeAclsRequest,
     DescribeClientQuotasRequest,
     DescribeConfigsRequest,
+    DescribeUserScramCredentialsRequest,
     IncrementalAlterConfigsRequest,
     ListGroupsRequest,
 )
@@ -31,7 +33,7 @@ WRITTEN_BY_KAFKA = {"min.insync.replicas": "1"}
 
 
 def wipe(sandbox: Sandbox) -> None:
-    """Remove topics, groups, ACLs, quotas and dynamic broker configs, and wait until they are gone.
+    """Remove topics, groups, ACLs, quotas, SCRAM users and dynamic broker configs, and wait for it.
 
     Internal topics stay: they belong to the brokers.
     """
@@ -48,7 +50,7 @@ def wipe(sandbox: Sandbox) -> None:
 
 def _remove_all(wire: Wire, brokers: tuple[int, ...]) -> dict[str, Any]:
     """Ask for the removal of what is seen; what was, on any broker."""
-    kinds = (_topics, _groups, _acls, _quotas, _configs)
+    kinds = (_topics, _groups, _acls, _quotas, _users, _configs)
     seen = ((f"{kind.__name__} on {id_}", kind(wire, id_)) for kind in kinds for id_ in brokers)
     return {what: found for what, found in seen if found}
 
@@ -104,6 +106,16 @@ def _quotas(wire: Wire, broker: int) -> list[str]:
     if entries:
         wire.send(AlterClientQuotasRequest(entries=entries, validate_only=False))
     return [str(row.entity) for row in answer.entries or ()]
+
+
+def _users(wire: Wire, broker: int) -> list[str]:
+    answer = wire.send(DescribeUserScramCredentialsRequest(users=None), to=broker)
+    held = [(row.user, info.mechanism) for row in answer.results for info in row.credential_infos]
+    for user, mechanism in held:  # one alteration of a user in a request
+        deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
+        item = deletion(name=user, mechanism=mechanism)
+        wire.send(AlterUserScramCredentialsRequest(deletions=[item], upsertions=[]))
+    return [user for user, _ in held]
 
 
 def _configs(wire: Wire, broker: int) -> list[str]:

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from kgitops.apply.checks import Recheck, check_cluster, check_envelope, check_plan, check_steps
+from kgitops.apply.checks import (
+    Recheck,
+    check_cluster,
+    check_envelope,
+    check_logins,
+    check_plan,
+    check_steps,
+)
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal.journal import Journal, RunState
@@ -85,4 +92,5 @@ def _check(
     check_cluster(sealed.plan, state)
     check_steps(sealed.plan, steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
+    check_logins(context, steps.values(), sealed.plan.principal)
     return latest

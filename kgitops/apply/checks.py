@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property
 
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal.reading import Latest, is_spent
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.observe.virtual_clusters import topic_behind
 from kgitops.apply.rights.decision import check_rights
 from kgitops.apply.rights.unowned import check_migrated_acls
+from kgitops.apply.secrets.passwords import check_passwords
 from kgitops.apply.steps.steps import Step
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
@@ -23,6 +25,7 @@ from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, Enti
 from kgitops.model.verdict import Reason, decide
 from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.users.own_login import lockouts
 
 Recheck = Callable[[Plan, Collection[str], ClusterState], tuple[Reason, ...]]
 """Judges the steps of a plan (by id) that are still to be sent again, on the current cluster.
@@ -113,6 +116,8 @@ def _deletes(request: req.Request) -> bool:
     match request:
         case req.AlterVirtualClusterRequest():
             return request.change is ChangeType.REMOVE and request.options is None
+        case req.AlterUserScramCredentialsRequest():
+            return request.removes
         case (
             req.DeleteTopicRequest() | req.DeleteAclRequest() | req.DeleteVirtualClusterRequest()
             | req.DeleteGroupRequest()
@@ -120,6 +125,22 @@ def _deletes(request: req.Request) -> bool:
             return True
         case _:
             return False
+
+
+def check_logins(context: ApplyContext, steps: Iterable[Step], principal: str) -> None:
+    """Check what ``steps`` do to logins: passwords can be had, and kgitops' own is left alone.
+
+    Raises:
+        SafetyError: kgitops itself would be shut out, or a password would travel in the clear.
+        KgitopsError: a password is missing.
+    """
+    steps = tuple(steps)
+    capabilities = context.cluster.capabilities
+    changes = {step.address: step.change for step in steps}
+    lockout = next(lockouts(changes.values(), capabilities.client, principal), None)
+    if lockout is not None:
+        raise SafetyError(lockout)
+    check_passwords([step.request for step in steps], context.passwords, capabilities)
 
 
 def check_plan(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from kgitops.apply.events import Event
+from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import Clock, SystemClock
 from kgitops.model.errors import UsageError
@@ -42,7 +43,8 @@ class ApplyContext(Struct, frozen=True, kw_only=True):
 
     ``interrupted`` returns the number of the signal that asked the run to end, or None.
     ``cancels`` asks the user of an interrupted run whether to cancel the running reassignments of
-    these topics (by address): without a clear yes they continue.
+    these topics (by address): without a clear yes they continue. ``passwords`` says what may be
+    done for the passwords of users.
     """
 
     cluster: Cluster
@@ -51,3 +53,4 @@ class ApplyContext(Struct, frozen=True, kw_only=True):
     on_event: Callable[[Event], None]
     interrupted: Callable[[], int | None]
     cancels: Callable[[Sequence[str]], bool] = lambda _: False
+    passwords: PasswordSettings = PasswordSettings()

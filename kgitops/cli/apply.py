@@ -41,6 +41,21 @@ def apply(
     parallelism: Annotated[
         int, typer.Option(metavar="N", min=1, help="How many requests may be under way at once.")
     ] = 10,
+    allow_plaintext_secrets: Annotated[
+        bool,
+        typer.Option(
+            "--allow-plaintext-secrets",
+            help="Set passwords of users over a connection without TLS.",
+        ),
+    ] = False,
+    allow_secret_commands: Annotated[
+        bool,
+        typer.Option(
+            "--allow-secret-commands",
+            help="Let a saved plan, or a resumed run, start the programs and write the files that "
+            "its passwords name.",
+        ),
+    ] = False,
     format_: Annotated[
         EventFormat, typer.Option("--format", help="json writes one event a line.")
     ] = EventFormat.TEXT,
@@ -65,7 +80,11 @@ def apply(
             expect_digest=expect_digest,
             full=options.full,
             execution=ExecuteOptions(
-                parallelism=parallelism, format=format_, no_color=options.no_color
+                parallelism=parallelism,
+                format=format_,
+                no_color=options.no_color,
+                allow_plaintext_secrets=allow_plaintext_secrets,
+                allow_secret_commands=allow_secret_commands,
             ),
         ),
     )

@@ -27,6 +27,7 @@ def export(
     from kgitops.model.wording import counted
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
+    from kgitops.workflow.export.users import with_all_users
     from kgitops.workflow.project.selection import open_workspace
 
     check_folder(out)
@@ -34,11 +35,14 @@ def export(
     with stages(no_color=no_color) as stage:
         stage("reading the cluster")
         with workspace.connected() as cluster:
-            state, capabilities = cluster.read_state(), cluster.capabilities
+            state = with_all_users(cluster, cluster.read_state())
+            capabilities = cluster.capabilities
         stage("writing the manifests")
         exported = export_manifests(state, workspace.project, workspace.allow_configs)
         stage("planning them against the cluster")
         done = write_and_plan(exported, out, workspace, state, capabilities)
+    if state.users is None:
+        print_notice("Users are left out: the cluster does not tell this principal of them.")
     for sentence in done.export.notes:
         print_notice(sentence)
     files = done.export.files
@@ -53,6 +57,12 @@ def snapshot(
         typer.Option("-o", "--out", metavar="FILE", help="Where to write it. Default: stdout."),
     ] = None,
     *,
+    users: Annotated[
+        bool,
+        typer.Option(
+            "--users", help="With the users who log in by SCRAM: mechanisms, never a password."
+        ),
+    ] = False,
     project: ProjectOptions,
     no_color: NoColor = False,
 ) -> None:
@@ -67,6 +77,7 @@ def snapshot(
     from kgitops.cli.running.selection import check_parquet, make_selection
     from kgitops.cli.running.streams import check_place, print_result, write_file
     from kgitops.cluster.snapshot import write_snapshot
+    from kgitops.workflow.plan_stages import with_users_to_plan
     from kgitops.workflow.project.selection import open_workspace
 
     check_place(out)
@@ -77,6 +88,7 @@ def snapshot(
     with stages(no_color=no_color) as stage, workspace.connected() as cluster:
         stage("reading the cluster")
         state = cluster.read_state()
+        state = with_users_to_plan(cluster, state, wanted=users)
         state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
     if out is None:
         print_result(write_snapshot(state))

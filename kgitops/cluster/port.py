@@ -9,6 +9,7 @@ from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets
 from kgitops.model.errors import LockedError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -123,6 +124,16 @@ class Cluster(Protocol):
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Read the committed offsets by physical group id; a group without any is left out.
+
+        Raises:
+            UnreachableError: they can't be read.
+        """
+        ...
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Read the SCRAM mechanisms of these users, or of all; one that has none is left out.
+
+        Kafka tells mechanisms and iterations, and nothing of a password.
 
         Raises:
             UnreachableError: they can't be read.

@@ -29,6 +29,7 @@ from kgitops.model.json.codec import from_json
 from kgitops.model.json.strict import ShapeError, parse_json
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 from kgitops.virtual_clusters.image import linked_topics
@@ -138,6 +139,20 @@ class SnapshotCluster:
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Return the offsets that were read with the state."""
         return {k: v for k, v in self._state.group_offsets.items() if k in groups}
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Return the users that were read with the state.
+
+        Raises:
+            UnreachableError: none were.
+        """
+        held = self._state.users
+        if held is None:
+            raise UnreachableError(
+                "the snapshot does not hold the users who log in by SCRAM; make a new one with "
+                "kgitops snapshot --users"
+            )
+        return {name: held[name] for name in held if users is None or name in users}
 
     def execute(
         self,

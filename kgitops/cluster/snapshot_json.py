@@ -30,9 +30,11 @@ from kgitops.model.json.objects import (
     binding_of,
     like,
 )
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner, RegistryState
 from kgitops.model.resources.quotas import ClientQuotaState, make_entity
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 
 KIND = "kgitops.snapshot"
 FORMAT_VERSION = "1.0"
@@ -68,7 +70,7 @@ class RegistryPart(JsonObject, frozen=True, kw_only=True):
 
 
 class SnapshotDocument(JsonObject, frozen=True, kw_only=True):
-    """A snapshot; only one of a cluster with virtual clusters has the last four parts."""
+    """A snapshot: what virtual clusters need, and users, are there only where there are any."""
 
     kind: str
     format_version: Json
@@ -89,6 +91,7 @@ class SnapshotDocument(JsonObject, frozen=True, kw_only=True):
     lowered: LoweredDocument | None = None
     group_offsets: Mapping[str, tuple[OffsetDocument, ...]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    users: Mapping[str, Mapping[str, int]] | None = None
 
 
 def snapshot_document(state: ClusterState) -> SnapshotDocument:
@@ -113,6 +116,7 @@ def snapshot_document(state: ClusterState) -> SnapshotDocument:
         ),
         lowered=state.lowered and lowered_document(state.lowered),
         group_offsets={name: offset_documents(each) for name, each in state.group_offsets.items()},
+        users=None if state.users is None else _users_document(state.users),
     )
 
 
@@ -136,7 +140,26 @@ def state_of(document: SnapshotDocument) -> ClusterState:
         virtual_clusters=by_key("virtual_clusters", ((each.name, each) for each in clusters)),
         lowered=document.lowered and lowered_of(document.lowered),
         group_offsets={name: offsets_of(each) for name, each in document.group_offsets.items()},
+        users=None if document.users is None else _users_of(document.users),
     )
+
+
+def _users_document(users: Mapping[str, ScramIterations]) -> dict[str, dict[str, int]]:
+    return {
+        name: {str(mechanism): users[name][mechanism] for mechanism in sorted(users[name])}
+        for name in sorted(users)
+    }
+
+
+def _users_of(users: Mapping[str, Mapping[str, int]]) -> dict[str, ScramIterations]:
+    known = {str(mechanism) for mechanism in ScramMechanism}
+    for name, held in users.items():
+        if not held or not known.issuperset(held):
+            raise ShapeError(f"users.{name} has no mechanism, or one that kgitops does not know")
+    return {
+        name: {ScramMechanism(mechanism): held[mechanism] for mechanism in held}
+        for name, held in users.items()
+    }
 
 
 def usage_document(usage: TopicUsage) -> UsageDocument:

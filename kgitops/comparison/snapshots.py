@@ -11,6 +11,7 @@ from kgitops.model.resources.addresses import (
     broker_address,
     quota_address,
     topic_address,
+    user_address,
     virtual_cluster_address,
 )
 
@@ -29,6 +30,8 @@ def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
         objects[quota_address(entity)] = {
             "quotas": {key: str(value) for key, value in quota.quotas.items()}
         }
+    for user, held in (document.get("users") or {}).items():
+        objects[user_address(user)] = {"scram": held}
     for broker in document["brokers"]:
         objects[broker_address(broker.pop("id"))] = broker
     for part in document.get("virtual_clusters", ()):

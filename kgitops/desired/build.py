@@ -18,6 +18,7 @@ from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
+from kgitops.desired.users import build_user
 from kgitops.desired.virtual_clusters.members import build_binding, build_group
 from kgitops.desired.virtual_clusters.virtual_clusters import (
     build_link,
@@ -150,6 +151,8 @@ def _build_one(
         case "ClientQuota":
             if (quota := build_quota(declared, document, findings)) is not None:
                 built.objects.append((quota, document))
+        case "User":
+            built.objects.append((build_user(declared, document, findings), document))
         case "VirtualCluster":
             built.objects.append((build_virtual_cluster(declared, document, findings), document))
             built.objects.extend(build_members(declared, document, findings))

@@ -1,5 +1,6 @@
 """The digest of a desired state: over its objects, not how or where they are written."""
 
+from kgitops.desired.credentials import credentials_view
 from kgitops.desired.state import (
     DesiredLink,
     DesiredMember,
@@ -7,6 +8,7 @@ from kgitops.desired.state import (
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
     Tombstone,
 )
@@ -27,6 +29,8 @@ def digest(state: DesiredState) -> str:
         content["virtualClusters"] = [_virtual_cluster(item) for item in state.virtual_clusters]
         content["links"] = [_link(link) for link in state.links]
         content["members"] = [_member(member) for member in state.members]
+    if state.users:
+        content["users"] = [_user(user) for user in state.users]
     return sha256(canonical_json(content))
 
 
@@ -49,6 +53,16 @@ def _topic(topic: DesiredTopic) -> Json:
 def _quota(quota: DesiredQuota) -> Json:
     values = {key: quota_text(value) for key, value in quota.quotas.items()}
     return {"address": quota.address, "quotas": values, **_common(quota)}
+
+
+def _user(user: DesiredUser) -> Json:
+    scope = {"virtualCluster": user.virtual_cluster} if user.virtual_cluster else {}
+    return {
+        "address": user.address,
+        "scram": credentials_view(user.credentials),
+        **scope,
+        **_common(user),
+    }
 
 
 def _virtual_cluster(declared: DesiredVirtualCluster) -> Json:

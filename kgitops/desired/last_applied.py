@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.desired.credentials import credentials_of
 from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
@@ -15,6 +16,7 @@ from kgitops.desired.state import (
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
     ManagedScope,
     MembersMode,
@@ -172,6 +174,16 @@ def _quota(address: str, last: Mapping[str, Json], located: Located) -> DesiredQ
     )
 
 
+def _user(address: str, last: Mapping[str, Json], located: Located) -> DesiredUser:
+    return DesiredUser(
+        address=address,
+        name=last["name"],
+        credentials=credentials_of(last["scram"]),
+        virtual_cluster=last.get("virtualCluster"),
+        located=located,
+    )
+
+
 def _virtual_cluster(
     address: str, last: Mapping[str, Json], located: Located
 ) -> DesiredVirtualCluster:
@@ -217,6 +229,7 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Json], Located], DesiredObjec
     "Topic": _topic,
     "Acl": _acl,
     "ClientQuota": _quota,
+    "User": _user,
     "VirtualCluster": _virtual_cluster,
     "TopicLink": _link,
     "VirtualClusterBinding": _member,

@@ -11,6 +11,7 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
     Tombstone,
 )
@@ -141,7 +142,7 @@ def _first_within(declared: Iterable[str]) -> dict[str, str]:
 
 def _place_of_name(desired: DesiredObject) -> Path:
     match desired:
-        case DesiredTopic() | DesiredVirtualCluster() | DesiredLink():
+        case DesiredTopic() | DesiredUser() | DesiredVirtualCluster() | DesiredLink():
             return ("metadata", "name")
         case DesiredAcl():
             return ("spec", "resource")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 from kgitops.model.source import Finding, Located
 from kgitops.model.values import PartlyCompared
@@ -123,8 +124,31 @@ class DesiredMember(_Declared, frozen=True, kw_only=True):
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
 
 
+class DesiredCredential(Struct, frozen=True, kw_only=True):
+    """One declared mechanism of a user; another ``version`` sets the password again."""
+
+    iterations: int
+    password: PasswordSource
+    version: str | None = None
+
+
+class DesiredUser(_Declared, frozen=True, kw_only=True):
+    """A declared user who logs in by SCRAM; one of a ``virtual_cluster`` must be its member."""
+
+    name: str
+    credentials: Mapping[ScramMechanism, DesiredCredential]
+    virtual_cluster: str | None = None
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+
+
 DesiredObject = (
-    DesiredTopic | DesiredAcl | DesiredQuota | DesiredVirtualCluster | DesiredLink | DesiredMember
+    DesiredTopic
+    | DesiredAcl
+    | DesiredQuota
+    | DesiredUser
+    | DesiredVirtualCluster
+    | DesiredLink
+    | DesiredMember
 )
 
 
@@ -191,6 +215,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     topics: tuple[DesiredTopic, ...] = ()
     acls: tuple[DesiredAcl, ...] = ()
     quotas: tuple[DesiredQuota, ...] = ()
+    users: tuple[DesiredUser, ...] = ()
     virtual_clusters: tuple[DesiredVirtualCluster, ...] = ()
     links: tuple[DesiredLink, ...] = ()
     members: tuple[DesiredMember, ...] = ()
@@ -205,6 +230,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
             *self.topics,
             *self.acls,
             *self.quotas,
+            *self.users,
             *self.virtual_clusters,
             *self.links,
             *self.members,
@@ -218,6 +244,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
             topics=tuple(item for item in every if isinstance(item, DesiredTopic)),
             acls=tuple(item for item in every if isinstance(item, DesiredAcl)),
             quotas=tuple(item for item in every if isinstance(item, DesiredQuota)),
+            users=tuple(item for item in every if isinstance(item, DesiredUser)),
             virtual_clusters=tuple(
                 item for item in every if isinstance(item, DesiredVirtualCluster)
             ),

@@ -14,6 +14,7 @@ from kgitops.model.resources.addresses import (
     member_address,
     split_scoped_address,
     topic_address,
+    user_address,
     virtual_cluster_address,
 )
 from kgitops.model.resources.names import is_internal
@@ -78,6 +79,8 @@ def _named(
     scope = scope_of(target.virtual_cluster)
     if kind == "Topic":
         return topic_address(name) if scope is None else local_topic_address(LocalName(scope, name))
+    if kind == "User":
+        return user_address(name)
     if kind == "VirtualCluster":
         if target.virtual_cluster is None:
             return virtual_cluster_address(name)
@@ -89,7 +92,7 @@ def _named(
         problem = f"a {kind} lies in a virtual cluster, and the target names none"
         findings.error(document, _TARGET, problem, "add virtualCluster")
     else:
-        kinds = ", ".join(("Topic", "VirtualCluster", *_MEMBERS))
+        kinds = ", ".join(("Topic", "User", "VirtualCluster", *_MEMBERS))
         problem = f"{shown(kind)} can't be named by kind and name, only {kinds} can"
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)
@@ -103,7 +106,7 @@ def _checked(address: str, document: Document, path: Path, findings: Findings) -
             document,
             path,
             f"{shown(address)} is not an address",
-            "copy it from a plan: topic/NAME, acl/…, quota/… or vc/…",
+            "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME or vc/…",
         )
         return None
     if problem := _scope_problem(address):

@@ -22,6 +22,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources.users import user_principal
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.virtual_clusters.rights import (
     VirtualClusterScope,
@@ -78,10 +79,23 @@ class Administrator:
                     yield Operation.ALTER, VirtualClusterScope.of(binding)
             case req.AlterClientQuotaRequest(entity=entity) if entity[0][0] == VIRTUAL_CLUSTER:
                 yield Operation.ALTER_CONFIGS, _scope_of_quota(entity)
+            case req.AlterUserScramCredentialsRequest(user=user):
+                # Users are known to the whole cluster: only members are an administrator's own.
+                home = self._member_of.get(user_principal(user), CLUSTER_NAME)
+                yield Operation.ALTER, VirtualClusterScope(home)
             case req.GroupRequest(virtual_cluster=name):
                 yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(name)
             case _:
                 pass
+
+    @cached_property
+    def _member_of(self) -> Mapping[str, str]:
+        """The virtual cluster of each user that is a member of one."""
+        return {
+            user: virtual_cluster.name
+            for virtual_cluster in self._state.virtual_clusters.values()
+            for user in virtual_cluster.users
+        }
 
     def _alteration(self, request: req.AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
         yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(request.virtual_cluster)

@@ -9,7 +9,13 @@ from msgspec import Struct
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.records import Record
-from kgitops.model.resources.addresses import acl_address, broker_address, encode, quota_address
+from kgitops.model.resources.addresses import (
+    acl_address,
+    broker_address,
+    encode,
+    quota_address,
+    user_address,
+)
 from kgitops.model.resources.quotas import quota_text
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import OK, RequestResult
@@ -173,6 +179,9 @@ def describe_request(request: req.Request) -> str:
             return f"set {quota_address(request.entity)} {values}"
         case req.AlterBrokerRequest():
             return f"alter {broker_address(request.broker)}"
+        case req.AlterUserScramCredentialsRequest():
+            verb = "remove" if request.removes else "set"
+            return f"{verb} {request.mechanism} of {user_address(request.user)}"
         case req.CopyGroupOffsetsRequest():
             group = physical_id(request.virtual_cluster, request.group)
             return f"copy the offsets of the group {request.source} to {group}"

@@ -114,7 +114,7 @@ class Lowerer:
             case req.AlterClientQuotaRequest():
                 scoped = request.entity[0][0] == VIRTUAL_CLUSTER
                 return scoped or bool(self._rules.affected_users(request))
-            case req.AlterBrokerRequest():
+            case req.AlterBrokerRequest() | req.AlterUserScramCredentialsRequest():
                 return False
             case _:
                 return True
@@ -199,7 +199,7 @@ class Lowerer:
             case req.GroupRequest():
                 self._virtual_cluster(request.virtual_cluster)
                 effects.send(request, request_index)
-            case req.AlterBrokerRequest():
+            case req.AlterBrokerRequest() | req.AlterUserScramCredentialsRequest():
                 effects.send(request, request_index)
             case _:
                 assert_never(request)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgitops.manifests.kinds.tombstone import Tombstone
     from kgitops.manifests.kinds.topic import Topic, TopicLink
     from kgitops.manifests.kinds.topic_profile import TopicProfile
+    from kgitops.manifests.kinds.user import User
     from kgitops.manifests.kinds.virtual_cluster import (
         ConsumerGroup,
         VirtualCluster,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Topic
         | Acl
         | ClientQuota
+        | User
         | VirtualCluster
         | TopicLink
         | ConsumerGroup
@@ -41,6 +43,7 @@ KINDS: Mapping[str, str] = {
     "Topic": "kinds.topic",
     "Acl": "kinds.access",
     "ClientQuota": "kinds.access",
+    "User": "kinds.user",
     "Tombstone": "kinds.tombstone",
     "Project": "project.document",
     "VirtualCluster": "kinds.virtual_cluster",

@@ -12,6 +12,7 @@ from kgitops.model.registry import RegistryState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName, TopicLink, VirtualCluster
 from kgitops.model.values import overlaid
 
@@ -68,6 +69,8 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     ``lowered`` is None where brokers know virtual clusters, and where none were ever declared.
     ``group_offsets`` holds only what was asked for with ``read_group_offsets``: physical group id
     to (physical topic, partition) to committed offset.
+    ``users`` holds only those that were asked for with ``read_users``, by name; None if none were
+    asked for, and a user without credentials is left out.
     ``settings`` are the broker configs that isolation depends on (VC-391), where they are known.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
     """
@@ -86,6 +89,7 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
     lowered: Lowered | None = None
     group_offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
+    users: Mapping[str, ScramIterations] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     registry: RegistryState | None = None
     not_checked: tuple[NotChecked, ...] = ()
@@ -121,10 +125,12 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     def after(self, requests: Iterable[req.Request]) -> "ClusterState":
         """The same cluster once these requests are done, as far as they change its objects.
 
-        Changes of virtual clusters, records and offsets are left out.
+        Changes of virtual clusters, records and offsets are left out, and so are those of users
+        where users are not known.
         """
         brokers, topics = self.brokers, dict(self.topics)
         acls, quotas = set(self.acls), dict(self.quotas)
+        users = None if self.users is None else dict(self.users)
         for request in requests:
             match request:
                 case req.CreateTopicRequest() | req.AlterTopicRequest():
@@ -143,9 +149,30 @@ class ClusterState(Struct, frozen=True, kw_only=True):
                         quotas[entity] = ClientQuotaState(entity=entity, quotas=after)
                 case req.AlterBrokerRequest():
                     brokers = tuple(_altered(broker, request) for broker in brokers)
+                case req.AlterUserScramCredentialsRequest() if users is not None:
+                    users = altered_users(users, request)
                 case _:
                     pass
-        return replace(self, brokers=brokers, topics=topics, acls=frozenset(acls), quotas=quotas)
+        return replace(
+            self,
+            brokers=brokers,
+            topics=topics,
+            acls=frozenset(acls),
+            quotas=quotas,
+            users=users,
+        )
+
+
+def altered_users(
+    users: Mapping[str, ScramIterations], request: req.AlterUserScramCredentialsRequest
+) -> dict[str, ScramIterations]:
+    """The users once a mechanism of one of them is set or removed."""
+    held = dict(users.get(request.user, {}))
+    held.pop(request.mechanism, None)
+    if request.iterations is not None:
+        held[request.mechanism] = request.iterations
+    others = {name: known for name, known in users.items() if name != request.user}
+    return {**others, request.user: held} if held else others
 
 
 def _altered(broker: Broker, request: req.AlterBrokerRequest) -> Broker:
@@ -185,13 +212,14 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """The APIs that a cluster carries out, by their name in a plan, with the checker of each.
 
     ``virtual_clusters`` is its support for virtual clusters (VC-351). ``client`` is None where
-    quotas don't throttle kgitops.
+    quotas don't throttle kgitops. ``private``: nobody can read what is sent to the cluster.
     """
 
     backend: str
     validation: Mapping[str, Validator]
     virtual_clusters: VirtualClusterSupport = VirtualClusterSupport.NONE
     client: Client | None = None
+    private: bool = True
 
     def supports(self, api: str) -> bool:
         """True if the cluster can carry out requests of this api."""

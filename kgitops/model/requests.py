@@ -18,10 +18,13 @@ from kgitops.model.resources.addresses import (
     member_address,
     quota_address,
     topic_address,
+    user_address,
     virtual_cluster_address,
 )
 from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.secrets import SaltedPassword
 from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -191,6 +194,32 @@ class DeleteGroupRequest(GroupRequest, frozen=True, kw_only=True):
     """DeleteGroups: a virtual cluster's group, which must be empty of members (VC-119)."""
 
 
+class AlterUserScramCredentialsRequest(LabelledRequest, frozen=True, kw_only=True):
+    """AlterUserScramCredentials: one mechanism of one user is set, or removed.
+
+    ``iterations`` and ``password`` are None where it is removed. ``password`` tells where it comes
+    from: an apply reads it just before it sends. ``virtual_cluster`` is the one that the document
+    is in, of which the user must be a member (VC-160c).
+    """
+
+    user: str
+    mechanism: ScramMechanism
+    iterations: int | None = None
+    password: PasswordSource | None = None
+    virtual_cluster: str | None = None
+
+    @property
+    def removes(self) -> bool:
+        """True if the mechanism is taken away."""
+        return self.iterations is None
+
+
+class SaltedCredentialsRequest(AlterUserScramCredentialsRequest, frozen=True, kw_only=True):
+    """The same with the salted password: what is sent, and never written anywhere."""
+
+    salted: SaltedPassword
+
+
 NEW_UUID = "<uuid:new>"
 """Placeholder in a topic's name for the uuid that it gets when it is created (VC-057)."""
 
@@ -203,6 +232,7 @@ Request = (
     | DeleteAclRequest
     | AlterClientQuotaRequest
     | AlterBrokerRequest
+    | AlterUserScramCredentialsRequest
     | CreateVirtualClusterRequest
     | AlterVirtualClusterRequest
     | DeleteVirtualClusterRequest
@@ -232,6 +262,8 @@ def request_address(request: Request) -> str:
             return quota_address(request.entity)
         case AlterBrokerRequest():
             return broker_address(request.broker)
+        case AlterUserScramCredentialsRequest():
+            return user_address(request.user)
         case AlterVirtualClusterRequest(entity_type=EntityType() as kind, entity_name=str(name)):
             return member_address(request.virtual_cluster, kind, name)
         case GroupRequest():

@@ -113,10 +113,14 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         fields: tuple[FieldChange, ...] = (),
         because: str = "it is declared",
         owner_after: Owner | None = None,
+        expects: Precondition | None = None,
         impact: Mapping[str, Json] = _NO_IMPACT,
         derived_from: tuple[str, ...] = (),
     ) -> None:
-        """Add the creation of a declared object; one that was managed is reported as missing."""
+        """Add the creation of a declared object; one that was managed is reported as missing.
+
+        ``expects`` is by default that there is no such object, with none of the fields.
+        """
         address = declared.address
         owner = self.ownership.owner(address)
         owner_after = owner_after or self.owner_after(declared, adopted=False)
@@ -125,7 +129,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
             verb = "removed" if kind in _MEMBER_KINDS else "deleted"
             because = f"it was {verb} outside of kgitops"
         shown = (*fields, *protection_fields(owner, owner_after))
-        expects = self.expect(
+        expects = expects or self.expect(
             address, exists=False, fields={field.path: field.before for field in fields}
         )
         self.draft.changes.append(

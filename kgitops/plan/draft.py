@@ -92,6 +92,10 @@ def _after(request: req.Request, expects: Precondition) -> Precondition:
         and request.change is ChangeType.ADD
     ):
         return replace(expects, exists=True, fields={"adopts": request.adopts})
+    if isinstance(request, req.AlterUserScramCredentialsRequest):
+        set_to = None if request.iterations is None else str(request.iterations)
+        own = {f"scram.{request.mechanism}.iterations": set_to}
+        return replace(expects, exists=True, fields={**expects.fields, **own})
     if not isinstance(request, req.AlterTopicRequest):
         return expects
     state = request.requested_state

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from kgitops.desired.credentials import credentials_view
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
@@ -10,6 +11,7 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
 )
 from kgitops.model.cluster_state import Broker
@@ -18,6 +20,7 @@ from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
@@ -35,6 +38,8 @@ def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
             body = acl_view(desired.binding)
         case DesiredQuota():
             body = quota_view(desired.entity, desired.quotas)
+        case DesiredUser():
+            body = _user_body(desired)
         case DesiredVirtualCluster():
             body = virtual_cluster_view(desired.name, desired.options)
             body["mode"] = desired.mode.value
@@ -67,6 +72,16 @@ def _topic_body(desired: DesiredTopic) -> dict[str, Json]:
             if desired.virtual_cluster
             else {}
         ),
+    }
+
+
+def _user_body(desired: DesiredUser) -> dict[str, Json]:
+    scope = {"virtualCluster": desired.virtual_cluster} if desired.virtual_cluster else {}
+    return {
+        "kind": "User",
+        "name": desired.name,
+        "scram": credentials_view(desired.credentials),
+        **scope,
     }
 
 
@@ -140,6 +155,15 @@ def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[s
         "kind": "ClientQuota",
         "entity": dict(entity),
         "quotas": {key: quota_text(value) for key, value in sorted(quotas.items())},
+    }
+
+
+def user_view(name: str, held: ScramIterations) -> dict[str, Json]:
+    """Show the credentials of a user for ``before`` and ``after``."""
+    return {
+        "kind": "User",
+        "name": name,
+        "scram": {key.value: {"iterations": held[key]} for key in ScramMechanism if key in held},
     }
 
 

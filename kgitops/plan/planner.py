@@ -38,6 +38,7 @@ from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
+from kgitops.plan.users.diff import plan_users
 from kgitops.plan.virtual_clusters.advice import (
     cut_overs,
     lint_virtual_clusters,
@@ -165,6 +166,7 @@ def _plan_kinds(
             named,
             plan_acls(desired, current, ownership, links),
             plan_quotas(desired, current, ownership),
+            plan_users(desired, current, ownership, capabilities.client),
             plan_virtual_clusters(desired, current, ownership),
             plan_members(desired, current, ownership),
         )
@@ -283,6 +285,8 @@ def _digest(current: ClusterState) -> str:
         digest.update(f"{address}\n".encode())
     for entity in sorted(current.quotas, key=repr):
         digest.update(f"{entity} {sorted(current.quotas[entity].quotas.items())}\n".encode())
+    for user, held in sorted((current.users or {}).items()):
+        digest.update(f"user {user!r} {sorted(held.items())}\n".encode())
     for virtual_cluster in sorted(current.virtual_clusters):
         digest.update(_as_text(current.virtual_clusters[virtual_cluster]).encode())
     return f"sha256:{digest.hexdigest()}"

@@ -7,6 +7,7 @@ What users import is here; ``kgitops.policy.settings`` reads a policy's configs,
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
@@ -22,12 +23,14 @@ from kgitops.policy.api.interfaces import (
     Configurable,
     PolicyViolation,
     TopicManagementPolicy,
+    UserManagementPolicy,
     VirtualClusterManagementPolicy,
 )
 from kgitops.policy.api.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
+    AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
     CreateAclRequest,
     CreateTopicLinkRequest,
@@ -57,6 +60,7 @@ __all__ = [
     "AlterBrokerRequest",
     "AlterClientQuotaRequest",
     "AlterTopicRequest",
+    "AlterUserScramCredentialsRequest",
     "AlterVirtualClusterRequest",
     "BaseTopicPolicy",
     "Broker",
@@ -84,9 +88,11 @@ __all__ = [
     "RequestedBrokerState",
     "RequestedQuotaState",
     "RequestedTopicState",
+    "ScramMechanism",
     "TopicLink",
     "TopicManagementPolicy",
     "TopicState",
+    "UserManagementPolicy",
     "VirtualClusterChange",
     "VirtualClusterManagementPolicy",
     "VirtualClusterState",

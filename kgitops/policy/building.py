@@ -18,6 +18,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -41,6 +42,7 @@ def state_of(
     quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] | None = None,
     virtual_clusters: Iterable[VirtualCluster] = (),
     broker_defaults: Mapping[str, str] | None = None,
+    users: Mapping[str, ScramIterations] | None = None,
 ) -> ClusterState:
     """A cluster with these objects; ``brokers`` are so many, or these."""
     return ClusterState(
@@ -55,6 +57,7 @@ def state_of(
         },
         virtual_clusters={one.name: one for one in virtual_clusters},
         broker_defaults=dict(broker_defaults or {}),
+        users=users,
     )
 
 

@@ -21,4 +21,4 @@ def open_evaluator(bundle: Bundle) -> PolicyEvaluator:
     from kgitops.policy.worker.session import WorkerEvaluator  # noqa: PLC0415 (only where it is used)
 
     waivers = [waiver for waiver in bundle.waivers if waiver.expires >= bundle.today]
-    return WorkerEvaluator(policies, waivers)
+    return WorkerEvaluator(policies, waivers, hidden_env=bundle.hidden_env)

@@ -6,6 +6,7 @@ from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
+    AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
     CreateAclRequest,
     CreateTopicRequest,
@@ -63,6 +64,11 @@ def _requests(current: ClusterState) -> Iterator[Request]:
                 for name in sorted(cluster.members(kind)):
                     adopts = cluster.groups[name] if kind is EntityType.GROUP else None
                     yield _adding(cluster, kind, name, adopts=adopts)
+    for name, held in sorted((current.users or {}).items()):
+        for mechanism, iterations in held.items():
+            yield AlterUserScramCredentialsRequest(
+                user=name, mechanism=mechanism, iterations=iterations
+            )
 
 
 def _adding(

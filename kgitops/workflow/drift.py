@@ -17,7 +17,7 @@ from kgitops.plan.planner import make_plan
 from kgitops.workflow.drift_origins import with_declared_origins
 from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.plan_stages import with_own_drift
+from kgitops.workflow.plan_stages import with_own_drift, with_users
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -42,6 +42,7 @@ def plan_drift(
         safety=replace(workspace.safety, replication_throttle=0),  # nothing moves
         principal=workspace.principal,
     )
+    current = with_users(cluster, desired, current)
     plan = make_plan(
         _without_irreversible(desired, current),
         current,

@@ -23,6 +23,7 @@ from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import COMMAND_PROJECT
+from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.verdict import Reason, Verdict, decide
 from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Plan
@@ -129,13 +130,24 @@ def build_recheck(
             plan,
             pending,
             policies.evaluator,
-            context.cluster.read_state(),
+            _state_to_judge(context.cluster, plan),
             policies.bundle,
             today=utc_day(context.clock.now()),
         )
         return (*denied, *reasons)
 
     return recheck
+
+
+def _state_to_judge(cluster: Cluster, plan: Plan) -> ClusterState:
+    """The whole cluster as policies see it, with the users that the plan changes."""
+    state = cluster.read_state()
+    users = frozenset(
+        planned.request.user
+        for planned in plan.requests
+        if isinstance(planned.request, AlterUserScramCredentialsRequest)
+    )
+    return replace(state, users=cluster.read_users(users)) if users else state
 
 
 def mend_registry(

@@ -218,6 +218,7 @@ def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, i
         "topics": len(desired.topics),
         "ACL bindings": len(desired.acls),
         "quotas": len(desired.quotas),
+        **({"users": len(desired.users)} if desired.users else {}),
         "tombstones": len(desired.tombstones),
         "policies": len(policies),
     }

@@ -29,6 +29,7 @@ from kgitops.workflow.plan_stages import (
     with_impact,
     with_offsets,
     with_own_drift,
+    with_users,
 )
 from kgitops.workflow.project.project_root import read_git
 from kgitops.workflow.project.selection import Workspace
@@ -97,7 +98,7 @@ def plan_state(
         UnreachableError: the cluster can't be read.
     """
     desired = declared.desired
-    current = with_offsets(cluster, desired, current)
+    current = with_users(cluster, desired, with_offsets(cluster, desired, current))
     on_stage("comparing")
     sha, dirty = git
     plan = make_plan(

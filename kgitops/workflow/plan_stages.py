@@ -16,6 +16,7 @@ from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
+from kgitops.model.resources.addresses import CREDENTIALS, kind_of
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.results import ErrorCode, RequestResult
@@ -25,6 +26,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.usage import add_usage, topics_at_stake
+from kgitops.plan.users.diff import concerned_users
 from kgitops.workflow.loading import OnStage, ignore_stage
 
 
@@ -39,6 +41,29 @@ def with_offsets(cluster: Cluster, desired: DesiredState, current: ClusterState)
     if not names:
         return current
     return current.with_usage(cluster.read_usage(names, offsets_only=True))
+
+
+def with_users(cluster: Cluster, desired: DesiredState, current: ClusterState) -> ClusterState:
+    """Add the users that are declared or managed; a cluster where there are none is not asked.
+
+    Raises:
+        UnreachableError: they can't be read.
+    """
+    names = concerned_users(desired, current)
+    if not names or current.users is not None:
+        return current
+    return replace(current, users=cluster.read_users(names))
+
+
+def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -> ClusterState:
+    """Add all users if they are ``wanted``, or if some project manages any.
+
+    Raises:
+        UnreachableError: they can't be read.
+    """
+    owners = state.registry.owners if state.registry else {}
+    managed = any(kind_of(it) == CREDENTIALS and not owners[it].spent for it in owners)
+    return replace(state, users=cluster.read_users()) if wanted or managed else state
 
 
 def with_impact(cluster: Cluster, current: ClusterState, plan: Plan) -> Plan:

@@ -28,6 +28,7 @@ from kgitops.workflow.policy_documents import (
     described,
     documents_beside,
     more_documents,
+    password_variables,
 )
 from kgitops.workflow.project.selection import ANONYMOUS, Workspace
 
@@ -84,7 +85,10 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
             cache=selection.cache,
         )
         read.take(beside)
-    return _bundle(_named((*own.values(), *read.policies[count:]), read.findings), read)
+    bundle = _bundle(_named((*own.values(), *read.policies[count:]), read.findings), read)
+    if not bundle:
+        return bundle
+    return replace(bundle, hidden_env=password_variables(workspace, manifests))
 
 
 def load_policies_from(

@@ -11,6 +11,7 @@ from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.workflow.audited_requests import requests_of
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
+from kgitops.workflow.plan_stages import with_users
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -55,7 +56,7 @@ def audit_policies(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
-    current = cluster.read_state()
+    current = with_users(cluster, declared.desired, cluster.read_state())
     on_stage("asking the policies")
     return audit_state(current, declared, workspace.target_name, workspace.principal)
 
@@ -100,6 +101,7 @@ def _judged(
         topics={},
         acls=frozenset(),
         quotas={},
+        users={},
         virtual_clusters={},
         usage={},
         registry=None,

@@ -17,6 +17,7 @@ from kgitops.policy.evaluate.bundle import Policy, PythonPolicy, Waiver
 from kgitops.workflow.project.selection import Workspace
 
 _JUDGES = ("Policy", "Waiver")
+_USER = "User"
 
 
 @dataclass(slots=True)
@@ -79,6 +80,20 @@ def more_documents(
         # A policy among the manifests that are left out judges those that are not. A project of
         # policies alone has no manifests.
         yield _load(workspace, file.existing_manifests, findings, only=_JUDGES)
+
+
+def password_variables(workspace: Workspace, manifests: ManifestSet | None) -> frozenset[str]:
+    """The environment variables that hold passwords, as the project's users name them."""
+    if manifests is None and workspace.file is not None:
+        paths = workspace.file.existing_manifests
+        manifests = _load(workspace, paths, [], only=(_USER,))  # others report what is wrong
+    found: set[str] = set()
+    for manifest in manifests.manifests if manifests else ():
+        declared = manifest.declares
+        if declared.kind == "User":
+            sources = (item.password.env for item in declared.spec.scram)
+            found.update(name for name in sources if name is not None)
+    return frozenset(found)
 
 
 def _load(

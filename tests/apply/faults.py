@@ -7,6 +7,7 @@ from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -83,6 +84,10 @@ class FaultyCluster:
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         self.before_read()
         return self.real.read_group_offsets(groups)
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        self.before_read()
+        return self.real.read_users(users)
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
         self.before_read()

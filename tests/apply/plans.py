@@ -16,6 +16,7 @@ from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
+from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.approval.approve import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
@@ -25,7 +26,14 @@ from kgitops.desired.state import DeletionPolicy, DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.requests import request_to_json
-from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request, api_name
+from kgitops.model.requests import (
+    AlterUserScramCredentialsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    Request,
+    SaltedCredentialsRequest,
+    api_name,
+)
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
@@ -55,6 +63,7 @@ class Apply:
     cancels: Callable[[Sequence[str]], bool] = lambda _: False
     events: list[Event] = field(default_factory=list)
     project: Project | None = None
+    passwords: PasswordSettings = field(default_factory=PasswordSettings)
 
     def plan(self, plan: Plan | SealedPlan, run_id: str = "run-1") -> ApplyResult:
         sealed = plan if isinstance(plan, SealedPlan) else sealed_now(plan, self.clock)
@@ -96,6 +105,7 @@ class Apply:
             on_event=self.events.append,
             interrupted=self.interrupted,
             cancels=self.cancels,
+            passwords=self.passwords,
         )
 
 
@@ -162,7 +172,20 @@ def spelt(requests: Iterable[Request]) -> list[str]:
     """Requests in their one spelling, sorted, so that equal ones are equal."""
     return sorted(
         f"{api_name(request)} {canonical_json(request_to_json(request)).decode()}"
-        for request in requests
+        for request in map(without_password, requests)
+    )
+
+
+def without_password(request: Request) -> Request:
+    """The request as it was planned."""
+    if not isinstance(request, SaltedCredentialsRequest):
+        return request
+    return AlterUserScramCredentialsRequest(
+        user=request.user,
+        mechanism=request.mechanism,
+        iterations=request.iterations,
+        password=request.password,
+        virtual_cluster=request.virtual_cluster,
     )
 
 

@@ -7,6 +7,7 @@ from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterUserScramCredentialsRequest,
     CreateAclRequest,
     CreateTopicRequest,
     DeleteAclRequest,
@@ -22,6 +23,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
 from kgitops.model.resources.topics import RATES, RequestedTopicState
+from kgitops.model.resources.users import GeneratedPassword, PasswordSource, ScramMechanism
 
 # Any text that UTF-8 can carry, the characters beyond the first plane included.
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
@@ -58,6 +60,19 @@ entities = st.one_of(
     _names.map(lambda name: make_entity({USER: name})),
     st.tuples(_names, _names).map(lambda pair: make_entity({CLIENT_ID: pair[0], USER: pair[1]})),
 )
+_commands = st.lists(any_text.filter(bool), min_size=1, max_size=3).map(tuple)
+passwords = st.one_of(
+    st.builds(PasswordSource, env=any_text),
+    st.builds(PasswordSource, file=any_text),
+    st.builds(PasswordSource, command=_commands),
+    st.builds(
+        PasswordSource,
+        generate=st.builds(
+            GeneratedPassword, length=st.integers(16, 256), file=_names, command=_commands
+        ),
+    ),
+    st.just(PasswordSource()),
+)
 requests = st.one_of(
     st.builds(CreateTopicRequest, topic=any_text, requested_state=topic_states),
     st.builds(
@@ -82,6 +97,14 @@ requests = st.one_of(
         quotas=st.dictionaries(
             st.sampled_from(sorted(CLIENT_KEYS | IP_KEYS)), st.none() | quota_values, max_size=3
         ),
+    ),
+    st.builds(
+        AlterUserScramCredentialsRequest,
+        user=any_text,
+        mechanism=st.sampled_from(ScramMechanism),
+        iterations=st.none() | st.integers(4096, 16384),
+        password=st.none() | passwords,
+        virtual_cluster=_names,
     ),
     st.builds(
         AlterBrokerRequest,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import assert_never
 
+from kgitops.apply.observe.preconditions import is_as_requested
 from kgitops.apply.observe.virtual_clusters import (
     has_copied_offsets,
     has_no_offsets,
@@ -51,6 +52,9 @@ def is_visible(
             )
         case req.AlterBrokerRequest():
             return _has_throttles(request, state)
+        case req.AlterUserScramCredentialsRequest():
+            # No state shows a password: only an answer tells that it is the one that was sent.
+            return is_as_requested(request, state) and (request.removes or reply is not None)
         case req.CreateVirtualClusterRequest():
             return is_virtual_cluster_created(request, state, confirmed=reply is not None)
         case req.AlterVirtualClusterRequest():

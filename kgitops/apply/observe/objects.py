@@ -2,6 +2,8 @@
 
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from kgitops.apply.observe.virtual_clusters import MemberState, find_inside
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.resources.acls import (
@@ -15,10 +17,26 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.addresses import ScopedAddress, broker_address, split_scoped_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 
+
+class UserState(Struct, frozen=True, kw_only=True):
+    """A user who logs in by SCRAM, with the iterations of each mechanism."""
+
+    name: str
+    held: ScramIterations
+
+
 Object = (
-    TopicState | AclBinding | ClientQuotaState | Broker | VirtualCluster | TopicLink | MemberState
+    TopicState
+    | AclBinding
+    | ClientQuotaState
+    | UserState
+    | Broker
+    | VirtualCluster
+    | TopicLink
+    | MemberState
 )
 
 
@@ -41,6 +59,10 @@ def find_object(address: str, state: ClusterState) -> Object | None:
         case "quota":
             quota = state.quotas.get(_entity(rest, at))
             return quota if quota and quota.quotas else None
+        case "user":
+            name = unquote(rest)
+            held = (state.users or {}).get(name)
+            return UserState(name=name, held=held) if held else None
         case "broker":
             return next(
                 (item for item in state.brokers if broker_address(item.id) == address), None
@@ -49,6 +71,12 @@ def find_object(address: str, state: ClusterState) -> Object | None:
             return state.virtual_clusters.get(unquote(rest))
         case _:
             raise ValueError(f"{address!r} is not the address of anything that kgitops knows")
+
+
+def credentials_name(address: str) -> str | None:
+    """Return the user's name in ``user/NAME``; None for another kind of object."""
+    kind, _, rest = address.partition("/")
+    return unquote(rest) if kind == "user" else None
 
 
 def topic_name(address: str) -> str | None:

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.observe.objects import Object, find_object
+from kgitops.apply.observe.objects import Object, UserState, find_object
 from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.requests import DeleteAclRequest, Request
+from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaState, quota_text
 from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.plan.document.plan import Precondition
+from kgitops.plan.users.credentials import iterations_path
 
 
 class PreconditionMismatch(Struct, frozen=True, kw_only=True):
@@ -40,16 +42,40 @@ def check_preconditions(
 
 
 def check_expected(
-    expects: Iterable[Precondition], request: Request | None, state: ClusterState
+    expects: Iterable[Precondition],
+    request: Request | None,
+    state: ClusterState,
+    *,
+    doubtful: bool = False,
 ) -> tuple[PreconditionMismatch, ...]:
     """Return all differences of ``state`` from what a request expects just before it is sent.
 
     A lowered ACL of which only a part exists counts as absent (VC-327), and as complete again once
-    an earlier request has reduced what it must express. It is to be deleted either way.
+    an earlier request has reduced what it must express. It is to be deleted either way. A password
+    that may have been set (``doubtful``) is set again, since nobody can see which one it is.
     """
     if isinstance(request, DeleteAclRequest) and request.binding in state.acls:
         expects = [replace(precondition, exists=True) for precondition in expects]
+    if doubtful and isinstance(request, AlterUserScramCredentialsRequest):
+        expects = [_may_be_set(precondition, request, state) for precondition in expects]
     return check_preconditions(expects, state)
+
+
+def _may_be_set(
+    precondition: Precondition, request: AlterUserScramCredentialsRequest, state: ClusterState
+) -> Precondition:
+    """Return the precondition without what the request itself may have changed."""
+    if request.removes or not is_as_requested(request, state):
+        return precondition
+    own = iterations_path(request.mechanism)
+    fields = {path: text for path, text in precondition.fields.items() if path != own}
+    return replace(precondition, exists=True, fields=fields)
+
+
+def is_as_requested(request: AlterUserScramCredentialsRequest, state: ClusterState) -> bool:
+    """Return whether the mechanism has the requested iterations, or is gone as requested."""
+    held = (state.users or {}).get(request.user, {})
+    return held.get(request.mechanism) == request.iterations
 
 
 def _check(precondition: Precondition, state: ClusterState) -> list[PreconditionMismatch]:
@@ -112,6 +138,10 @@ def _fields(actual: Object, wanted: Mapping[str, str | None]) -> Mapping[str, st
                 path: quota_text(actual.quotas[key]) if key in actual.quotas else None
                 for path, key in keys.items()
             }
+        case UserState(held=held):
+            known = {iterations_path(key): str(held[key]) for key in held}
+            paths = {iterations_path(key) for key in ScramMechanism}
+            return {path: known.get(path) for path in wanted if path in paths}
         case Broker():
             # Of a broker whose throttle is unknown no field is known.
             throttles = actual.throttles

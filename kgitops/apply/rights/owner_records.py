@@ -11,11 +11,13 @@ from kgitops.desired.last_applied import ORIGIN, RegistrySource, declared_object
 from kgitops.desired.state import (
     DeletionPolicy,
     DesiredAcl,
+    DesiredCredential,
     DesiredLink,
     DesiredMember,
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
 )
 from kgitops.model.registry import Json, Owner
@@ -25,8 +27,10 @@ from kgitops.model.resources.addresses import (
     member_address,
     quota_address,
     topic_address,
+    user_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.normal_form import last_applied
@@ -117,6 +121,8 @@ def _address(item: DesiredObject) -> str:
             return acl_address(item.binding)
         case DesiredQuota():
             return quota_address(item.entity)
+        case DesiredUser():
+            return user_address(item.name)
         case DesiredVirtualCluster():
             return virtual_cluster_address(item.name)
         case DesiredLink():
@@ -144,6 +150,8 @@ def _well_typed(item: DesiredObject, recorded: Mapping[str, Json]) -> bool:
             return all(isinstance(it, bool) for it in flags) and all(
                 it is None or isinstance(it, str) for it in named
             )
+        case DesiredUser():
+            return bool(item.credentials) and all(map(_is_credential, item.credentials.values()))
         case DesiredVirtualCluster():
             return isinstance(item.options.deny_wins, bool)
         case DesiredLink():
@@ -152,10 +160,16 @@ def _well_typed(item: DesiredObject, recorded: Mapping[str, Json]) -> bool:
             return True
 
 
+def _is_credential(credential: DesiredCredential) -> bool:
+    iterations, version = credential.iterations, credential.version
+    allowed = type(iterations) is int and MIN_ITERATIONS <= iterations <= MAX_ITERATIONS
+    return allowed and (version is None or isinstance(version, str))
+
+
 def _default(item: DesiredObject) -> tuple[DeletionPolicy, ...]:
     """Return the default deletionPolicy; for a group the two values are equivalent."""
     match item:
-        case DesiredTopic() | DesiredVirtualCluster():
+        case DesiredTopic() | DesiredUser() | DesiredVirtualCluster():
             return (DeletionPolicy.PROTECT,)
         case DesiredMember(entity_type=EntityType.GROUP):
             return DeletionPolicy.ORPHAN, DeletionPolicy.DELETE

@@ -22,7 +22,8 @@ def may_be_given_up(owner: Owner, tombstone: str | None) -> bool:
 def is_only_removal(change: Change, live: Owner | None) -> bool:
     """Return whether the requests only remove this object, or its name, and do nothing else.
 
-    Of a quota only keys that were last applied may be removed: ``live`` is its record.
+    Of a quota only keys, and of a user only mechanisms, that were last applied may be removed:
+    ``live`` is the record.
     """
     requests = [planned.request for planned in change.requests]
     if Action.FORGET in change.actions:
@@ -37,6 +38,8 @@ def is_only_removal(change: Change, live: Owner | None) -> bool:
             return len(requests) == 1 and isinstance(requests[0], req.DeleteAclRequest)
         case Kind.QUOTA:
             return len(requests) == 1 and _removes_only_applied_keys(requests[0], live)
+        case Kind.USER:
+            return bool(requests) and _removes_only_applied_mechanisms(requests, live)
         case Kind.VIRTUAL_CLUSTER:
             return len(requests) == 1 and isinstance(requests[0], req.DeleteVirtualClusterRequest)
         case Kind.GROUP:
@@ -70,6 +73,16 @@ def _is_one_removal(requests: Sequence[req.Request], entity_type: EntityType | N
         return False
     plain = replace(request, virtual_cluster="", entity_type=None, entity_name=None)
     return plain == _REMOVES and entity_type in (None, request.entity_type)
+
+
+def _removes_only_applied_mechanisms(requests: Sequence[req.Request], live: Owner | None) -> bool:
+    applied = live.last_applied.get("scram", {}) if live else {}
+    removed = [
+        request.mechanism
+        for request in requests
+        if isinstance(request, req.AlterUserScramCredentialsRequest) and request.removes
+    ]
+    return len(set(removed)) == len(requests) and applied.keys() >= set(map(str, removed))
 
 
 def _removes_only_applied_keys(request: req.Request, live: Owner | None) -> bool:

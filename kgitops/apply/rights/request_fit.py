@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.apply.rights.owner_records import recorded_declaration
+from kgitops.apply.rights.users import user_problems
 from kgitops.desired.state import (
     ConfigsPolicy,
     DesiredAcl,
@@ -18,6 +19,7 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
 )
 from kgitops.model import requests as req
@@ -68,6 +70,8 @@ def request_problem(
             problems = _only(requests, req.CreateAclRequest, declared.binding in state.acls)
         case DesiredQuota():
             problems = _quota(declared, requests, state, applied)
+        case DesiredUser():
+            problems = user_problems(declared, requests, state, applied)
         case DesiredVirtualCluster():
             problems = _virtual_cluster(declared, requests, actual)
         case DesiredLink():

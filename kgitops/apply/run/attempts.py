@@ -86,7 +86,7 @@ def after_read(
     under_way = attempt.doubtful and is_under_way(step.request, state)
     if under_way and is_move(step.request):
         return NextAction.WATCH
-    mismatches = check_expected(step.expects, step.request, state)
+    mismatches = check_expected(step.expects, step.request, state, doubtful=attempt.doubtful)
     if mismatches and not under_way:
         return _changed(attempt, mismatches[0], begun=begun)
     may_send = attempt.doubts <= 1 and not (attempt.sends and now.interrupted)

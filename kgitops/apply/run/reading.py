@@ -9,7 +9,7 @@ from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock_waits import LockedWaits, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
-from kgitops.apply.steps.steps import Step, groups_of, links_of, topics_of
+from kgitops.apply.steps.steps import Step, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
@@ -29,6 +29,9 @@ def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     """
     steps = tuple(steps)
     state = cluster.read_state(topics_of(steps), links_of(steps))
+    users = users_of(steps)
+    if users:
+        state = replace(state, users=cluster.read_users(users))
     groups = groups_of(steps)
     if groups:
         state = replace(state, group_offsets=cluster.read_group_offsets(groups))

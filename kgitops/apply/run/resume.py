@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from kgitops.apply.checks import Recheck, check_plan, check_steps
+from kgitops.apply.checks import Recheck, check_logins, check_plan, check_steps
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal.journal import Journal, RunState
@@ -165,6 +165,7 @@ def _continue(
         progress = run_state.progress
         pending = progress.not_attempted
         check_plan(plan, progress.not_begun, pending, state, recheck, project=project, resumed=True)
+        check_logins(context, map(steps.__getitem__, pending), plan.principal)
     except KgitopsError as error:
         # The run had begun, so the plan is not refused as a whole: it is partly applied.
         run_state.add_reasons(error.reasons)

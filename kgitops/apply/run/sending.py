@@ -1,6 +1,6 @@
 """Carrying out wire batches: read, write the intent, send, and read until all is decided."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,10 +16,12 @@ from kgitops.apply.run.reading import (
     read_objects,
     read_objects_with_retry,
 )
-from kgitops.apply.steps.outcome import StepOutcome, step_unknown
+from kgitops.apply.secrets.passwords import sets_password, with_password
+from kgitops.apply.steps.outcome import StepOutcome, step_unknown, step_without_password
 from kgitops.apply.steps.steps import Step, batches
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
+from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
 
 
@@ -143,6 +145,8 @@ class Sender:
 
         Writing and reporting may take any time, so the lock is checked after them.
         """
+        passwords = self._read_passwords(attempts, result)
+        attempts = [attempt for attempt in attempts if attempt.step.id not in result.outcomes]
         if not attempts:
             return
         wire = list(batches((attempt.step for attempt in attempts), self._context.settings))
@@ -152,21 +156,49 @@ class Sender:
         self._run_state.begun = result.sent = True
         now = self._waits.now()
         sent = {attempt.step.id: attempt.sent(now) for attempt in attempts}
-        for batch, answers in zip(wire, self._exchange(wire, until_ms), strict=True):
+        for batch, answers in zip(wire, self._exchange(wire, until_ms, passwords), strict=True):
             yield from zip((sent[step.id] for step in batch), answers, strict=True)
 
+    def _read_passwords(
+        self, attempts: Sequence[StepAttempt], result: SendResult
+    ) -> Mapping[str, Request]:
+        """Read the passwords that are due: the requests that need one, with it, by step.
+
+        A step whose password can't be read any more ends here.
+
+        Raises:
+            KgitopsError: one can't be read, and the run has not begun.
+        """
+        ready: dict[str, Request] = {}
+        for attempt in attempts:
+            step = attempt.step
+            if step.request is None or not sets_password(step.request):
+                continue
+            try:
+                ready[step.id] = with_password(step.request, self._context.passwords)
+            except KgitopsError as error:
+                if not self._run_state.begun:
+                    raise
+                result.note(step, step_without_password(step, error, doubtful=attempt.doubtful))
+        return ready
+
     def _exchange(
-        self, wire: Sequence[Sequence[Step]], until_ms: int
+        self,
+        wire: Sequence[Sequence[Step]],
+        until_ms: int,
+        passwords: Mapping[str, Request],
     ) -> Sequence[Sequence[Answer]]:
-        execute = partial(self._execute, until_ms)
+        execute = partial(self._execute, until_ms, passwords)
         parallelism = self._context.settings.parallelism
         if len(wire) == 1 or parallelism == 1:
             return [execute(batch) for batch in wire]
         with ThreadPoolExecutor(max_workers=parallelism) as pool:
             return list(pool.map(execute, wire))
 
-    def _execute(self, until_ms: int, batch: Sequence[Step]) -> Sequence[Answer]:
-        requests = [step.request for step in batch if step.request]
+    def _execute(
+        self, until_ms: int, passwords: Mapping[str, Request], batch: Sequence[Step]
+    ) -> Sequence[Answer]:
+        requests = [passwords.get(step.id, step.request) for step in batch if step.request]
         try:
             return self._context.cluster.execute(
                 requests, validate_only=False, principal=self._principal, until_ms=until_ms

@@ -11,7 +11,7 @@ from kgitops.apply.steps.runs import RecordedOutcome, StepRecord
 from kgitops.apply.steps.steps import Step
 from kgitops.cluster.registry import owner_record
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import StaleError
+from kgitops.model.errors import KgitopsError, StaleError
 from kgitops.model.json.records import Record
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import CreateTopicRequest
@@ -58,6 +58,19 @@ def step_refused(step: Step, reply: RequestResult) -> StepOutcome:
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, reply=reply),
         sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
+    )
+
+
+def step_without_password(step: Step, error: KgitopsError, *, doubtful: bool) -> StepOutcome:
+    """The password could not be read when it was due, so that the request was not sent.
+
+    One that is ``doubtful`` may have been sent before.
+    """
+    if doubtful:
+        return step_unknown(step, str(error))
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.FAILED),
+        sentence=f"{error}; {step.api} was not sent: {RESUME}",
     )
 
 
@@ -140,7 +153,7 @@ def resolve_open_step(step: Step, state: ClusterState) -> StepOutcome | None:
         return step_completed(step, OK, state, lookup="done")
     if is_under_way(step.request, state):
         return None
-    mismatches = check_expected(step.expects, step.request, state)
+    mismatches = check_expected(step.expects, step.request, state, doubtful=True)
     if mismatches and step.undoes:
         return step_skipped(mismatches[0])
     return step_conflict(step, BEFORE, mismatches[0]) if mismatches else None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.observe.objects import topic_name
+from kgitops.apply.observe.objects import credentials_name, topic_name
 from kgitops.apply.observe.virtual_clusters import local_name, same_object
 from kgitops.apply.steps.runs import REGISTRY_API
 from kgitops.model import requests as req
@@ -106,6 +106,12 @@ def topics_of(steps: Iterable[Step]) -> frozenset[str]:
 def links_of(steps: Iterable[Step]) -> frozenset[LocalName]:
     """Return the links whose topics must be read for these steps."""
     names = {local_name(item.object) for step in steps for item in step.expects}
+    return frozenset(name for name in names if name is not None)
+
+
+def users_of(steps: Iterable[Step]) -> frozenset[str]:
+    """Return the users whose credentials must be read for these steps."""
+    names = {credentials_name(item.object) for step in steps for item in step.expects}
     return frozenset(name for name in names if name is not None)
 
 

@@ -5,7 +5,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kgitops.apply.secrets.passwords import variables_of
 from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.execute import ExecuteOptions, run_plan, run_resume
 from kgitops.cli.running.options import Format
@@ -90,14 +92,23 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
         verdict = verdict_of_stopped_plan(sealed, path, selection)
         return tell_refusal(verdict, as_json=options.execution.as_json)
     workspace = open_workspace_of(sealed.plan, path, selection)
-    with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
+    with (
+        _policies(workspace, variables_of(sealed.plan.requests)) as policies,
+        workspace.connected(policies.bundle) as cluster,
+    ):
         return run_plan(sealed, cluster, workspace, policies, options.execution)
 
 
 @contextmanager
-def _policies(workspace: Workspace) -> Iterator[OpenPolicies]:
-    """The project's policies, within a ``with`` block, for an apply that loads no manifests."""
-    with open_policies(load_policies(workspace)) as policies:
+def _policies(
+    workspace: Workspace, hidden_env: frozenset[str] = frozenset()
+) -> Iterator[OpenPolicies]:
+    """The project's policies, within a ``with`` block, for an apply that loads no manifests.
+
+    They don't see the environment variables in ``hidden_env``, nor those that users name.
+    """
+    bundle = load_policies(workspace)
+    with open_policies(replace(bundle, hidden_env=bundle.hidden_env | hidden_env)) as policies:
         policies.wait()
         yield policies
 
@@ -126,4 +137,6 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
         ):
             print_notice("Not applied; nothing was changed.")
             return int(ExitCode.ERROR)
-        return run_plan(sealed, cluster, workspace, declared.policies, options.execution)
+        # The plan was made of the manifests just now: it names no program that they don't name.
+        execution = replace(options.execution, allow_secret_commands=True)
+        return run_plan(sealed, cluster, workspace, declared.policies, execution)

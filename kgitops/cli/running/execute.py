@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.result import ApplyResult
+from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.options import EventFormat
 from kgitops.cli.running.plan_output import exit_code
@@ -33,6 +34,8 @@ class ExecuteOptions(Struct, frozen=True, kw_only=True):
     format: EventFormat
     no_color: bool
     timeout_ms: int = ApplySettings().timeout_ms
+    allow_plaintext_secrets: bool = False
+    allow_secret_commands: bool = False
 
     @property
     def as_json(self) -> bool:
@@ -48,19 +51,22 @@ def run_plan(
     options: ExecuteOptions,
 ) -> int:
     """Execute a plan that was approved; the exit code."""
-    return _run(lambda ctx: execute_plan(sealed, workspace, policies, ctx), cluster, options)
+    return _run(
+        lambda ctx: execute_plan(sealed, workspace, policies, ctx), cluster, workspace, options
+    )
 
 
 def run_resume(
     cluster: Cluster, workspace: Workspace, policies: OpenPolicies, options: ExecuteOptions
 ) -> int:
     """Resume the project's unfinished run; the exit code."""
-    return _run(lambda ctx: execute_resume(workspace, policies, ctx), cluster, options)
+    return _run(lambda ctx: execute_resume(workspace, policies, ctx), cluster, workspace, options)
 
 
 def _run(
     execute: Callable[[ApplyContext], ApplyResult | None],
     cluster: Cluster,
+    workspace: Workspace,
     options: ExecuteOptions,
 ) -> int:
     # Signals are only noted until the summary is printed, so that none hides what was done.
@@ -76,6 +82,11 @@ def _run(
                 on_event=printer,
                 interrupted=interrupts,
                 cancels=lambda addresses: _cancels(addresses, printer, interrupts),
+                passwords=PasswordSettings(
+                    base=workspace.base,
+                    allow_plaintext=options.allow_plaintext_secrets,
+                    may_act=options.allow_secret_commands,
+                ),
             )
             try:
                 result = execute(ctx)

@@ -9,7 +9,12 @@ from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_c
 from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
-from kgitops.cluster.embedded.image.state import BACKEND, build_cluster_state, build_usage
+from kgitops.cluster.embedded.image.state import (
+    BACKEND,
+    build_cluster_state,
+    build_usage,
+    user_credentials,
+)
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults
 from kgitops.cluster.embedded.refusal import TIMED_OUT, attempt
 from kgitops.cluster.embedded.requests import decide_request, is_held
@@ -26,6 +31,7 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -38,6 +44,7 @@ _VALIDATION = {
     "DeleteAcl": Validator.NOT_SUPPORTED,
     "AlterClientQuota": Validator.BROKER,
     "AlterBroker": Validator.BROKER,
+    "AlterUserScramCredentials": Validator.NOT_SUPPORTED,
     "CopyGroupOffsets": Validator.NOT_SUPPORTED,
     "DeleteGroup": Validator.NOT_SUPPORTED,
 }
@@ -110,6 +117,11 @@ class EmbeddedCluster:
             existing = image.groups.groups
             names = sorted(name for name in groups if name in existing)
             return {name: existing[name].committed for name in names if existing[name].committed}
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Mechanisms and iterations of these users, or of all."""
+        with self.controller.consistent_image() as image:
+            return user_credentials(image, users)
 
     def read_authors(self) -> Authors:
         """The last author of each field, from the metadata log."""

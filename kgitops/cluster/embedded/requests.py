@@ -9,6 +9,7 @@ from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls import partitions as partition_control
 from kgitops.cluster.embedded.controls import quotas as quota_control
 from kgitops.cluster.embedded.controls import reassignments as reassignment_control
+from kgitops.cluster.embedded.controls import scram as scram_control
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
 from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
@@ -70,6 +71,8 @@ def _decide(draft: Draft, request: req.Request) -> RequestResult | None:
             return attempt(quota_control.alter, draft, alteration)
         case req.AlterBrokerRequest():
             return _alter_broker(draft, request)
+        case req.AlterUserScramCredentialsRequest():
+            return _alter_user(draft, request)
         case req.CreateVirtualClusterRequest():
             return attempt(virtual_cluster_control.create, draft, request)
         case req.AlterVirtualClusterRequest():
@@ -142,6 +145,24 @@ def _alter_broker(draft: Draft, request: req.AlterBrokerRequest) -> RequestResul
         )
     resource = config_control.ConfigResource(type=BROKER, name=str(request.broker))
     return attempt(config_control.alter, draft, resource, _operations(request.configs))
+
+
+def _alter_user(draft: Draft, request: req.AlterUserScramCredentialsRequest) -> RequestResult:
+    user, mechanism = request.user, request.mechanism
+    if request.removes:
+        deletion = scram_control.ScramDeletion(user=user, mechanism=mechanism)
+        return scram_control.alter_user_scram_credentials(draft, [deletion], ())[user]
+    if not isinstance(request, req.SaltedCredentialsRequest):
+        raise TypeError(f"the password of the user {user} was not read")
+    salt, salted_password = request.salted.reveal()
+    upsertion = scram_control.ScramUpsertion(
+        user=user,
+        mechanism=mechanism,
+        iterations=request.iterations or 0,
+        salt=salt,
+        salted_password=salted_password,
+    )
+    return scram_control.alter_user_scram_credentials(draft, (), [upsertion])[user]
 
 
 def _operations(requested: Mapping[str, str | None]) -> list[config_control.AlterConfig]:

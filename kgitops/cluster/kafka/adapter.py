@@ -16,6 +16,7 @@ from kgitops.cluster.kafka.configs.client_configs import (
 from kgitops.cluster.kafka.coordinators import read_group_offsets
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.read.usage import read_usage
+from kgitops.cluster.kafka.read.users import read_users
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.reassignments import cancel
@@ -30,6 +31,7 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -45,6 +47,7 @@ CAPABILITIES = Capabilities(
         "DeleteAcl": Validator.NOT_SUPPORTED,
         "AlterClientQuota": Validator.BROKER,
         "AlterBroker": Validator.BROKER,
+        "AlterUserScramCredentials": Validator.NOT_SUPPORTED,
         "CopyGroupOffsets": Validator.NOT_SUPPORTED,
         "DeleteGroup": Validator.NOT_SUPPORTED,
     },
@@ -62,7 +65,7 @@ class KafkaCluster:
     @property
     def capabilities(self) -> Capabilities:
         """All physical requests; brokers validate those whose API has such a flag."""
-        return self._capabilities
+        return replace(self._capabilities, private=self.wire.private)
 
     @property
     def registry(self) -> KafkaRegistryLog:
@@ -83,6 +86,10 @@ class KafkaCluster:
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Read the offsets that these groups have committed."""
         return read_group_offsets(self.wire, groups)
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Read the mechanisms and iterations of users."""
+        return read_users(self.wire, users)
 
     def execute(
         self,

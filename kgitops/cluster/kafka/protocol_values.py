@@ -1,4 +1,4 @@
-"""Values as Kafka's protocol writes them: ACL codes, config resources and UUIDs."""
+"""Values as Kafka's protocol writes them: codes of ACLs and mechanisms, configs, UUIDs."""
 
 import base64
 import uuid
@@ -8,6 +8,7 @@ from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
 from kgitops.cluster.kafka.transport.wire import Message
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.users import ScramMechanism
 
 # The codes of org.apache.kafka.common.resource and org.apache.kafka.common.acl.
 RESOURCE_TYPES: Mapping[ResourceType, int] = {
@@ -36,6 +37,12 @@ OPERATIONS: Mapping[Operation, int] = {
     Operation.TWO_PHASE_COMMIT: 15,
 }
 PERMISSION_TYPES: Mapping[PermissionType, int] = {PermissionType.DENY: 2, PermissionType.ALLOW: 3}
+
+# org.apache.kafka.clients.admin.ScramMechanism.
+SCRAM_TYPES: Mapping[ScramMechanism, int] = {ScramMechanism.SHA_256: 1, ScramMechanism.SHA_512: 2}
+SCRAM_MECHANISMS: Mapping[int, ScramMechanism] = {
+    code: mechanism for mechanism, code in SCRAM_TYPES.items()
+}
 
 
 TOPIC, BROKER = 2, 4  # org.apache.kafka.common.config.ConfigResource.Type

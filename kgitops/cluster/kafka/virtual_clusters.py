@@ -17,6 +17,7 @@ from kgitops.model.cluster_state import (
     Validator,
     VirtualClusterSupport,
 )
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
@@ -81,6 +82,10 @@ class VirtualClusterBrokers:
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Read the committed offsets of these physical groups."""
         return self._physical.read_group_offsets(groups)
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Read the credentials of users, who are known to the whole cluster."""
+        return self._physical.read_users(users)
 
     def execute(
         self,

@@ -29,6 +29,7 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import CreateTopicRequest, Request, api_name
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, RequestResult
 
@@ -92,6 +93,10 @@ class LoweredCluster:
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Read the committed offsets of these physical groups."""
         return self.physical.read_group_offsets(groups)
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Read the credentials of users, who are known to the whole cluster."""
+        return self.physical.read_users(users)
 
     def execute(
         self,

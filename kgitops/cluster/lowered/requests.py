@@ -33,6 +33,8 @@ def must_lower(request: req.Request, *, lowered: bool) -> bool:
             return True
         case req.AlterTopicRequest() | req.DeleteRecordsRequest() | req.AlterBrokerRequest():
             return False  # links to the topic make no difference
+        case req.AlterUserScramCredentialsRequest():
+            return lowered  # the right of an administrator is checked
         case _:
             assert_never(request)
 

@@ -13,6 +13,7 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
+    DesiredUser,
     DesiredVirtualCluster,
     MembersMode,
 )
@@ -110,6 +111,8 @@ def _virtual_cluster(item: DesiredObject) -> str | None:
         case DesiredVirtualCluster(name=name):
             return name
         case DesiredTopic(virtual_cluster=name) | DesiredMember(virtual_cluster=name):
+            return name
+        case DesiredUser(virtual_cluster=name):
             return name
         case DesiredLink(local=local):
             return local.virtual_cluster

@@ -11,9 +11,9 @@ class TombstoneTarget:
     """The object: its address, or kind and name."""
 
     address: Annotated[Text | None, NotNull()] = None
-    """The address, as a plan shows it: topic/orders, acl/…, quota/…, vc/…."""
+    """The address, as a plan shows it: topic/orders, acl/…, quota/…, user/…, vc/…."""
     kind: Annotated[Text | None, NotNull()] = None
-    """Topic, VirtualCluster, TopicLink or ConsumerGroup; others are named by their address."""
+    """Topic, User, VirtualCluster, TopicLink or ConsumerGroup; others are named by address."""
     name: Annotated[Text | None, NotNull()] = None
     """The object's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None

@@ -22,6 +22,7 @@ API_NAMES = (
     "DeleteAcl",
     "AlterClientQuota",
     "AlterBroker",
+    "AlterUserScramCredentials",
     "CreateVirtualCluster",
     "AlterVirtualCluster",
     "DeleteVirtualCluster",
@@ -143,7 +144,7 @@ class Address(_Checked):
         if not is_address(text):
             raise _refused(
                 f"{shown(text)} is not an address",
-                "copy it from a plan: topic/NAME, acl/…, quota/…, broker/ID or vc/…",
+                "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, broker/ID or vc/…",
             )
         return text
 

@@ -20,6 +20,7 @@ from kgitops.manifests.kinds.fields import (
 )
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType
+from kgitops.model.resources.users import DEFAULT_ITERATIONS, ScramMechanism
 
 Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()]
 _ENTITY = ErrorText("a name or {default: true}", "write the name, in quotes if it is a number")
@@ -98,6 +99,16 @@ class GivenQuota:
 
 
 @manifest
+class GivenCredential:
+    """A mechanism that an existing user has."""
+
+    mechanism: Annotated[ScramMechanism, EnumName(ScramMechanism)]
+    """SCRAM-SHA-512 or SCRAM-SHA-256."""
+    iterations: Annotated[int, IntRange(1, example=DEFAULT_ITERATIONS)] = DEFAULT_ITERATIONS
+    """Its iterations."""
+
+
+@manifest
 class GivenVirtualCluster:
     """An existing virtual cluster."""
 
@@ -127,5 +138,7 @@ class GivenCluster:
     """The ACL bindings."""
     quotas: list[GivenQuota] = field(default_factory=list)
     """The quotas."""
+    users: dict[str, list[GivenCredential]] = field(default_factory=dict)
+    """The users who log in by SCRAM, by name, with their mechanisms."""
     virtual_clusters: dict[str, GivenVirtualCluster] = field(default_factory=dict)
     """The virtual clusters, by name."""

@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema
 
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
+    EnumName,
     ErrorText,
     IntKeys,
     IntRange,
@@ -26,6 +27,7 @@ from kgitops.manifests.policies.policy_test_cluster import (
     GivenEntity,
     GivenTopic,
 )
+from kgitops.model.resources.users import ScramMechanism
 
 
 class OrNull(ErrorText, frozen=True):
@@ -119,6 +121,18 @@ class AlterBrokerStep:
 
 
 @manifest
+class AlterUserStep:
+    """A mechanism of a user to set or to remove."""
+
+    name: Text
+    """The user's name."""
+    mechanism: Annotated[ScramMechanism, EnumName(ScramMechanism)]
+    """SCRAM-SHA-512 or SCRAM-SHA-256."""
+    iterations: Annotated[int | None, IntRange(1, example=8192)] = None
+    """The iterations; if left out, the mechanism is removed."""
+
+
+@manifest
 class VirtualClusterStep:
     """A virtual cluster to create or delete."""
 
@@ -198,6 +212,8 @@ class RequestStep:
     """Quotas of an entity to set or remove."""
     alter_broker: Annotated[AlterBrokerStep | None, NotNull()] = None
     """Configs of a broker to alter."""
+    alter_user_scram_credentials: Annotated[AlterUserStep | None, NotNull()] = None
+    """A mechanism of a user to set or to remove."""
     create_virtual_cluster: Annotated[VirtualClusterStep | None, NotNull()] = None
     """A virtual cluster to create."""
     alter_virtual_cluster: Annotated[AlterVirtualClusterStep | None, NotNull()] = None

@@ -27,16 +27,19 @@ from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
+    AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
     CreateAclRequest,
     CreateTopicRequest,
     DeleteAclRequest,
     DeleteRecordsRequest,
     Request,
+    SaltedCredentialsRequest,
 )
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RATES
+from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -82,6 +85,16 @@ class AlterClientQuotaBody(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     quotas: Mapping[str, ShortestDecimals | None]
 
 
+class AlterUserBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``AlterUserScramCredentials``: a mechanism without iterations is one that is removed."""
+
+    user: str
+    mechanism: ScramMechanism
+    iterations: int | None
+    password: PasswordSource | None
+    virtual_cluster: str | None
+
+
 class AlterEntityBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``AlterVirtualCluster`` of one entity."""
 
@@ -110,6 +123,7 @@ def body_classes(api: str) -> tuple[type[Struct], ...]:
         "CreateAcl": (CreateAclBody,),
         "DeleteAcl": (DeleteAclBody,),
         "AlterClientQuota": (AlterClientQuotaBody,),
+        "AlterUserScramCredentials": (AlterUserBody,),
         "AlterVirtualCluster": (AlterEntityBody, AlterOptionsBody),
     }
     return special.get(api) or (_body_class(REQUESTS[api]),)
@@ -153,6 +167,10 @@ def request_body(request: Request) -> Struct:
                     for key, value in sorted(request.quotas.items())
                 },
             )
+        case SaltedCredentialsRequest():
+            raise TypeError("a request with its password is written nowhere")
+        case AlterUserScramCredentialsRequest():
+            return like(AlterUserBody, request)
         case AlterBrokerRequest():
             return _as_it_is(replace(request, configs=_sorted(request.configs)))
         case AlterVirtualClusterRequest(options=LoweringOptions() as options):
@@ -208,6 +226,9 @@ def request_from_json(api: str, body: Json, *, exactly: bool = True) -> Request:
             return DeleteAclRequest(binding=_binding(acl), migrated_to=acl.migrated_to)
         case "AlterClientQuota":
             return _alter_client_quota(from_json(AlterClientQuotaBody, body, "body"))
+        case "AlterUserScramCredentials":
+            user = from_json(AlterUserBody, body, "body")
+            return AlterUserScramCredentialsRequest(**asdict(user))
         case "AlterVirtualCluster":
             return _alter_virtual_cluster(body)
         case _:

@@ -23,11 +23,14 @@ _ACL = (
 _CLIENTS = rf"user={_PART}(?:,client-id={_PART})?|client-id={_PART}"
 DECLARABLE = re.compile(
     rf"topic/(?P<topic>{_PART})"
+    rf"|user/{_PART}"
     rf"|{_ACL}"
     rf"|quota/(?:{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART})"
     rf"|vc/{_PART}(?:/(?:topic|link|user|client|group|txn)/{_PART}|/{_ACL}|/quota/(?:{_CLIENTS}))?"
 )
 """The address of an object that a document can declare."""
+CREDENTIALS = "credentials"
+"""The kind of the addresses ``user/NAME``."""
 _SCOPED = "vc/"
 _PREFIXED = "prefixed:"
 _SEGMENTS = {
@@ -99,6 +102,15 @@ def quota_address(entity: ClientQuotaEntity) -> str:
     return f"{scope}quota/{','.join(parts)}"
 
 
+def user_address(name: str) -> str:
+    """``user/sales-app``: the credentials of a user, also where a virtual cluster has the user.
+
+    Users are known to the whole cluster (VC-160c); that one is a member of a virtual cluster is
+    another object, ``vc/emea.sales/user/User:sales-app``.
+    """
+    return f"user/{encode(name)}"
+
+
 def broker_address(broker: int) -> str:
     """``broker/1``: only for changes that accompany others, as no document declares a broker."""
     return f"broker/{broker}"
@@ -135,6 +147,12 @@ def split_scoped_address(address: str) -> ScopedAddress | None:
 
 
 def kind_of(address: str) -> str:
-    """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside a virtual cluster."""
+    """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside a virtual cluster.
+
+    The credentials of a user are ``credentials``: ``user`` is a member of a virtual cluster.
+    """
     parts = split_scoped_address(address)
-    return parts.segment if parts else address.partition("/")[0]
+    if parts:
+        return parts.segment
+    kind = address.partition("/")[0]
+    return CREDENTIALS if kind == "user" else kind

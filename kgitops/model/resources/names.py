@@ -1,5 +1,6 @@
-"""Kafka's naming rules for topics and principals."""
+"""Names: Kafka's rules for those of topics and principals, and those of machines."""
 
+import ipaddress
 import re
 
 MAX_TOPIC_NAME = 249
@@ -48,3 +49,13 @@ def collision_key(topic: str) -> str:
 def is_principal(text: str) -> bool:
     """True if ``text`` is ``Type:name``, as every authorizer of Kafka expects."""
     return bool(_PRINCIPAL.fullmatch(text))
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine can connect to the host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False  # a name may lead anywhere

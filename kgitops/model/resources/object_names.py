@@ -56,6 +56,8 @@ def _global(address: str, kind: str, rest: str = "") -> ObjectName:
             return ObjectName("topic", _shown(unquote(rest)))
         case "quota" if rest:
             return ObjectName("quota", _entities(rest))
+        case "user" if rest:
+            return ObjectName("user", _shown(unquote(rest)))
         case "broker" if rest:
             return ObjectName("broker", _shown(rest))
         case "acl" if rest:

@@ -25,7 +25,9 @@ class Clause(Struct, frozen=True, kw_only=True):
 def losses(plan: Plan, name: Callable[[str], str]) -> str:
     """The topics, records and rights that go, without what clients or brokers merely notice."""
     lost = [change for change in plan.changes if change.level is RiskLevel.DATA_LOSS]
-    return "; ".join(_sentence(clause, name) for clause in (*_data(lost), *_access(plan)))
+    return "; ".join(
+        _sentence(clause, name) for clause in (*_data(lost), *_access(plan), *_logins(plan))
+    )
 
 
 def _data(lost: Sequence[Change]) -> Iterator[Clause]:
@@ -60,6 +62,13 @@ def _access(plan: Plan) -> Iterator[Clause]:
     denies = [change for change in plan.changes if change.risk is risks.ACL_DENY]
     if denies:
         yield _named(f"{counted(len(denies), 'Deny')} {_is(len(denies))} added", _names(denies))
+
+
+def _logins(plan: Plan) -> Iterator[Clause]:
+    ended = (risks.MECHANISM_REMOVE, risks.USER_DELETE)
+    users = [change for change in plan.changes if change.risk in ended]
+    if users:
+        yield _named(f"logins of {counted(len(users), 'user')} are taken away", _names(users))
 
 
 def _held(deleted: Sequence[Change]) -> str:

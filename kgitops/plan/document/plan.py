@@ -11,6 +11,7 @@ from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request, with_labels
+from kgitops.model.resources.addresses import CREDENTIALS
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, denial_sentence
@@ -33,6 +34,7 @@ class Kind(StrEnum):
     TOPIC = "Topic"
     ACL = "Acl"
     QUOTA = "ClientQuota"
+    USER = "User"
     BROKER = "Broker"
     VIRTUAL_CLUSTER = "VirtualCluster"
     LINK = "TopicLink"
@@ -44,6 +46,7 @@ KIND_OF_ADDRESS: Mapping[str, Kind] = {
     "topic": Kind.TOPIC,
     "acl": Kind.ACL,
     "quota": Kind.QUOTA,
+    CREDENTIALS: Kind.USER,
     "broker": Kind.BROKER,
     "vc": Kind.VIRTUAL_CLUSTER,
     "link": Kind.LINK,

@@ -165,6 +165,24 @@ QUOTA_ADOPT = _risk("KG304", "quota-adopt", RiskLevel.SAFE, "the project takes t
     "write deletionPolicy, so that it is plain what removing the document will do")
 QUOTA_FORGET = _risk("KG305", "quota-forget", RiskLevel.SAFE, "the quota stays, no longer managed",
     "use a Tombstone where the limit should end as well")
+USER_CREATE = _risk("KG310", "user-create", RiskLevel.SAFE, "a user who may log in",
+    "nothing to weigh: what the user may do is for ACLs to say")
+MECHANISM_ADD = _risk("KG311", "mechanism-add", RiskLevel.SAFE, "the user may log in by another mechanism, with a password of its own",
+    "nothing to weigh: clients go on with the mechanism that they use")
+PASSWORD_RENEW = _risk("KG312", "password-renew", RiskLevel.DISRUPTIVE, "clients with the old password can't log in again; connections go on until they must",
+    "set the new password for the other mechanism, or for a second user, and switch the clients one by one")
+ITERATIONS_RAISE = _risk("KG313", "iterations-raise", RiskLevel.DISRUPTIVE, "the password is set again with more iterations: clients with another one are shut out",
+    "make sure that the source holds the password that clients use")
+ITERATIONS_LOWER = _risk("KG314", "iterations-lower", RiskLevel.DISRUPTIVE, "the password is set again with fewer iterations, so that it is guessed sooner where a hash leaks",
+    "keep the iterations")
+MECHANISM_REMOVE = _risk("KG315", "mechanism-remove", RiskLevel.ACCESS_LOSS, "clients of that mechanism can't log in again",
+    "switch every client to another mechanism first")
+USER_DELETE = _risk("KG316", "user-delete", RiskLevel.ACCESS_LOSS, "the user can't log in again by the mechanisms that were declared",
+    "stop the clients first, or set deletionPolicy: Orphan and remove the document: the user stays")
+USER_ADOPT = _risk("KG317", "user-adopt", RiskLevel.SAFE, "the project takes the user over, with the password that it has",
+    "change version afterwards, where the password should be the one that is declared")
+USER_FORGET = _risk("KG318", "user-forget", RiskLevel.SAFE, "the user stays, no longer managed",
+    "use a Tombstone where the login should end as well")
 REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", RiskLevel.SAFE, "a broker copies replicas no faster than this, until they have moved",
     "nothing to weigh, as long as producers write less than that: else the copies never catch up")
 VIRTUAL_CLUSTER_CREATE = _risk("KG500", "virtual-cluster-create", RiskLevel.SAFE, "a new virtual cluster, empty at first",

@@ -31,6 +31,8 @@ class Phase(IntEnum):
     VIRTUAL_CLUSTER_QUOTA = auto()
     BIND = auto()  # U70
     MIGRATED = auto()  # U80
+    USER = auto()
+    USER_REMOVE = auto()
     UNBIND = auto()  # D110
     REVOKE = auto()  # D120
     DENY_LIFT = auto()
@@ -53,6 +55,8 @@ def phase(change: Change) -> Phase:
             return _topic(change)
         case Kind.QUOTA:
             return _quota(change)
+        case Kind.USER:
+            return _either(change, Phase.USER, Phase.USER_REMOVE)
         case Kind.ACL:
             if deletes and _is_migrated(change):
                 return Phase.MIGRATED

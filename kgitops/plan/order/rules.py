@@ -13,6 +13,7 @@ from kgitops.model.cluster_state import Validator
 from kgitops.model.resources.acls import AclBinding, PatternType, PermissionType, ResourceType
 from kgitops.plan.acls.patterns import AclIndex
 from kgitops.plan.document.plan import Action, Change, PlannedRequest
+from kgitops.plan.order.members import MemberEdges
 from kgitops.plan.order.phases import order_key
 from kgitops.plan.virtual_clusters.edges import VirtualClusterEdges
 
@@ -48,7 +49,12 @@ def _bind(
     """Add dependencies on requests of other objects, so that no order of waves opens a window."""
     requests = [planned for change in changes for planned in change.requests]
     waiting = [p.id for change in changes if change.address in last for p in change.requests]
-    edges = (GlobalEdges(requests), VirtualClusterEdges(requests), _Last(requests, waiting))
+    edges = (
+        GlobalEdges(requests),
+        VirtualClusterEdges(requests),
+        MemberEdges(requests),
+        _Last(requests, waiting),
+    )
     ids = {planned.id: f"r{number}" for number, planned in enumerate(requests, start=1)}
 
     def bound(planned: PlannedRequest) -> PlannedRequest:

@@ -57,4 +57,7 @@ def wire_kind(request: req.Request) -> WireKind:
         return req.api_name(request), request.step.value
     if isinstance(request, req.AlterVirtualClusterRequest):
         return req.api_name(request), request.change.value
+    if isinstance(request, req.AlterUserScramCredentialsRequest):
+        change = ChangeType.REMOVE if request.removes else ChangeType.ADD
+        return req.api_name(request), change.value
     return (req.api_name(request),)

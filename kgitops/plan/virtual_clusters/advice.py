@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredState
+from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredState, DesiredUser
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.requests import AlterVirtualClusterRequest
@@ -191,6 +191,7 @@ def without_virtual_clusters(
             topics=tuple(item for item in desired.topics if item.address not in dropped),
             acls=tuple(item for item in desired.acls if item.address not in dropped),
             quotas=tuple(item for item in desired.quotas if item.address not in dropped),
+            users=tuple(item for item in desired.users if item.address not in dropped),
             virtual_clusters=(),
             links=(),
             members=(),
@@ -203,6 +204,8 @@ def _is_inside(item: DesiredObject) -> bool:
     """Tell if the object concerns virtual clusters; for an ACL the resource's name decides."""
     if isinstance(item, DesiredAcl):
         return is_logical(item.binding)
+    if isinstance(item, DesiredUser):
+        return item.virtual_cluster is not None
     return item.address.startswith(_ADDRESSES)
 
 

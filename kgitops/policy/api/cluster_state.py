@@ -114,6 +114,14 @@ class ClusterState:
         """The quotas set on exactly this entity, by key."""
         return MappingProxyType(dict(self._simulated.quotas(entity)))
 
+    def user_credentials(self, user: str) -> Mapping[str, int]:
+        """The SCRAM mechanisms of the user of the request, by name, with their iterations.
+
+        Only the users that a plan is about are read: any other has none here.
+        """
+        held = self._simulated.credentials(user)
+        return MappingProxyType({str(mechanism): held[mechanism] for mechanism in held})
+
     def virtual_cluster(self, name: str) -> VirtualClusterState | None:
         """The virtual cluster as it is; None where there is none."""
         virtual_cluster = self._simulated.virtual_clusters.get(name)

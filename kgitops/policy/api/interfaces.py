@@ -16,6 +16,7 @@ from kgitops.policy.api.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
+    AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
     CreateAclRequest,
     CreateTopicLinkRequest,
@@ -158,6 +159,19 @@ class ClientQuotaManagementPolicy(Configurable, ABC):
         self, request: AlterClientQuotaRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse the quotas."""
+
+
+class UserManagementPolicy(Configurable, ABC):
+    """Judges the users who log in by SCRAM: no Kafka has such a hook, so only kgitops enforces it.
+
+    No policy sees a password, or where it comes from.
+    """
+
+    @abstractmethod
+    def validate_alter_user_scram_credentials(
+        self, request: AlterUserScramCredentialsRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse a mechanism, its iterations, or that it is taken away."""
 
 
 class VirtualClusterManagementPolicy(Configurable, ABC):

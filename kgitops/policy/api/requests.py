@@ -12,6 +12,7 @@ from msgspec import Struct
 from kgitops.model import requests as req
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.policy.api.states import (
     RequestedBrokerState,
@@ -121,6 +122,21 @@ class AlterClientQuotaRequest(req.LabelledRequest, frozen=True, kw_only=True):
     requested_state: RequestedQuotaState
 
 
+class AlterUserScramCredentialsRequest(req.LabelledRequest, frozen=True, kw_only=True):
+    """A mechanism by which a user logs in is to be set, with a new password, or removed.
+
+    ``iterations`` are None where it is removed. ``virtual_cluster`` is the one that the user is a
+    member of; None for none. A policy never sees the password, nor where it comes from. The
+    mechanisms that the user has are ``cluster_state.user_credentials(request.user)``.
+    """
+
+    user: str
+    mechanism: ScramMechanism
+    iterations: int | None = None
+    virtual_cluster: str | None = None
+    principal: Principal
+
+
 class CreateVirtualClusterRequest(req.VirtualClusterRequest, frozen=True, kw_only=True):
     """A virtual cluster is to be created, empty; its members come by requests of their own."""
 
@@ -199,6 +215,7 @@ PolicyRequest = (
     | CreateAclRequest
     | DeleteAclRequest
     | AlterClientQuotaRequest
+    | AlterUserScramCredentialsRequest
     | CreateVirtualClusterRequest
     | AlterVirtualClusterRequest
     | DeleteVirtualClusterRequest

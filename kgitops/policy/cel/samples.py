@@ -18,6 +18,7 @@ from kgitops.model.resources.quotas import (
     make_entity,
 )
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -78,6 +79,8 @@ def _unlabelled(api: str, literals: Iterable[str]) -> Iterator[Sample]:
             yield from _quotas(quota_keys)
         case "AlterBroker":
             yield from _brokers(keys)
+        case "AlterUserScramCredentials":
+            yield from _users()
         case "CreateVirtualCluster" | "AlterVirtualCluster" | "DeleteVirtualCluster":
             yield from _virtual_clusters(api)
         case _:
@@ -175,6 +178,22 @@ def _brokers(keys: tuple[str, ...]) -> Iterator[Sample]:
     for before, named, racks in ((ones, twos, True), ({}, twos, False), (ones, gone, True)):
         request = req.AlterBrokerRequest(broker=1, configs=named)
         yield _sample(request, _snapshot(racks=racks), before)
+
+
+def _users() -> Iterator[Sample]:
+    weak, strong = ScramMechanism
+    both = {weak: 4096, strong: 8192}
+    for held, mechanism, iterations, members in (
+        ({}, strong, 8192, []),
+        (both, strong, 16384, [_CLUSTER]),
+        (both, weak, 8192, []),
+        (both, weak, None, [_CLUSTER]),
+    ):
+        request = req.AlterUserScramCredentialsRequest(
+            user="sample", mechanism=mechanism, iterations=iterations
+        )
+        snapshot = _snapshot(virtual_clusters=members, racks=bool(members))
+        yield _sample(request, replace(snapshot, users={"sample": held} if held else {}))
 
 
 def _virtual_clusters(api: str) -> Iterator[Sample]:

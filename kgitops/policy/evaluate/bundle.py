@@ -138,13 +138,15 @@ class Bundle(Struct, frozen=True, kw_only=True):
     """The policies of one cluster, at their levels there, with the waivers that hold and the day.
 
     ``today`` is the UTC day for which waivers were checked; ``waivers`` are those that hold on it,
-    and ``warnings`` explain why others don't.
+    and ``warnings`` explain why others don't. ``hidden_env`` are environment variables that hold
+    passwords of users: the process that judges is started without them.
     """
 
     policies: tuple[Policy, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
     warnings: tuple[Finding, ...] = ()
+    hidden_env: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.policies)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kgitops.model import requests as req
 from kgitops.model.requests import request_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.resources.users import user_principal
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -42,7 +43,7 @@ class PolicyInput(Struct, frozen=True, kw_only=True):
 
     ``name`` is what patterns match: a topic's or a link's name, in its virtual cluster where it is
     in one (VC-065); the name of an ACL's resource, the quota's entity as in its address, a broker's
-    id, a virtual cluster's name, also where one of its members is altered.
+    id, a user's name, a virtual cluster's name, also where one of its members is altered.
     """
 
     api: str
@@ -95,6 +96,8 @@ def _name(request: req.Request) -> str:
             return request_address(request).rpartition("quota/")[2]
         case req.AlterBrokerRequest():
             return str(request.broker)
+        case req.AlterUserScramCredentialsRequest():
+            return request.user
         case req.AlterVirtualClusterRequest(entity_type=EntityType.TOPIC, entity_name=str(link)):
             return link
         case req.VirtualClusterRequest():
@@ -170,6 +173,9 @@ def _only_for_policies(
                 "broker_id": request.broker,
                 "requested_state": broker,
             }
+        case req.AlterUserScramCredentialsRequest():
+            member_of = virtual_clusters.of_user(user_principal(request.user))
+            return policy_requests.AlterUserScramCredentialsRequest, {"virtual_cluster": member_of}
         case req.CreateVirtualClusterRequest():
             created = VirtualClusterState(name=request.virtual_cluster, options=request.options)
             return policy_requests.CreateVirtualClusterRequest, {"requested_state": created}

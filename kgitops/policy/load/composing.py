@@ -20,6 +20,7 @@ from kgitops.policy.api.interfaces import (
     Configurable,
     PolicyViolation,
     TopicManagementPolicy,
+    UserManagementPolicy,
     VirtualClusterManagementPolicy,
 )
 from kgitops.policy.api.requests import (
@@ -39,6 +40,7 @@ class AllOf(
     BrokerManagementPolicy,
     AclManagementPolicy,
     ClientQuotaManagementPolicy,
+    UserManagementPolicy,
     VirtualClusterManagementPolicy,
 ):
     """All policies in order: it refuses what any of them refuses, with the messages of all that do.
@@ -99,6 +101,7 @@ class AllOf(
     validate_create_acl = _ask
     validate_delete_acl = _ask
     validate_alter_client_quota = _ask
+    validate_alter_user_scram_credentials = _ask
     validate_create_virtual_cluster = _ask
     validate_alter_virtual_cluster = _ask
     validate_delete_virtual_cluster = _ask

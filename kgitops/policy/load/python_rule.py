@@ -12,6 +12,7 @@ from kgitops.policy.api.interfaces import (
     PolicyViolation,
     RuleViolation,
     TopicManagementPolicy,
+    UserManagementPolicy,
     VirtualClusterManagementPolicy,
 )
 from kgitops.policy.api.requests import PolicyRequest
@@ -30,6 +31,10 @@ METHODS: Mapping[str, tuple[type[Configurable], str]] = {
     "CreateAcl": (AclManagementPolicy, "validate_create_acl"),
     "DeleteAcl": (AclManagementPolicy, "validate_delete_acl"),
     "AlterClientQuota": (ClientQuotaManagementPolicy, "validate_alter_client_quota"),
+    "AlterUserScramCredentials": (
+        UserManagementPolicy,
+        "validate_alter_user_scram_credentials",
+    ),
     "CreateVirtualCluster": (VirtualClusterManagementPolicy, "validate_create_virtual_cluster"),
     "AlterVirtualCluster": (VirtualClusterManagementPolicy, "validate_alter_virtual_cluster"),
     "DeleteVirtualCluster": (VirtualClusterManagementPolicy, "validate_delete_virtual_cluster"),

@@ -7,11 +7,12 @@ from typing import overload
 from msgspec.structs import replace
 
 from kgitops.model import requests as req
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, altered_users
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import placeholder_topic_name
 from kgitops.model.values import overlaid
 from kgitops.policy.state.lazy_state import (
@@ -39,6 +40,7 @@ class SimulatedState:
         self.version = 0
         self._state = state
         self._quotas = Overlay(state.quotas)
+        self._users: Mapping[str, ScramIterations] = state.users or {}
         # Added and removed since the state; and the state with both applied, once it was asked for.
         self._added: set[AclBinding] = set()
         self._removed: set[AclBinding] = set()
@@ -92,6 +94,10 @@ class SimulatedState:
         state = self._quotas.get(entity)
         return {} if state is None else state.quotas
 
+    def credentials(self, user: str) -> ScramIterations:
+        """The mechanisms of a user with their iterations, as far as the user is known."""
+        return self._users.get(user, {})
+
     def accept(self, request: req.Request) -> None:
         """Change the state as the request would."""
         self.version += 1
@@ -123,6 +129,8 @@ class SimulatedState:
                 | req.DeleteVirtualClusterRequest()
             ):
                 self.virtual_clusters.accept(request)
+            case req.AlterUserScramCredentialsRequest():
+                self._users = altered_users(self._users, request)
             case (
                 req.DeleteRecordsRequest()
                 | req.AlterBrokerRequest()

@@ -41,6 +41,10 @@ class VirtualClusters:
         """The virtual cluster after the accepted requests; None where there is none."""
         return self._delta.get(name)
 
+    def of_user(self, principal: str) -> str | None:
+        """The virtual cluster that the principal is a member of; None for none."""
+        return self._delta.of_user(principal)
+
     def links_to(self, topic: str) -> frozenset[LocalName]:
         """The links that lead to the physical topic."""
         return self._delta.links_to(topic)

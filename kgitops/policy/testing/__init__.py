@@ -27,6 +27,7 @@ from kgitops.policy.testing.topics import (
     delete_topic,
     topic,
 )
+from kgitops.policy.testing.users import alter_user_scram_credentials
 from kgitops.policy.testing.verdicts import cluster, labelled, violation
 from kgitops.policy.testing.virtual_clusters import (
     alter_virtual_cluster,
@@ -41,6 +42,7 @@ __all__ = [
     "alter_broker",
     "alter_client_quota",
     "alter_topic",
+    "alter_user_scram_credentials",
     "alter_virtual_cluster",
     "cluster",
     "create_acl",

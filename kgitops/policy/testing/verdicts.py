@@ -11,6 +11,7 @@ from kgitops.model.cluster_state import ClusterState as WholeState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.interfaces import Configurable, PolicyViolation
@@ -33,12 +34,13 @@ def cluster(
     virtual_clusters: Iterable[VirtualCluster] = (),
     broker_configs: Mapping[str, str] | None = None,
     broker_defaults: Mapping[str, str] | None = None,
+    users: Mapping[str, Mapping[str, int]] | None = None,
 ) -> ClusterState:
     """Build a cluster with these objects, as a policy sees it.
 
     ``brokers`` is their number, with ids from 1 on, or the brokers with their racks.
     ``broker_configs`` are those of the node that evaluates (P201-40); ``broker_defaults`` are the
-    configs of topics that set none.
+    configs of topics that set none; ``users`` have iterations by mechanism.
     """
     state = state_of(
         topics,
@@ -47,6 +49,10 @@ def cluster(
         quotas=quotas,
         virtual_clusters=virtual_clusters,
         broker_defaults=broker_defaults,
+        users={
+            user: {ScramMechanism(name): known for name, known in held.items()}
+            for user, held in (users or {}).items()
+        },
     )
     return ClusterState(SimulatedState(state), broker_configs)
 

@@ -91,8 +91,10 @@ _KILLED_S = 5.0
 class Process:
     """One worker process; once it raised ``LimitViolation``, kill it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, hidden_env: frozenset[str] = frozenset()) -> None:
         """Start it; it works while its parent does something else.
+
+        It gets the environment without the variables in ``hidden_env``.
 
         Raises:
             KgitopsError: the system doesn't let it start.
@@ -108,6 +110,7 @@ class Process:
             relay = OutputRelay()
             arguments = [_PROGRAM, *map(str, (file.fileno(), theirs, os.getpid())), *sys.path]
             token = secrets.token_hex(16)
+            environment = {k: v for k, v in os.environ.items() if k not in hidden_env}
             try:
                 self._child = subprocess.Popen(  # noqa: S603 (Python itself)
                     [sys.executable, "-P", "-c", *arguments],
@@ -116,7 +119,7 @@ class Process:
                     stderr=relay.write_end,
                     bufsize=0,
                     pass_fds=[file.fileno(), theirs],
-                    env={**os.environ, TOKEN: token},
+                    env={**environment, TOKEN: token},
                     start_new_session=True,  # an interrupt at the terminal isn't for it
                 )
             except OSError as error:

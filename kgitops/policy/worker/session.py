@@ -41,8 +41,12 @@ class WorkerEvaluator:
         policies: Sequence[Policy],
         waivers: Sequence[Waiver] = (),
         limits: Limits = Limits(),  # noqa: B008 (it is a value)
+        *,
+        hidden_env: frozenset[str] = frozenset(),
     ) -> None:
         """Take policies that aren't off, and the waivers that hold today.
+
+        The process does not get the environment variables in ``hidden_env``.
 
         Raises:
             KgitopsError: the process can't be started.
@@ -50,6 +54,7 @@ class WorkerEvaluator:
         self._policies = tuple(policies)
         self._waivers = tuple(waivers)
         self._limits = limits
+        self._hidden_env = hidden_env
         self._codec = VerdictCodec(self._policies, self._waivers)
         self._violations = LimitViolations(self._policies, limits)
         self._asked = 0  # the number of requests so far, which is that of the next one
@@ -115,7 +120,7 @@ class WorkerEvaluator:
     # The process
 
     def _start(self) -> None:
-        self._process = Process(self._limits)
+        self._process = Process(self._limits, self._hidden_env)
         self._loaded = False
         self._in_step = False
         self._shown: ClusterState | None = None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kgitops.desired.state import DesiredQuota, DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredQuota, DesiredState, DesiredTopic, DesiredUser
 from kgitops.model.resources.acls import AclBinding, Operation
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
@@ -36,6 +36,15 @@ class QuotaEntry(Struct, frozen=True, kw_only=True):
     place: str
 
 
+class UserEntry(Struct, frozen=True, kw_only=True):
+    """A user who logs in by SCRAM, with the iterations of each mechanism."""
+
+    name: str
+    labels: Mapping[str, str]
+    scram: tuple[tuple[str, str], ...]
+    place: str
+
+
 class PrincipalEntry(Struct, frozen=True, kw_only=True):
     """A principal with all declared bindings of its."""
 
@@ -51,17 +60,19 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     topics: tuple[TopicEntry, ...]
     principals: tuple[PrincipalEntry, ...]
     quotas: tuple[QuotaEntry, ...]
+    users: tuple[UserEntry, ...]
     graph: VirtualClusterGraph | None
     labels: tuple[tuple[str, int], ...]
 
     @property
     def summary(self) -> str:
         """``12 topics, 4 principals, 3 quotas``."""
-        counts = (
+        counts = [
             (len(self.topics), "topic"),
             (len(self.principals), "principal"),
             (len(self.quotas), "quota"),
-        )
+        ]
+        counts += [(len(self.users), "user")] if self.users else []
         return ", ".join(counted(number, noun) for number, noun in counts)
 
 
@@ -87,6 +98,7 @@ def catalogue_of(desired: DesiredState, cluster: str) -> Catalogue:
         topics=topics,
         principals=tuple(_principals(acl.binding for acl in desired.acls)),
         quotas=tuple(map(_quota, desired.quotas)),
+        users=tuple(map(_user, desired.users)),
         graph=graph_of_clusters(clusters) if clusters else None,
         labels=tuple(sorted(labels.items())),
     )
@@ -150,6 +162,19 @@ def _quota(quota: DesiredQuota) -> QuotaEntry:
         quotas=tuple(
             (key, with_unit(f"quotas.{key}", f"{value:g}" if value % 1 else str(int(value))))
             for key, value in sorted(quota.quotas.items())
+        ),
+        place=f"{source.file}:{source.line}",
+    )
+
+
+def _user(user: DesiredUser) -> UserEntry:
+    source = user.located.source
+    return UserEntry(
+        name=object_name(user.address).name,
+        labels=user.labels,
+        scram=tuple(
+            (str(mechanism), counted(credential.iterations, "iteration"))
+            for mechanism, credential in user.credentials.items()
         ),
         place=f"{source.file}:{source.line}",
     )

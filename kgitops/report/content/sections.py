@@ -32,6 +32,7 @@ _KINDS = (
     Kind.BINDING,
     Kind.ACL,
     Kind.QUOTA,
+    Kind.USER,
     Kind.BROKER,
 )
 FOLD_ABOVE = 20

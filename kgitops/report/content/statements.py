@@ -173,7 +173,7 @@ def drift_sentence(drift: Drift, *, full: bool) -> str:
         "(not set)" if side is None else with_unit(drift.path, side) if text == side else text
         for side, text in zip((drift.last_applied, drift.found), short, strict=True)
     ]
-    label = drift.path.removeprefix("configs.").removeprefix("quotas.")
+    label = drift.path.removeprefix("configs.").removeprefix("quotas.").removeprefix("scram.")
     return f"{name}  {label} {values[0]} -> {values[1]}  {meaning}"
 
 

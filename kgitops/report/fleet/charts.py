@@ -27,6 +27,7 @@ _FAMILIES = {
     Kind.TOPIC: "topics",
     Kind.ACL: "ACLs",
     Kind.QUOTA: "quotas",
+    Kind.USER: "users",
     Kind.VIRTUAL_CLUSTER: _TENANTS,
     Kind.LINK: _TENANTS,
     Kind.BINDING: _TENANTS,
@@ -38,6 +39,7 @@ FAMILIES = {
     "topics": "topics",
     "ACLs": "acls",
     "quotas": "quotas",
+    "users": "others",
     _TENANTS: "tenants",
     _OTHER: "others",
 }

@@ -215,5 +215,10 @@ _REQUESTS = {
         "",
         "alterClientQuota: {entity: {user: billing}, quotas: {consumer_byte_rate: 1000000}}",
     ),
+    "AlterUserScramCredentials": (
+        "user/sales-app",
+        "",
+        "alterUserScramCredentials: {name: sales-app, mechanism: SCRAM-SHA-256, iterations: 4096}",
+    ),
     "AlterBroker": ("broker/1", "", "alterBroker: {id: 1, configs: {log.retention.ms: 1000}}"),
 }

@@ -2,11 +2,11 @@
 
 from kgitops.cluster.embedded.controls.scram import (
     ScramDeletion,
-    ScramMechanism,
     ScramUpsertion,
     UserScramCredentials,
 )
 from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages

@@ -3,9 +3,9 @@
 import ipaddress
 
 from kgitops.model.errors import UsageError
+from kgitops.model.resources.names import is_loopback
 from kgitops.serve.listening.settings import OAUTHBEARER, PLAIN, ListenerSettings
 
-_LOCAL_NAME = "localhost"
 _READABLE = {PLAIN: "PLAIN passwords", OAUTHBEARER: "OAUTHBEARER tokens"}
 """The mechanisms by which clients send what lets anybody in who has it."""
 
@@ -38,16 +38,6 @@ def check_exposure(settings: ListenerSettings, *, allow_anonymous: bool = False)
             f"{address} needs an address that clients can connect to; give it in "
             "advertised.listeners"
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Tell if only this machine can connect to the host."""
-    if host == _LOCAL_NAME:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False  # a name may lead anywhere
 
 
 def _is_unspecified(host: str) -> bool:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from kgitops.cluster.embedded.controls.scram import ScramMechanism
 from kgitops.cluster.embedded.image.image import Image, ScramCredential
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.listening.settings import OAUTHBEARER, PLAIN, SaslSettings
 from kgitops.serve.login.exchange import LoginExchange
 from kgitops.serve.login.jwks import TokenVerifier, check_token_support

@@ -8,8 +8,8 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 
-from kgitops.cluster.embedded.controls.scram import MIN_ITERATIONS, ScramMechanism
 from kgitops.cluster.embedded.image.image import ScramCredential
+from kgitops.model.resources.users import MIN_ITERATIONS, ScramMechanism
 from kgitops.serve.login.exchange import LoginFailedError, LoginStep, saslname
 
 _SALT_BYTES, _NONCE_BYTES = 16, 24

@@ -25,6 +25,7 @@ from kgitops.workflow.export.files import Document, arrange, write_manifests
 from kgitops.workflow.export.quotas import export_quotas
 from kgitops.workflow.export.scope import ExportNotes, ExportScope
 from kgitops.workflow.export.topics import export_topics
+from kgitops.workflow.export.users import export_users
 from kgitops.workflow.export.virtual_clusters import export_links, export_virtual_clusters
 from kgitops.workflow.project.selection import Workspace
 
@@ -53,6 +54,7 @@ def export_manifests(
         **arrange("links", export_links(state, scope, notes)),
         **arrange("acls", export_acls(state, scope, notes)),
         **arrange("quotas", export_quotas(state, scope, notes)),
+        **arrange("users", export_users(state, scope, notes)),
     }
     return Export(files=files, notes=(*scope.foreign(), *notes.sentences()))
 

@@ -60,6 +60,10 @@ def cluster_of(described: GivenCluster) -> ClusterState:
         virtual_clusters=[
             _virtual_cluster(name, one, topics) for name, one in described.virtual_clusters.items()
         ],
+        users={
+            name: {held.mechanism: held.iterations for held in credentials}
+            for name, credentials in described.users.items()
+        },
     )
 
 

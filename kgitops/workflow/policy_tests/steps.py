@@ -7,6 +7,7 @@ from kgitops.manifests.policies.policy_test_requests import (
     AlterBrokerStep,
     AlterClientQuotaStep,
     AlterTopicStep,
+    AlterUserStep,
     CreateTopicStep,
     DeleteRecordsStep,
     DeleteTopicStep,
@@ -66,6 +67,8 @@ def _request(step: RequestStep, simulated: SimulatedState) -> req.Request:
         case RequestStep(alter_broker=AlterBrokerStep(id=id_, configs=configs)):
             _check_brokers([id_], simulated, ("id",))
             return req.AlterBrokerRequest(broker=id_, configs=_changed(configs))
+        case RequestStep(alter_user_scram_credentials=AlterUserStep() as user):
+            return _alter_user(user, simulated)
         case RequestStep(create_acl=GivenAcl() as acl):
             return req.CreateAclRequest(binding=binding_of(acl))
         case RequestStep(delete_acl=GivenAcl() as acl):
@@ -77,6 +80,18 @@ def _request(step: RequestStep, simulated: SimulatedState) -> req.Request:
 def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
     """The configs that the broker of an AlterBroker has; None for other requests."""
     return None if step.alter_broker is None else configs_of(step.alter_broker.current)
+
+
+def _alter_user(step: AlterUserStep, simulated: SimulatedState) -> req.Request:
+    if step.iterations is None and step.mechanism not in simulated.credentials(step.name):
+        raise StepError(
+            ("mechanism",),
+            f"the user {step.name} has no {step.mechanism} at this point",
+            "add it to the cluster's users, or set it before",
+        )
+    return req.AlterUserScramCredentialsRequest(
+        user=step.name, mechanism=step.mechanism, iterations=step.iterations
+    )
 
 
 def _create(step: CreateTopicStep, simulated: SimulatedState) -> req.Request:

@@ -13,6 +13,7 @@ from builders import (
     a_quota_state,
     a_topic,
     a_topic_state,
+    a_user,
     an_acl,
     an_entity,
     applied,
@@ -38,6 +39,7 @@ from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, S
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 from kgitops.plan import planner
 from kgitops.plan.document import risks
@@ -208,6 +210,15 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.QUOTA_REMOVE: remove(a_quota()),
     risks.QUOTA_ADOPT: adopt(a_quota()),
     risks.QUOTA_FORGET: remove(a_quota(deletion_policy=ORPHAN)),
+    risks.USER_CREATE: (a_desired(OTHER, a_user()), replace(applied(OTHER), users={})),
+    risks.MECHANISM_ADD: change(a_user(), a_user(mechanisms=ScramMechanism)),
+    risks.PASSWORD_RENEW: change(a_user(version="1"), a_user(version="2")),
+    risks.ITERATIONS_RAISE: change(a_user(iterations=4096), a_user()),
+    risks.ITERATIONS_LOWER: change(a_user(), a_user(iterations=4096)),
+    risks.MECHANISM_REMOVE: change(a_user(mechanisms=ScramMechanism), a_user()),
+    risks.USER_DELETE: remove(a_user(deletion_policy=DELETE)),
+    risks.USER_ADOPT: adopt(a_user()),
+    risks.USER_FORGET: remove(a_user(deletion_policy=ORPHAN)),
     risks.REPLICATION_THROTTLE: (
         a_desired(a_topic(assignment=((1, 3), (2, 3))), safety=Safety()),
         applied(TWO),

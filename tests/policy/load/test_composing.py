@@ -36,6 +36,7 @@ from kgitops.policy.testing import (
     alter_broker,
     alter_client_quota,
     alter_topic,
+    alter_user_scram_credentials,
     create_acl,
     create_topic,
     delete_acl,
@@ -57,6 +58,7 @@ REQUESTS: dict[str, PolicyRequest] = {
     "CreateAcl": create_acl(acl()),
     "DeleteAcl": delete_acl(acl()),
     "AlterClientQuota": alter_client_quota(entity(user="a"), {"producer_byte_rate": 1.0}),
+    "AlterUserScramCredentials": alter_user_scram_credentials("app", "SCRAM-SHA-256", 4096),
     "CreateVirtualCluster": CreateVirtualClusterRequest(
         virtual_cluster="emea", principal=ANYBODY, requested_state=EMEA
     ),

@@ -8,7 +8,7 @@ from serve.login.logging_in import PASSWORD, SASL, authenticate, scram_final, sh
 from serve.login.logging_in import served as with_logins
 from serve.raw_client import RawClient, raw_client
 
-from kgitops.cluster.embedded.controls.scram import ScramMechanism
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.wire import messages
 
 ALTER = messages.AlterUserScramCredentialsRequest

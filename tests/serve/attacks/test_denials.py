@@ -14,10 +14,10 @@ from serve.forwarding.served import ServedBrokers, served
 from serve.login.logging_in import upsertion
 from serve.raw_client import RawClient
 
-from kgitops.cluster.embedded.controls.scram import ScramMechanism
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.answers.values import topic_id_bytes
 from kgitops.serve.nodes import NodeKind
 from kgitops.wire import messages

@@ -13,8 +13,9 @@ from serve.raw_client import RawClient
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.controls.scram import ScramMechanism, ScramUpsertion
+from kgitops.cluster.embedded.controls.scram import ScramUpsertion
 from kgitops.cluster.embedded.options import Options
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.sandbox.certificates import Certificates
 from kgitops.serve.background import serving
 from kgitops.serve.server import KafkaServer, ServeOptions

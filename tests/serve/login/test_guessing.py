@@ -8,8 +8,9 @@ from serve.login.logging_in import PASSWORD, SASL, authenticate, scram_final, se
 from serve.raw_client import raw_client
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.controls.scram import ScramMechanism, ScramUpsertion
+from kgitops.cluster.embedded.controls.scram import ScramUpsertion
 from kgitops.cluster.embedded.image.image import ScramCredential
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.login.scram import ScramExchange
 
 MECHANISM = ScramMechanism.SHA_256

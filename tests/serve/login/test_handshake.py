@@ -18,9 +18,9 @@ from serve.login.logging_in import (
 )
 from serve.raw_client import RawClient, raw_client
 
-from kgitops.cluster.embedded.controls.scram import ScramMechanism
 from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.policy_hook import static_configs
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 

@@ -8,7 +8,6 @@ import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 
@@ -18,23 +17,11 @@ from kgitops.cluster.embedded.image.records import (
     UserScramCredentialRecord,
 )
 from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
-
-MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384
-
-
-class ScramMechanism(StrEnum):
-    """A mechanism of SCRAM, by its SASL name."""
-
-    SHA_256 = "SCRAM-SHA-256"
-    SHA_512 = "SCRAM-SHA-512"
-
-    @property
-    def hash_name(self) -> str:
-        """Its hash function, by hashlib's name."""
-        return "sha256" if self is ScramMechanism.SHA_256 else "sha512"
 
 
 class ScramUpsertion(Struct, frozen=True, kw_only=True):
@@ -48,6 +35,9 @@ class ScramUpsertion(Struct, frozen=True, kw_only=True):
     iterations: int
     salt: bytes
     salted_password: bytes
+
+    def __repr__(self) -> str:
+        return f"ScramUpsertion(user={self.user!r}, mechanism={self.mechanism!r})"
 
 
 class ScramDeletion(Struct, frozen=True, kw_only=True):
@@ -81,7 +71,7 @@ def alter_user_scram_credentials(
         valid[item.user] = item
     for user, item in valid.items():
         if results[user].ok:
-            draft.write(_record(item))
+            results[user] = attempt(_write, draft, item)
     return results
 
 
@@ -146,6 +136,19 @@ def _check(draft: Draft, item: ScramDeletion | ScramUpsertion, *, twice: bool) -
             if not item.salted_password:
                 # No key can be derived from nothing; Kafka's controller does not expect it.
                 raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def _write(draft: Draft, item: ScramDeletion | ScramUpsertion) -> None:
+    mechanism = item.mechanism
+    assert mechanism is not None  # noqa: S101 (it was checked)
+    iterations = item.iterations if isinstance(item, ScramUpsertion) else None
+    # Policies see neither the password nor anything derived from it.
+    request = AlterUserScramCredentialsRequest(
+        user=item.user, mechanism=mechanism, iterations=iterations
+    )
+    draft.judge(request)
+    draft.write(_record(item))
+    draft.accept(request)
 
 
 def _record(

@@ -13,6 +13,7 @@ from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequ
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.resources.topics import RATES, Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.virtual_clusters.image import linked_topics
 
@@ -62,6 +63,16 @@ def build_usage(image: Image, topics: frozenset[str]) -> Usage:
     """Offsets and sizes of these topics; the embedded cluster has no consumers."""
     chosen = _chosen(image.topics.by_name, topics)
     return Usage(topics={topic.name: _usage(topic) for topic in chosen})
+
+
+def user_credentials(image: Image, users: frozenset[str] | None) -> dict[str, ScramIterations]:
+    """The mechanisms of these users with their iterations, or of all users; never a key."""
+    held = image.scram.users
+    chosen = held.keys() if users is None else held.keys() & users
+    return {
+        name: {ScramMechanism(key): item.iterations for key, item in sorted(held[name].items())}
+        for name in sorted(chosen)
+    }
 
 
 def controller_id(image: Image) -> int:

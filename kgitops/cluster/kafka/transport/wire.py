@@ -27,6 +27,7 @@ from kgitops.cluster.kafka.transport.pending import (
 from kgitops.cluster.kafka.transport.quorum import has_controller
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError
 from kgitops.model.errors import UnreachableError
+from kgitops.model.resources.names import is_loopback
 
 T = TypeVar("T")
 __all__ = ("CONNECT_MS", "Message", "Wire")
@@ -163,6 +164,14 @@ class Wire:
         bound = copy.copy(self)
         bound._until = moment  # noqa: SLF001 (it is this very class)
         return bound
+
+    @property
+    def private(self) -> bool:
+        """True if all that is sent is encrypted, or stays on this machine."""
+        if self._options.get("security_protocol", "").upper().endswith("SSL"):
+            return True
+        servers = [*self._servers, *self._connections.brokers.values()]
+        return all(is_loopback(server.host) for server in servers)
 
     def supports(self, request: type[Any] | Message, version: int = 0) -> bool:
         """Return whether the brokers know this request, in at least this version."""

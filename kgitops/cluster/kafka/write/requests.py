@@ -1,7 +1,7 @@
 """Logical requests sent as Kafka's requests, and the brokers' answers as results.
 
-There is one module per kind: topics, records, ACLs, quotas, reassignments, groups. Requests about
-virtual clusters are not sent here: no broker of today's Kafka knows them (VC-230).
+There is one module per kind: topics, records, ACLs, quotas, users, reassignments, groups. Requests
+about virtual clusters are not sent here: no broker of today's Kafka knows them (VC-230).
 :mod:`kgitops.cluster.kafka.virtual_clusters` sends them to those that announce them.
 """
 
@@ -21,6 +21,7 @@ from kgitops.cluster.kafka.write.topics import (
     create_topics,
     delete_topics,
 )
+from kgitops.cluster.kafka.write.users import alter_users
 from kgitops.model import requests as req
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.results import RequestResult
@@ -75,6 +76,7 @@ def _check_physical(requests: Sequence[req.Request]) -> None:
                 req.AlterTopicRequest()
                 | req.DeleteRecordsRequest()
                 | req.AlterBrokerRequest()
+                | req.AlterUserScramCredentialsRequest()
                 | req.CopyGroupOffsetsRequest()
                 | req.DeleteGroupRequest()
             ):
@@ -124,6 +126,8 @@ def _execute_alike(
         case req.AlterBrokerRequest():
             brokers = _as(req.AlterBrokerRequest, batch)
             return alter_brokers(wire, brokers, validate_only=validate_only)
+        case req.AlterUserScramCredentialsRequest():
+            return alter_users(wire, _as(req.AlterUserScramCredentialsRequest, batch))
         case req.CopyGroupOffsetsRequest():
             return copy_group_offsets(wire, _as(req.CopyGroupOffsetsRequest, batch))
         case req.DeleteGroupRequest():

@@ -8,9 +8,11 @@ from kgitops.policy.cel.functions import FUNCTIONS
 from kgitops.policy.cel.records.objects import BROKER_CHANGE, QUOTA_CHANGE, RECORDS, TOPIC_CHANGE
 from kgitops.policy.cel.records.record import Record, RecordField
 from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.users import USER_CHANGE
 from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, ROOTS
 from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
 
+_CHANGES = (TOPIC_CHANGE, QUOTA_CHANGE, USER_CHANGE, BROKER_CHANGE, VIRTUAL_CLUSTER_CHANGE)
 PAGE = Path("docs/reference/policies-cel.md")
 _FIXED: Mapping[str, Record] = {"request": REQUEST, "cluster": CLUSTER, "principal": PRINCIPAL}
 _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -50,7 +52,7 @@ def _fields() -> list[str]:
                 rows += [f"| *{name}* | | |", *_rows("", fields)]
         elif root == "change":
             rows.append(f"| **`{root}`** | | {text} |")
-            for record in (TOPIC_CHANGE, QUOTA_CHANGE, BROKER_CHANGE, VIRTUAL_CLUSTER_CHANGE):
+            for record in _CHANGES:
                 rows += [f"| *{record.name}* | | |", *_rows(f"{root}.", record.fields)]
     return rows
 

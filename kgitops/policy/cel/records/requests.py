@@ -25,7 +25,8 @@ REQUEST = Record(
             STRING,
             "The name that match.names is compared with: of a topic or link, of an ACL's resource, "
             "in its virtual cluster where it is in one; of a quota its entity as in the address; "
-            "of a broker its id; of a virtual cluster also where a member is altered.",
+            "of a broker its id; of a user its name; of a virtual cluster also where a member is "
+            "altered.",
             lambda policy_input, _: policy_input.name,
         ),
         "address": RecordField(

@@ -28,6 +28,7 @@ from kgitops.policy.cel.records.objects import (
 )
 from kgitops.policy.cel.records.record import BeforeAndAfter, Record
 from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.users import CURRENT_USER, REQUESTED_USER, USER_CHANGE, JudgedUser
 from kgitops.policy.cel.records.virtual_clusters import (
     LINK,
     REQUESTED_LINK,
@@ -94,6 +95,9 @@ REQUEST_VARIABLES: Mapping[str, RequestVariables] = MappingProxyType(
             REQUESTED_QUOTA, CURRENT_QUOTA, QUOTA_CHANGE, may_be_new=True
         ),
         "AlterBroker": RequestVariables(REQUESTED_BROKER, CURRENT_BROKER, BROKER_CHANGE),
+        "AlterUserScramCredentials": RequestVariables(
+            REQUESTED_USER, CURRENT_USER, USER_CHANGE, may_be_new=True
+        ),
         "CreateVirtualCluster": RequestVariables(VIRTUAL_CLUSTER, None),
         "AlterVirtualCluster": RequestVariables(
             VIRTUAL_CLUSTER, VIRTUAL_CLUSTER, VIRTUAL_CLUSTER_CHANGE
@@ -182,6 +186,8 @@ def _sides(policy_input: PolicyInput, cluster: ClusterState) -> tuple[object, ob
                 BrokerValue(request.broker_id, known, {}),
                 BrokerValue(request.broker_id, state.configs, state.requested_configs),
             )
+        case policy_requests.AlterUserScramCredentialsRequest() as request:
+            return _user_sides(request, cluster)
         case policy_requests.CreateVirtualClusterRequest() as request:
             return None, request.requested_state
         case policy_requests.AlterVirtualClusterRequest() as request:
@@ -215,6 +221,20 @@ def _quota_sides(
     return (
         Quota(request.entity, _doubles(held), {}) if held else None,
         Quota(request.entity, _doubles(state.quotas), named),
+    )
+
+
+def _user_sides(
+    request: policy_requests.AlterUserScramCredentialsRequest, cluster: ClusterState
+) -> tuple[JudgedUser | None, JudgedUser]:
+    held = dict(cluster.user_credentials(request.user))
+    mechanism = str(request.mechanism)
+    after = {key: iterations for key, iterations in held.items() if key != mechanism}
+    if request.iterations is not None:
+        after[mechanism] = request.iterations
+    return (
+        JudgedUser(request.user, held) if held else None,
+        JudgedUser(request.user, after, mechanism, request.iterations),
     )
 
 

@@ -22,9 +22,10 @@ from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
-from kgitops.cluster.embedded.controls.scram import ScramDeletion, ScramMechanism
+from kgitops.cluster.embedded.controls.scram import ScramDeletion
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 
 PEOPLE, PHYSICAL = "people", "emea.hr.people"

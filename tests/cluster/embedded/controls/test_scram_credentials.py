@@ -12,11 +12,12 @@ from cluster.clusters import a_cluster, a_guarded_cluster, admin, cluster_grant
 from cluster.embedded.bound.tenancies import SALES, connect, on_cluster, two_tenants
 
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.controls.scram import ScramDeletion, ScramMechanism, ScramUpsertion
+from kgitops.cluster.embedded.controls.scram import ScramDeletion, ScramUpsertion
 from kgitops.cluster.embedded.options import Compat
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.cluster.embedded.store.store import checksum
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.results import ErrorCode
 
 SHA_256, SHA_512 = ScramMechanism

@@ -1,0 +1,1 @@
+"""Planning users who log in by SCRAM."""

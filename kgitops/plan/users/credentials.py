@@ -1,0 +1,113 @@
+"""Compares the credentials of one user: which fields change, and what somebody else changed."""
+
+from collections.abc import Mapping, Sequence
+
+from kgitops.desired.credentials import credentials_of
+from kgitops.desired.state import DesiredCredential, DesiredUser
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Drift, FieldChange
+from kgitops.plan.document.risks import Risk
+
+Credentials = Mapping[ScramMechanism, DesiredCredential]
+
+
+def changed_fields(
+    mechanism: ScramMechanism,
+    credential: DesiredCredential,
+    held: ScramIterations,
+    last: Credentials,
+) -> list[FieldChange]:
+    """Return the fields because of which the password must be set, none if it stays as it is."""
+    before, after = held.get(mechanism), credential.iterations
+    source = _password_text(credential)
+    if before is None:
+        risk = risks.MECHANISM_ADD if held else risks.USER_CREATE
+        added = iterations_field(mechanism, held, after, risk)
+        return [added, _password(mechanism, None, source, risk)]
+    was = last.get(mechanism)
+    renewed = (
+        was is not None and credential.version is not None and credential.version != was.version
+    )
+    fields = []
+    if before != after:
+        risk = risks.ITERATIONS_RAISE if after > before else risks.ITERATIONS_LOWER
+        fields.append(iterations_field(mechanism, held, after, risk))
+    if renewed and was is not None:
+        fields.append(_password(mechanism, _password_text(was), source, risks.PASSWORD_RENEW))
+    elif fields:
+        fields.append(_password(mechanism, _AS_IT_IS, source, fields[0].risk))
+    return fields
+
+
+_AS_IT_IS = "as it is"
+
+
+def last_credentials(last_applied: Mapping[str, object]) -> Credentials:
+    """Read the credentials of a record in the registry; nothing without a record."""
+    view = last_applied.get("scram", {})
+    return credentials_of(view) if isinstance(view, dict) else {}
+
+
+def credentials_after(
+    held: ScramIterations, declared: Credentials, removed: Sequence[ScramMechanism]
+) -> dict[ScramMechanism, int]:
+    """Return the mechanisms of the user once the plan is applied."""
+    merged = {**held, **{key: declared[key].iterations for key in declared}}
+    return {key: merged[key] for key in ScramMechanism if key in merged and key not in removed}
+
+
+def iterations_path(mechanism: ScramMechanism) -> str:
+    """``scram.SCRAM-SHA-512.iterations``."""
+    return f"scram.{mechanism}.iterations"
+
+
+def iterations_field(
+    mechanism: ScramMechanism, held: ScramIterations, after: int | None, risk: Risk
+) -> FieldChange:
+    """Return the change of a mechanism's iterations, None where it comes or goes."""
+    return FieldChange(
+        path=iterations_path(mechanism),
+        before=_text(held.get(mechanism)),
+        after=_text(after),
+        risk=risk,
+    )
+
+
+def _password(
+    mechanism: ScramMechanism, before: str | None, after: str, risk: Risk | None
+) -> FieldChange:
+    return FieldChange(path=f"scram.{mechanism}.password", before=before, after=after, risk=risk)
+
+
+def _password_text(credential: DesiredCredential) -> str:
+    version = "" if credential.version is None else f" (version {credential.version})"
+    return f"{credential.password}{version}"
+
+
+def drift_rows(user: DesiredUser, held: ScramIterations, last: Credentials) -> list[Drift]:
+    """Return what somebody else changed since the last apply."""
+    rows = []
+    for mechanism in ScramMechanism:
+        was = last[mechanism].iterations if mechanism in last else None
+        found = held.get(mechanism)
+        if was == found:
+            continue
+        declared = user.credentials.get(mechanism)
+        wanted = declared.iterations if declared else None
+        undeclared = was is None and declared is None
+        restored = wanted != found
+        rows.append(
+            Drift(
+                address=user.address,
+                path=iterations_path(mechanism),
+                last_applied=_text(was),
+                found=_text(found),
+                rule="undeclared" if undeclared else "restored" if restored else "accepted",
+            )
+        )
+    return rows
+
+
+def _text(iterations: int | None) -> str | None:
+    return None if iterations is None else str(iterations)

@@ -1,0 +1,147 @@
+"""Passwords from the environment, files and programs; nothing that is said shows one."""
+
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kgitops.apply.secrets.commands import output_of
+from kgitops.apply.secrets.generating import generate
+from kgitops.apply.secrets.reading import read_secret, source_problem
+from kgitops.model.errors import KgitopsError
+from kgitops.model.resources.users import GeneratedPassword, PasswordSource
+
+WORD = "correct horse battery"
+
+
+def printing(text: str) -> PasswordSource:
+    return PasswordSource(command=(sys.executable, "-c", f"print({text!r}, end='')"))
+
+
+def test_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = PasswordSource(env="APP_PASSWORD")
+    monkeypatch.delenv("APP_PASSWORD", raising=False)
+    assert source_problem(source, tmp_path) == (
+        "the environment variable APP_PASSWORD is not set or empty"
+    )
+    with pytest.raises(KgitopsError, match="holds no password"):
+        read_secret(source, tmp_path)
+    monkeypatch.setenv("APP_PASSWORD", f"{WORD} ü")
+    assert source_problem(source, tmp_path) is None
+    assert read_secret(source, tmp_path).reveal() == f"{WORD} ü".encode()
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_file_with_and_without_a_line_break(tmp_path: Path, end: str) -> None:
+    (tmp_path / "pw").write_bytes(f"{WORD}{end}".encode())
+    source = PasswordSource(file="pw")
+    assert source_problem(source, tmp_path) is None
+    assert read_secret(source, tmp_path).reveal() == WORD.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "holds no password"),
+        (b"\n", "holds no password"),
+        (f"{WORD}\n{WORD}\n".encode(), "holds more than one line"),
+        (b"a\0b", "holds more than one line"),
+        (b"\xff\xfe" + WORD.encode(), "is not UTF-8"),
+        (b"x" * 70_000, "holds more than a password"),
+    ],
+)
+def test_a_file_without_a_password(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "pw").write_bytes(content)
+    source = PasswordSource(file="pw")
+    assert said in (source_problem(source, tmp_path) or "")
+    with pytest.raises(KgitopsError, match=said) as raised:
+        read_secret(source, tmp_path)
+    assert WORD not in str(raised.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    source = PasswordSource(file="gone")
+    assert source_problem(source, tmp_path) == "the file gone does not exist"
+    (tmp_path / "gone").mkdir()
+    assert source_problem(source, tmp_path) == "the file gone is a folder"
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    source = PasswordSource(file="pipe")
+    assert source_problem(source, tmp_path) is None
+    writer = threading.Thread(target=pipe.write_bytes, args=(WORD.encode(),))
+    writer.start()
+    assert read_secret(source, tmp_path).reveal() == WORD.encode()
+    writer.join()
+
+
+def test_a_program_prints_it(tmp_path: Path) -> None:
+    assert source_problem(printing(WORD), tmp_path) is None
+    assert read_secret(printing(WORD), tmp_path).reveal() == WORD.encode()
+
+
+def test_a_program_beside_the_project(tmp_path: Path) -> None:
+    script = tmp_path / "get"
+    script.write_text(f"#!/bin/sh\nprintf '%s' '{WORD}'\n")
+    source = PasswordSource(command=("./get",))
+    assert "can't be found or started" in (source_problem(source, tmp_path) or "")
+    script.chmod(0o700)
+    assert source_problem(source, tmp_path) is None
+    assert read_secret(source, tmp_path).reveal() == WORD.encode()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (f"import sys; sys.exit({WORD!r})", "failed with exit code 1"),
+        (f"print({WORD!r}); raise SystemExit(3)", "failed with exit code 3"),
+        ("while True: print('x' * 1000)", "printed more than a password"),
+        ("pass", "holds no password"),
+    ],
+)
+def test_a_program_that_fails_says_nothing(tmp_path: Path, code: str, said: str) -> None:
+    source = PasswordSource(command=(sys.executable, "-c", code))
+    with pytest.raises(KgitopsError, match=said) as raised:
+        read_secret(source, tmp_path)
+    assert "Traceback" not in str(raised.value)
+    if said != "holds no password":
+        assert WORD not in str(raised.value)
+
+
+def test_a_program_that_hangs_is_killed_with_what_it_started(tmp_path: Path) -> None:
+    code = "import subprocess, time; subprocess.Popen(['sleep', '600']); time.sleep(600)"
+    with pytest.raises(KgitopsError, match="took more than"):
+        output_of((sys.executable, "-c", code), tmp_path, seconds=0.5)
+
+
+def test_a_generated_password_goes_to_its_file_alone(tmp_path: Path) -> None:
+    secret = generate(GeneratedPassword(length=40, file="out"), tmp_path)
+    file = tmp_path / "out"
+    assert file.read_bytes() == secret.reveal()
+    assert len(secret.reveal()) == 40
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    again = generate(GeneratedPassword(length=40, file="out"), tmp_path)
+    assert again.reveal() != secret.reveal()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_generated_password_goes_to_a_programs_input(tmp_path: Path) -> None:
+    code = "import sys, pathlib; pathlib.Path('got').write_text(sys.stdin.read())"
+    secret = generate(GeneratedPassword(command=(sys.executable, "-c", code)), tmp_path)
+    assert (tmp_path / "got").read_bytes() == secret.reveal()
+    with pytest.raises(KgitopsError, match="failed with exit code 9"):
+        generate(GeneratedPassword(command=(sys.executable, "-c", "raise SystemExit(9)")), tmp_path)
+
+
+def test_a_sink_that_can_t_be_written_is_told(tmp_path: Path) -> None:
+    generated = GeneratedPassword(file="no/such/folder/out")
+    assert "can't be written to" in (
+        source_problem(PasswordSource(generate=generated), tmp_path) or ""
+    )
+    with pytest.raises(KgitopsError, match="can't be written to"):
+        generate(generated, tmp_path)
