@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments
 from kgitops.model.clock import Clock, SystemClock
@@ -185,7 +186,8 @@ class _Turn:
             sealed,
             planner.workspace,
             planner.declared.policies,
-            self._apply_context(planner.cluster),
+            # The plan was made of the manifests in this turn: it names no other program.
+            self._apply_context(planner.workspace, planner.cluster, may_act=True),
         )
         healed = healed_by(sealed.plan)
         ticks = self._context.clock.monotonic()
@@ -196,7 +198,9 @@ class _Turn:
     def _resumed(self, workspace: Workspace, declared: Loaded, cluster: Cluster) -> bool:
         """Go on with the project's unfinished run; False if it is still not finished."""
         self._stages("applying")
-        result = execute_resume(workspace, declared.policies, self._apply_context(cluster))
+        result = execute_resume(
+            workspace, declared.policies, self._apply_context(workspace, cluster, may_act=False)
+        )
         if result is None:
             return True
         self._report.resumed(result)
@@ -240,7 +244,9 @@ class _Turn:
         plans = self._context.plans
         return None if plans is None else PlanShelf(plans, project, cluster)
 
-    def _apply_context(self, cluster: Cluster) -> ApplyContext:
+    def _apply_context(
+        self, workspace: Workspace, cluster: Cluster, *, may_act: bool
+    ) -> ApplyContext:
         timeout_ms = self._context.timeout_ms
         return ApplyContext(
             cluster=cluster,
@@ -251,4 +257,5 @@ class _Turn:
             ),
             on_event=self._context.on_event,
             interrupted=self._context.interrupted,
+            passwords=PasswordSettings(base=workspace.base, may_act=may_act),
         )
