@@ -12,7 +12,7 @@ from cluster.kafka import msk_verifier, token_endpoint
 from cluster.kafka.fakes import answering, old_broker, silent_port
 from cluster.kafka.many_listeners import PASSWORD, ManyListeners, login
 from cluster.kafka.promised import patience
-from cluster.kafka.token_package import install_example
+from cluster.kafka.token_package import install_example, register
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.adapter import boot
@@ -88,6 +88,10 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "our_tokens", raising=False)
     install_example(tmp_path)
+    (tmp_path / "hanging_tokens.py").write_text(
+        "import time\n\n\ndef get(config):\n    time.sleep(60)\n"
+    )
+    register(tmp_path, "hanging-tokens", {"hanging": "hanging_tokens:get"})
 
 
 def token_file(many: ManyListeners, signer: token_endpoint.Provider | None = None) -> str:
@@ -235,6 +239,11 @@ REFUSALS: dict[str, tuple[str, Configs, str]] = {
         lambda many: many.with_provider("/nowhere"),
         "the token provider file raises FileNotFoundError; call it by itself to see why",
     ),
+    "a provider that hangs": (
+        "OAUTH",
+        lambda many: many.with_provider("any", "hanging"),
+        "the token provider hanging gives no token within 5 s; see what it waits for",
+    ),
     "a role of AWS that can't be had": (
         "MSK",
         lambda many: (
@@ -294,6 +303,12 @@ def test_a_token_that_another_signed_is_refused(many: ManyListeners):
         f"{many.server('OAUTH')} refuses the token of sasl.oauthbearer.client.id; check the "
         "token's audience, scope and issuer against the broker's configs"
     )
+
+
+def test_a_provider_that_hangs_is_the_sentence_with_several_servers_too(many: ManyListeners):
+    servers = ",".join([many.server("OAUTH"), NOWHERE, many.server("OAUTH")])
+    said = refusal(servers, many.with_provider("any", "hanging"))
+    assert said.startswith("the token provider hanging gives no token within 5 s; ")
 
 
 def test_a_token_of_a_provider_that_another_signed_is_refused(many: ManyListeners):
