@@ -39,10 +39,10 @@ class Mirror:
         self._shown = shown
 
     def prepare(self) -> None:
-        """Make the copy if there is none, and remove what an earlier crash left."""
-        if not (self._folder / "HEAD").exists():
-            self._run("init", "--bare", "--quiet", "--template=", bare=False)
+        """Make the copy or what is missing of it, and remove what an earlier crash left."""
+        self._folder.mkdir(exist_ok=True)
         self._remove_leftovers()
+        self._run("init", "--bare", "--quiet", "--template=", bare=False)
 
     def remote(self, ref: str) -> RemoteRef:
         """The ref of the repository that is called so.

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from kgitops.model.errors import SafetyError, UsageError
+from kgitops.model.errors import KgitopsError, SafetyError, UsageError
 from kgitops.reconcile.sources.git_mirror import Mirror
 from kgitops.reconcile.sources.git_settings import SignatureKeys, program
 
@@ -50,13 +50,16 @@ class Signatures:
         self._home.mkdir(mode=0o700)
         (self._home / "gpg.conf").write_text(_GPG_CONF, "utf-8")
         (self._home / "gpg").symlink_to(gpg)
-        done = subprocess.run(  # noqa: S603 (gpg, keys on its standard input)
-            [gpg, "--homedir", str(self._home), "--quiet", "--status-fd", "1", "--import"],
-            input=keys,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
+        try:
+            done = subprocess.run(  # noqa: S603 (gpg, keys on its standard input)
+                [gpg, "--homedir", str(self._home), "--quiet", "--status-fd", "1", "--import"],
+                input=keys,
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise KgitopsError(f"gpg did not import {self._keys.gpg_keys} within 60 s") from None
         # Its exit code is also about an agent, which is for secret keys and not wanted.
         if b"[GNUPG:] IMPORT_OK " not in done.stdout:
             raise UsageError(
