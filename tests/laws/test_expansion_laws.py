@@ -1,0 +1,174 @@
+"""Profiles, folders, defaults and roles: as good as writing everything out, and each value told."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws.chains import assert_caught
+from laws.expansion_projects import (
+    Project,
+    documents_of,
+    labels_of,
+    origins_of_topic,
+    projects,
+    write_project,
+    written_out,
+)
+from msgspec.structs import replace
+from tiers import examples
+
+from kgitops.cluster.connect import connect
+from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
+from kgitops.desired.state import DesiredState, DesiredTopic
+from kgitops.manifests.load import Manifest
+from kgitops.model.resources.acls import Operation, PatternType, ResourceType
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.planner import make_plan
+
+_files = st.sampled_from(("1", "2", "z"))
+
+
+def as_documents_say(data: st.DataObject, project: Project, folder: Path) -> DesiredState:
+    """The project, its documents in any files of their folders and in any order."""
+    shuffled = data.draw(st.permutations(documents_of(project)), label="order")
+    placed = [(where, data.draw(_files, label="file"), text) for where, text in shuffled]
+    return write_project(folder, placed, project.defaults, project.cluster_defaults)
+
+
+def expanding_is_writing_out(data: st.DataObject) -> None:
+    project = data.draw(projects(), label="project")
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        short = as_documents_say(data, project, folder / "short")
+        again = as_documents_say(data, project, folder / "again")
+        plain = [(".", "all", document) for document in written_out(project)]
+        long = write_project(folder / "long", plain, {}, {})
+    assert [item.address for item in short.objects] == [item.address for item in long.objects]
+    assert short.digest == long.digest
+    assert again.digest == short.digest
+
+
+def a_plan_names_every_origin(data: st.DataObject) -> None:
+    project = data.draw(projects(), label="project")
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        plan = planned(as_documents_say(data, project, folder))
+        for change in plan.changes:
+            for path, origin in change.origins.items():
+                lines = Path(origin.source.file).read_text().splitlines()
+                assert lines[origin.source.line - 1][origin.source.column - 1 :].strip(), path
+    found = {change.address: _named(change, folder) for change in plan.changes}
+    for topic in project.topics:
+        assert found.pop(f"topic/{topic.name}") == origins_of_topic(topic, project)
+    given = {}
+    if project.roles:
+        from_folders = labels_of(project.roles[0].folder, {}, project)
+        given = {f"labels.{key}": origin for key, (_, origin) in from_folders.items()}
+    names = {str(role.fields["role"]) for role in project.roles}
+    for origins in found.values():
+        told = {path: origin for path, origin in origins.items() if not path.startswith("labels.")}
+        assert {path: it for path, it in origins.items() if path not in told} == given
+        assert {"permission", "operations", "resource.type"} <= told.keys()
+        assert {kind for kind, _ in told.values()} == {"role"}
+        assert {name for _, name in told.values()} <= names
+
+
+def planned(desired: DesiredState) -> Plan:
+    """The plan of a new cluster, in which everything is created."""
+    with closing(connect("embedded:", brokers=3, base=Path())) as cluster:
+        state, capabilities = cluster.read_state(), cluster.capabilities
+    return make_plan(desired, state, target_name="local", capabilities=capabilities)
+
+
+def _named(change: Change, folder: Path) -> Mapping[str, tuple[str, str]]:
+    manifests = str((folder / "manifests").resolve())
+    return {
+        path: (
+            origin.kind.value,
+            _relative(origin.name, manifests) if origin.kind == "folder" else origin.name,
+        )
+        for path, origin in change.origins.items()
+    }
+
+
+def _relative(name: str, manifests: str) -> str:
+    below = str(Path(name).resolve()).removeprefix(manifests).strip("/")
+    return below or "."
+
+
+def test_expanding_is_writing_out() -> None:
+    settings(max_examples=examples(300))(given(st.data())(expanding_is_writing_out))()
+
+
+def test_a_plan_names_every_origin() -> None:
+    settings(max_examples=examples(300))(given(st.data())(a_plan_names_every_origin))()
+
+
+# Mutants: each breaks one step, and must be caught.
+
+
+@pytest.mark.slow
+def test_defaults_of_the_project_that_win_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def under(self: layers.Layer, below: layers.Layer) -> layers.Layer:
+        return layers.Layer({**self.values, **below.values}, {**self.given, **below.given})
+
+    monkeypatch.setattr(layers.Layer, "over", under)
+    assert_caught(expanding_is_writing_out)
+    assert_caught(a_plan_names_every_origin)
+
+
+@pytest.mark.slow
+def test_a_folder_that_hides_those_above_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = folders.Folders._overlaid
+
+    def alone(self: folders.Folders, folder: str) -> folders.FolderValues:
+        written = self._written.get(folder)
+        if written is None:
+            return real(self, folder)
+        labels = written[0].metadata.labels
+        whole = real(self, folder)
+        own = {path: given for path, given in whole.given.items() if path[2] in labels}
+        return folders.FolderValues(labels, own, whole.profile)
+
+    monkeypatch.setattr(folders.Folders, "_overlaid", alone)
+    assert_caught(expanding_is_writing_out)
+    assert_caught(a_plan_names_every_origin)
+
+
+@pytest.mark.slow
+def test_labels_of_folders_that_win_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def labelled(
+        self: expansion.Expansion, built: DesiredTopic, manifest: Manifest
+    ) -> DesiredTopic:
+        above = self._folders.values(manifest.folder).labels
+        return replace(built, labels={**built.labels, **above})
+
+    monkeypatch.setattr(expansion.Expansion, "labelled", labelled)
+    assert_caught(expanding_is_writing_out)
+
+
+@pytest.mark.slow
+def test_origins_that_are_not_named_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expansion, "_labels_given", lambda _folder, _own: {})
+    assert_caught(a_plan_names_every_origin)
+
+
+@pytest.mark.slow
+def test_overlaps_that_stay_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overlaps, "_may_overlap", lambda _several: False)
+    assert_caught(expanding_is_writing_out, by=Exception)
+
+
+@pytest.mark.slow
+def test_a_role_that_gives_less_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def producer(spec: object) -> object:
+        for name in spec.topics:  # type: ignore[attr-defined]
+            operations = (Operation.WRITE, Operation.DESCRIBE)
+            yield ResourceType.TOPIC, name, operations, PatternType.LITERAL, ("spec", "topics", 0)
+
+    monkeypatch.setitem(roles._ROLES, "producer", producer)  # type: ignore[arg-type]
+    assert_caught(expanding_is_writing_out)
