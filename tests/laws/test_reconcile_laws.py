@@ -7,10 +7,10 @@ from builders import plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import Turn, assert_caught, turns
-from laws.cluster_model import Model
+from laws.cluster_model import Model, empty_usage, written
 from msgspec import Struct
 from msgspec.structs import replace
-from strategies import TEAMS, Team
+from strategies import HIGH_WATERMARK, TEAMS, Team
 from tiers import examples
 
 from kgitops.model.cluster_state import ClusterState
@@ -64,7 +64,11 @@ def parts(data: st.DataObject, teams: Sequence[Team], count: int) -> list[Part]:
             return plan_of(only_targets(turn.desired, addresses), turn.before)
 
         part = permitted_part(turn.plan, permission, plan_part)
-        after = turn.before if part is None else Model(turn.before).apply(part).state
+        before = turn.before
+        if not before.usage:  # it could not be read, and yet there are records
+            empty = {n: empty_usage(topic.num_partitions) for n, topic in before.topics.items()}
+            before = written(replace(before, usage=empty), HIGH_WATERMARK)
+        after = turn.before if part is None else Model(before).apply(part).state
         found.append(Part(turn=turn, permission=permission, part=part, after=after))
     return found
 

@@ -6,92 +6,20 @@ from pathlib import Path
 
 import pytest
 from cli.projects import Project, topic
-from reconcile.turning import FakeClock, Turns
+from reconcile.looping import Loops
+from reconcile.turning import Turns
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.lock import acquire
-from kgitops.model.errors import UnreachableError
 from kgitops.model.verdict import ExitCode
-from kgitops.reconcile.events import EventKind, ReconcileEvent
-from kgitops.reconcile.looping.backoff import Pace
-from kgitops.reconcile.looping.board import TargetKey
-from kgitops.reconcile.looping.feed import RevisionFeed
-from kgitops.reconcile.looping.loop import LoopSettings, LoopTarget, ReconcileLoop
-from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.events import EventKind
 from kgitops.reconcile.status import TurnOutcome
-from kgitops.workflow.project.selection import Selection
 
 CONVERGE = {"mode": "converge"}
 
 
-class Manifests:
-    """A source whose revisions a test names; a problem is told with the last good one."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.name = "1"
-        self.problem: str | None = None
-        self.failures = 0
-        self.blocks: threading.Event | None = None
-        self.asked = 0
-
-    def refresh(self) -> Revision:
-        self.asked += 1
-        if self.blocks is not None:
-            self.blocks.wait(60)
-        if self.problem is not None:
-            self.failures += 1
-            if self.name == "":
-                raise UnreachableError(self.problem)
-        else:
-            self.failures = 0
-        return Revision(
-            name=self.name, folder=self.folder, problem=self.problem, failures=self.failures
-        )
-
-    def retain(self, revisions: frozenset[str]) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class Loops:
-    """A loop over projects, a step at a time."""
-
-    def __init__(self, *projects: Project, plans: Path | None = None, **settings: object) -> None:
-        self.clock = FakeClock()
-        self.sources = {project.name: Manifests(project.folder) for project in projects}
-        self.events: list[ReconcileEvent] = []
-        targets = [
-            LoopTarget(
-                key=TargetKey(name, None),
-                feed=RevisionFeed(source, self.clock, fresh_s=30),
-                selection=lambda revision: Selection(paths=(revision.folder,), environ={}),
-            )
-            for name, source in self.sources.items()
-        ]
-        self.loop = ReconcileLoop(
-            targets,
-            LoopSettings(pace=Pace(interval_s=300, jitter=0), plans=plans, **settings),  # type: ignore[arg-type]
-            clock=self.clock,
-            on_event=self.events.append,
-            chance=lambda: 0.999,
-        )
-
-    def go(self, seconds: float = 0) -> None:
-        """Let time pass, and take what is due then."""
-        self.clock.pass_by(seconds)
-        self.loop.step()
-        self.loop.join()
-
-    def outcomes(self, name: str = "payments") -> list[str]:
-        """Those of the last turns, the oldest first."""
-        units = {unit.project: unit for unit in self.loop.status().units}
-        return [str(turn.outcome) for turn in reversed(units[name].turns)]
-
-    def kinds(self) -> list[str]:
-        return [str(event.kind) for event in self.events]
+def loops_of(*projects: Project, **settings: object) -> Loops:
+    return Loops({project.name: project.folder for project in projects}, **settings)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -100,7 +28,7 @@ def turns(tmp_path: Path) -> Turns:
 
 
 def test_a_turn_each_interval(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.go()
     assert loops.outcomes() == ["applied"]
     loops.go(299)
@@ -111,7 +39,7 @@ def test_a_turn_each_interval(turns: Turns) -> None:
 
 
 def test_the_last_ten_turns_are_kept(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     for _ in range(13):
         loops.go(301)
     (unit,) = loops.loop.status().units
@@ -123,7 +51,7 @@ def test_the_last_ten_turns_are_kept(turns: Turns) -> None:
 def test_somebody_who_holds_the_lock_is_waited_for_with_longer_and_longer_waits(
     turns: Turns,
 ) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.go()
     turns.set_behind("orders", compression_type="gzip")
     with closing(turns.project.connect()) as other:
@@ -148,7 +76,7 @@ def test_somebody_who_holds_the_lock_is_waited_for_with_longer_and_longer_waits(
 
 
 def test_a_source_that_is_gone_keeps_the_last_good_revision_and_heals_by_it(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.go()
     source = loops.sources["payments"]
     source.problem = "the repository does not answer"
@@ -162,7 +90,7 @@ def test_a_source_that_is_gone_keeps_the_last_good_revision_and_heals_by_it(turn
 
 
 def test_without_any_revision_nothing_is_done_and_it_is_tried_again(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     source = loops.sources["payments"]
     source.name, source.problem = "", "the commit is not signed"
     loops.go()
@@ -187,7 +115,7 @@ def test_one_project_that_fails_stops_no_other(tmp_path: Path) -> None:
         .write(topic("bad name"))
         .write_file(reconcile=CONVERGE)
     )
-    loops = Loops(good, bad)
+    loops = loops_of(good, bad)
     for _ in range(3):
         loops.go(301)
     assert loops.outcomes("good") == ["applied", "in-sync", "in-sync"]
@@ -199,7 +127,7 @@ def test_a_turn_that_hangs_holds_up_only_its_own(tmp_path: Path) -> None:
         Project(tmp_path / name, name=name, uid=name).write(topic()).write_file(reconcile=CONVERGE)
         for name in ("a", "b", "c")
     ]
-    loops = Loops(*projects, concurrency=1, timeout_s=600)
+    loops = loops_of(*projects, concurrency=1, timeout_s=600)
     hanging = threading.Event()
     loops.sources["a"].blocks = hanging
     try:
@@ -222,7 +150,7 @@ def test_a_turn_that_hangs_holds_up_only_its_own(tmp_path: Path) -> None:
 
 
 def test_a_hint_takes_a_turn_now_and_asks_the_source_again(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.go()
     loops.go(10)
     assert len(loops.outcomes()) == 1
@@ -236,7 +164,7 @@ def test_a_hint_takes_a_turn_now_and_asks_the_source_again(turns: Turns) -> None
 
 
 def test_a_clock_that_is_set_back_changes_nothing(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.go()
     loops.clock.moment = loops.clock.moment.replace(year=2020)
     loops.go(301)
@@ -246,7 +174,7 @@ def test_a_clock_that_is_set_back_changes_nothing(turns: Turns) -> None:
 
 def test_two_loops_over_one_cluster_are_safe(turns: Turns) -> None:
     """Both see the drift, one heals it, and the other has nothing to do or is told to wait."""
-    one, two = Loops(turns.project), Loops(turns.project)
+    one, two = loops_of(turns.project), loops_of(turns.project)
     one.go()
     for _ in range(3):
         turns.set_behind("orders", compression_type="gzip")
@@ -269,7 +197,7 @@ def test_two_loops_over_one_cluster_are_safe(turns: Turns) -> None:
 
 
 def test_idle_turns_write_nothing(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.go()
     before = turns.records()
     for _ in range(5):
@@ -278,7 +206,7 @@ def test_idle_turns_write_nothing(turns: Turns) -> None:
 
 
 def test_a_stopped_loop_begins_nothing_more(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     numbers = iter([None, None, 15])
     assert loops.loop.run(lambda: next(numbers)) == 15
     loops.loop.join()
@@ -286,7 +214,7 @@ def test_a_stopped_loop_begins_nothing_more(turns: Turns) -> None:
 
 
 def test_an_unexpected_error_ends_a_turn_and_not_the_loop(turns: Turns, monkeypatch) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     broken = RuntimeError("never thought of")
 
     def breaks(*_: object, **__: object) -> object:
@@ -302,7 +230,7 @@ def test_an_unexpected_error_ends_a_turn_and_not_the_loop(turns: Turns, monkeypa
 
 
 def test_what_a_source_raises_is_said(turns: Turns) -> None:
-    loops = Loops(turns.project)
+    loops = loops_of(turns.project)
     loops.sources["payments"].name = ""
     loops.sources["payments"].problem = "no signature"
     loops.go()

@@ -136,7 +136,12 @@ def _feeds(
         for folder in command.folders:
             yield (
                 str(folder),
-                RevisionFeed(FolderSource(folder), clock, fresh_s=fresh_s, in_place=True),
+                RevisionFeed(
+                    FolderSource(folder, left_out=command.plans),
+                    clock,
+                    fresh_s=fresh_s,
+                    in_place=True,
+                ),
             )
         return
     if command.paths:

@@ -10,7 +10,9 @@ from kgitops.reconcile.revision import Revision
 
 # Stores, caches and histories change without being declared; names with two dots are those that
 # Kubernetes swaps behind the links of a mounted volume.
-_LEFT_OUT = (".git", ".kgitops", "__pycache__")
+_LEFT_OUT = (".git", ".kgitops", ".venv", "__pycache__", "node_modules")
+_STORE = b"SQLite format 3\0"
+_BESIDE_STORES = ("-wal", "-shm", "-journal")
 _SWAPPED = ".."
 _TRIES = 3
 
@@ -22,8 +24,15 @@ class FolderSource:
     ``refresh`` again afterwards, and throws the plan away if the name is another.
     """
 
-    def __init__(self, folder: Path, *, most_bytes: int = 256 << 20, most_files: int = 20_000):
-        """Keep the folder.
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        most_bytes: int = 256 << 20,
+        most_files: int = 20_000,
+        left_out: Path | None = None,
+    ):
+        """Keep the folder. What is below ``left_out`` is not declared: plans that wait there.
 
         Raises:
             UsageError: there is none.
@@ -33,6 +42,7 @@ class FolderSource:
         self._folder = folder
         self._most_bytes = most_bytes
         self._most_files = most_files
+        self._left_out = None if left_out is None else os.path.realpath(left_out)
 
     def refresh(self) -> Revision:
         """Read all files; their digest is the revision's name.
@@ -75,8 +85,10 @@ class FolderSource:
     def _digest(self) -> str:
         whole = hashlib.sha256()
         size = 0
-        for files, path in enumerate(_files(self._folder), start=1):
+        for files, path in enumerate(_files(self._folder, self._left_out), start=1):
             content = path.read_bytes()
+            if content.startswith(_STORE) or path.name.endswith(_BESIDE_STORES):
+                continue  # an embedded cluster is no manifest, and changes with each apply
             size += len(content)
             if files > self._most_files or size > self._most_bytes:
                 raise KgitopsError(
@@ -88,10 +100,11 @@ class FolderSource:
         return f"sha256:{whole.hexdigest()}"
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path, left_out: str | None) -> list[Path]:
     """All regular files, in one order; links are followed, but into no folder twice."""
     found: list[Path] = []
-    _collect(folder, (os.path.realpath(folder),), found)
+    inside = (os.path.realpath(folder), *([] if left_out is None else [left_out]))
+    _collect(folder, inside, found)
     return sorted(found)
 
 

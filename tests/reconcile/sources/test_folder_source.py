@@ -1,6 +1,8 @@
 """A folder as a source: its digest, and the links of a mounted ConfigMap."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,19 @@ def test_bounds_and_absences_are_told(tmp_path):
         source.refresh()
     with pytest.raises(UsageError, match="is not a folder"):
         FolderSource(tmp_path)
+
+
+def test_stores_and_plans_that_wait_are_no_revision(tmp_path: Path) -> None:
+    """An apply on an embedded cluster beside the manifests, and what it leaves to a person."""
+    (tmp_path / "topic.yaml").write_text("a")
+    source = FolderSource(tmp_path, left_out=tmp_path / "plans")
+    before = source.refresh().name
+    with closing(sqlite3.connect(tmp_path / "local.db")) as store:
+        store.execute("CREATE TABLE log (offset INTEGER)")
+        store.commit()
+    (tmp_path / "local.db-wal").write_bytes(b"1")
+    (tmp_path / "plans" / "payments").mkdir(parents=True)
+    (tmp_path / "plans" / "payments" / "plan.json").write_text("{}")
+    assert source.refresh().name == before
+    (tmp_path / "topic.yaml").write_text("b")
+    assert source.refresh().name != before
