@@ -29,6 +29,7 @@ PENDING = PendingPlan(
     expires="2026-11-26T10:00:00Z",
     actions={"delete": 2, "update": 1},
     levels={"data-loss": 2, "disruptive": 1},
+    changes={"delete": {"data-loss": 2}, "update": {"disruptive": 1}},
 )
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -17,16 +16,15 @@ from kgitops.cli.running.streams import (
     print_result,
     write_file,
 )
-from kgitops.model.errors import UsageError
 from kgitops.serve.control import ControlSocket
 from kgitops.serve.forwarding.options import Consistency, ForwardingOptions
+from kgitops.serve.http.address import parse_address
 from kgitops.serve.metrics_listener import MetricsListener
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.workflow.commands.serving import open_served, with_brokers
 from kgitops.workflow.policies import load_policies
 from kgitops.workflow.project.selection import Selection, open_workspace
 
-_HIGHEST_PORT = 65535
 _READY_FILE = "--ready-file"
 
 
@@ -127,23 +125,6 @@ async def _serve(doors: _Doors, ready_file: Path | None) -> None:
             write_file(ready_file, [f"{line}\n"], _READY_FILE)
         print_result(line)
         await ended.wait()
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """The host and the port of ``--listen``.
-
-    Raises:
-        UsageError: it is not an address.
-    """
-    found = re.fullmatch(
-        r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/,\[\]]+)):(?P<port>\d{1,5})", text
-    )
-    if found is None or int(found["port"]) > _HIGHEST_PORT:
-        raise UsageError(
-            f"--listen {text!r} is not an address; write HOST:PORT, as in 127.0.0.1:9092 "
-            "(port 0 takes free ports)"
-        )
-    return found["ipv6"] or found["host"], int(found["port"])
 
 
 def _remove(ready_file: Path | None) -> None:

@@ -46,6 +46,18 @@ STAGES = Metric(
 TURN_DURATION = Metric(
     "kgitops_reconcile_turn_duration_seconds", _HISTOGRAM, (), "Time of whole turns."
 )
+APPLIED = Metric(
+    "kgitops_applied_changes_total",
+    _COUNTER,
+    (*UNIT, "action"),
+    "Changes of the plans that turns applied as a whole, by action.",
+)
+HEALED = Metric(
+    "kgitops_healed_objects_total",
+    _COUNTER,
+    UNIT,
+    "Objects that somebody else had changed, and turns put right.",
+)
 LOCK_WAITS = Metric(
     "kgitops_lock_wait_total",
     _COUNTER,
@@ -91,14 +103,8 @@ HEARTBEAT = Metric(
 PENDING_CHANGES = Metric(
     "kgitops_pending_changes",
     _GAUGE,
-    (*UNIT, "action"),
-    "Changes of the plan that waits for somebody, by action.",
-)
-PENDING_LEVELS = Metric(
-    "kgitops_pending_changes_by_level",
-    _GAUGE,
-    (*UNIT, "level"),
-    "Changes of the plan that waits for somebody, by the level of their worst risk.",
+    (*UNIT, "action", "level"),
+    "Changes of the plan that waits for somebody, by action and by the level of the worst risk.",
 )
 PENDING_SINCE = Metric(
     "kgitops_pending_since_timestamp_seconds",
@@ -110,7 +116,7 @@ DRIFTED = Metric(
     "kgitops_drifted_objects",
     _GAUGE,
     (*UNIT, "kind"),
-    "Objects that somebody else changed since they were applied, as the last turn found them.",
+    "Objects that somebody else changed since they were applied, and that are left so.",
 )
 VIOLATIONS = Metric(
     "kgitops_policy_violations",
@@ -154,6 +160,8 @@ METRICS = (
     TURNS,
     STAGES,
     TURN_DURATION,
+    APPLIED,
+    HEALED,
     LOCK_WAITS,
     HOOKS,
     LAST_SUCCESS,
@@ -165,7 +173,6 @@ METRICS = (
     INTERVAL,
     HEARTBEAT,
     PENDING_CHANGES,
-    PENDING_LEVELS,
     PENDING_SINCE,
     DRIFTED,
     VIOLATIONS,

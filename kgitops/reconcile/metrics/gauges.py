@@ -41,8 +41,11 @@ def _samples(unit: UnitStatus) -> Mapping[str, list[Sample]]:
         catalogue.LAST_SUCCESS: _moment(unit.last_success),
     }
     if unit.pending is not None:
-        found[catalogue.PENDING_CHANGES] = _counts(unit.pending.actions)
-        found[catalogue.PENDING_LEVELS] = _counts(unit.pending.levels)
+        found[catalogue.PENDING_CHANGES] = [
+            ((action, level), count)
+            for action, levels in sorted(unit.pending.changes.items())
+            for level, count in sorted(levels.items())
+        ]
         found[catalogue.PENDING_SINCE] = _moment(unit.pending.since)
     if unit.revision is not None:
         found[catalogue.REVISION] = [((unit.revision.name,), 1)]
@@ -52,7 +55,7 @@ def _samples(unit: UnitStatus) -> Mapping[str, list[Sample]]:
         found[catalogue.LAST_DURATION] = [((), last.seconds)]
         found[catalogue.LAST_EXIT] = [((), float(last.exit))]
     if (seen := unit.seen) is not None:
-        found[catalogue.DRIFTED] = _counts(seen.drift)
+        found[catalogue.DRIFTED] = _counts(seen.drifting)
         found[catalogue.VIOLATIONS] = _counts(seen.violations)
         found[catalogue.FIGHTS] = [((), len(seen.fights))]
         found[catalogue.DISABLED] = [((), seen.disabled)]
@@ -67,7 +70,12 @@ def _counts(counts: Mapping[str, int]) -> list[Sample]:
 
 def _moment(text: str | None) -> list[Sample]:
     """A moment in seconds since 1970; nothing where there is none."""
-    return [] if text is None else [((), moments.from_text(text).timestamp())]
+    if text is None:
+        return []
+    try:
+        return [((), moments.from_text(text).timestamp())]
+    except ValueError:
+        return []  # all other metrics are worth more than an error
 
 
 def _family(metric: Metric, samples: Iterable[Sample]) -> GaugeMetricFamily:

@@ -27,6 +27,8 @@ class LoopMetrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._turns = self._counter(catalogue.TURNS)
+        self._applied = self._counter(catalogue.APPLIED)
+        self._healed = self._counter(catalogue.HEALED)
         self._lock_waits = self._counter(catalogue.LOCK_WAITS)
         self._hooks = self._counter(catalogue.HOOKS)
         self._stages = self._histogram(catalogue.STAGES)
@@ -38,6 +40,9 @@ class LoopMetrics:
         self._turns.labels(turn.project, turn.cluster, str(turn.outcome)).inc()
         if turn.outcome is TurnOutcome.BUSY:
             self._lock_waits.labels(turn.project, turn.cluster).inc()
+        for action, count in turn.applied_actions.items():
+            self._applied.labels(turn.project, turn.cluster, action).inc(count)
+        self._healed.labels(turn.project, turn.cluster).inc(len(turn.healed))
         for stage, seconds in turn.stages.items():
             self._stages.labels(stage).observe(seconds)
         self._turn_duration.observe(turn.seconds)
@@ -50,6 +55,7 @@ class LoopMetrics:
         """All metrics for a scraper that accepts some format; ``now`` is of the monotonic clock."""
         for unit in status.units:
             # A counter that begins at zero shows its first increase.
+            self._healed.labels(unit.project, unit.cluster)
             self._lock_waits.labels(unit.project, unit.cluster)
             for outcome in TurnOutcome:
                 self._turns.labels(unit.project, unit.cluster, str(outcome))

@@ -1,0 +1,1 @@
+"""The page for people: the contents as values, and a template that only places them."""
