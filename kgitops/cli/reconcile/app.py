@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.reconcile.options import PaceOptions, SourceOptions, SuspendOptions
+from kgitops.cli.reconcile.options import LookOptions, PaceOptions, SourceOptions, SuspendOptions
 from kgitops.cli.running.options import EventFormat, complete_cluster
 from kgitops.cli.running.parameters import with_groups
 
@@ -44,6 +44,7 @@ def reconcile(
     *,
     source: SourceOptions,
     pace: PaceOptions,
+    look: LookOptions,
     suspension: SuspendOptions,
 ) -> int:
     """Plan again and again, and apply what may be applied without a person.
@@ -73,6 +74,7 @@ def reconcile(
         concurrency=pace.concurrency,
         parallelism=pace.parallelism,
         source=source,
+        look=look,
     )
     if action is not None:
         return run_suspension(action, command, suspension)

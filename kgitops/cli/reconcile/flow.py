@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.cli.reconcile.durations import parse_seconds
-from kgitops.cli.reconcile.options import SourceOptions, SuspendOptions
+from kgitops.cli.reconcile.listening import Listening
+from kgitops.cli.reconcile.options import LookOptions, SourceOptions, SuspendOptions
 from kgitops.cli.reconcile.output import TurnPrinter
 from kgitops.cli.reconcile.telling import Telling
 from kgitops.cli.running.signals import graceful
@@ -48,6 +49,7 @@ class ReconcileCommand(Struct, frozen=True, kw_only=True):
     concurrency: int
     parallelism: int
     source: SourceOptions
+    look: LookOptions
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -75,6 +77,7 @@ def run_reconcile(command: ReconcileCommand, suspension: SuspendOptions) -> int:
     if suspension.reason or suspension.until or suspension.all_projects:
         raise UsageError("--reason, --until and --all-projects are for reconcile suspend; write it")
     settings = _settings(command)
+    listening = Listening(command.look, once=command.once)
     with ExitStack() as stack:
         if command.plans is None and not command.once:
             folder = stack.enter_context(TemporaryDirectory(prefix="kgitops-plans-"))
@@ -87,14 +90,20 @@ def run_reconcile(command: ReconcileCommand, suspension: SuspendOptions) -> int:
             targets,
             settings,
             on_event=telling.event,
-            on_turn=printer.turn,
+            on_turn=lambda result: _tell_turn(result, printer, listening),
             on_workspace=telling.workspace,
         )
         interrupts = stack.enter_context(graceful())
+        listening.open(loop, stack, print_notice)
         if not command.once:
             return 128 + loop.run(interrupts)
         results = loop.run_once(interrupts)
         return _exit_code(results, interrupts.signal, detailed=command.detailed)
+
+
+def _tell_turn(result: TurnResult, printer: TurnPrinter, listening: Listening) -> None:
+    listening.turn(result)
+    printer.turn(result)
 
 
 def _settings(command: ReconcileCommand) -> LoopSettings:

@@ -78,6 +78,26 @@ class PaceOptions(Struct, frozen=True, kw_only=True):
     ] = 10
 
 
+class LookOptions(Struct, frozen=True, kw_only=True):
+    """A listener for those who want to know how the loop does."""
+
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Answer HTTP here: a page, /status, /metrics, /healthz, /readyz; and POST "
+            "/reconcile, a hint to take a turn, from who has the token in KGITOPS_RECONCILE_TOKEN.",
+        ),
+    ] = None
+    allow_anonymous: Annotated[
+        bool,
+        typer.Option(
+            "--allow-anonymous",
+            help="--listen: let other machines look although nobody logs in.",
+        ),
+    ] = False
+
+
 class SuspendOptions(Struct, frozen=True, kw_only=True):
     """The reason of a suspension, its end, and the projects it is for."""
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from kgitops.model.resources.names import is_loopback
 from kgitops.serve.http.messages import HttpResponse
-from kgitops.serve.listening.exposure import is_loopback
 
 _HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",

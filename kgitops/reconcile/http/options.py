@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from kgitops.model.errors import UsageError
+from kgitops.model.resources.names import is_loopback
 from kgitops.reconcile.http.hook import TOKEN_VARIABLE, HookToken
 from kgitops.serve.http.address import parse_address
-from kgitops.serve.listening.exposure import is_loopback
 
 
 class ListenOptions(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kgitops.model.wording import counted
 from kgitops.reconcile.http.health import health_problem, readiness_problems
 from kgitops.reconcile.http.page.moments import Moment, duration, moment
-from kgitops.reconcile.http.page.units import Tone, UnitRow, by_need, unit_row
+from kgitops.reconcile.http.page.units import Tone, UnitStateRow, by_need, unit_row
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus
 from kgitops.reconcile.status import PendingPlan
 from kgitops.reconcile.wording import counts_text, suspension_text
@@ -58,7 +58,7 @@ class StatusPage(Struct, frozen=True, kw_only=True):
     pending: tuple[PendingCard, ...]
     suspended: tuple[Notice, ...]
     fights: tuple[Notice, ...]
-    units: tuple[UnitRow, ...]
+    units: tuple[UnitStateRow, ...]
 
 
 def status_page(status: LoopStatus, now: datetime, ticks: float, *, refresh: bool) -> StatusPage:
@@ -92,7 +92,7 @@ def status_page(status: LoopStatus, now: datetime, ticks: float, *, refresh: boo
 
 
 def _verdict(
-    units: Sequence[UnitStatus], rows: Sequence[UnitRow], *, healthy: bool
+    units: Sequence[UnitStatus], rows: Sequence[UnitStateRow], *, healthy: bool
 ) -> tuple[str, Tone]:
     """The state of all in a few words, and its colour."""
     bad = sum(row.tone is Tone.BAD for row in rows)
@@ -116,7 +116,7 @@ def _verdict(
     return "As declared", Tone.GOOD
 
 
-def _summary(rows: Sequence[UnitRow]) -> str:
+def _summary(rows: Sequence[UnitStateRow]) -> str:
     clusters = len({row.cluster for row in rows})
     projects = len({row.project for row in rows})
     return f"{counted(projects, 'project')} on {counted(clusters, 'cluster')}"

@@ -50,7 +50,7 @@ class TurnRow(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
 
 
-class UnitRow(Struct, frozen=True, kw_only=True):
+class UnitStateRow(Struct, frozen=True, kw_only=True):
     """One project on one cluster."""
 
     project: str
@@ -79,7 +79,7 @@ class UnitRow(Struct, frozen=True, kw_only=True):
         return self.tone is Tone.BAD
 
 
-def unit_row(unit: UnitStatus, now: datetime) -> UnitRow:
+def unit_row(unit: UnitStatus, now: datetime) -> UnitStateRow:
     """The row of a unit at a moment."""
     last = unit.turns[0] if unit.turns else None
     seen, revision = unit.seen, unit.revision
@@ -88,7 +88,7 @@ def unit_row(unit: UnitStatus, now: datetime) -> UnitRow:
     state = "no turn yet" if last is None else OUTCOME_WORDS[last.outcome]
     if tone is Tone.GOOD and (drifting or (seen and seen.fights)):
         tone, state = Tone.WAITS, "drifted"
-    return UnitRow(
+    return UnitStateRow(
         project=unit.project,
         cluster=unit.cluster,
         mode=unit.mode,
@@ -111,7 +111,7 @@ def unit_row(unit: UnitStatus, now: datetime) -> UnitRow:
     )
 
 
-def by_need(rows: list[UnitRow]) -> tuple[UnitRow, ...]:
+def by_need(rows: list[UnitStateRow]) -> tuple[UnitStateRow, ...]:
     """The rows with those first that need somebody most, then by their names."""
     order = list(Tone)
     return tuple(sorted(rows, key=lambda row: (order.index(row.tone), row.cluster, row.project)))
