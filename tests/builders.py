@@ -14,7 +14,9 @@ from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
+    DesiredClientMetrics,
     DesiredCredential,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -24,6 +26,7 @@ from kgitops.desired.state import (
     DesiredUser,
     DesiredVirtualCluster,
     ManagedScope,
+    OffsetReset,
     Project,
     Safety,
     Tombstone,
@@ -40,6 +43,8 @@ from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
     acl_address,
+    client_metrics_address,
+    group_address,
     quota_address,
     topic_address,
     user_address,
@@ -59,6 +64,7 @@ APIS = (
     "CreateTopic", "AlterTopic", "DeleteTopic", "DeleteRecords", "CreateAcl", "DeleteAcl",
     "AlterClientQuota", "AlterBroker", "CreateVirtualCluster", "AlterVirtualCluster",
     "DeleteVirtualCluster", "CopyGroupOffsets", "DeleteGroup", "AlterUserScramCredentials",
+    "AlterConfigResource", "AlterConsumerGroupOffsets", "DeleteConsumerGroup",
 )  # fmt: skip
 ALL_CAPABILITIES = Capabilities(
     backend="embedded",
@@ -177,6 +183,40 @@ def a_quota(
     )
 
 
+def a_consumer_group(
+    name: str = "billing",
+    *,
+    configs: Mapping[str, str] | None = None,
+    reset: OffsetReset | None = None,
+    deletion_policy: DeletionPolicy | None = None,
+) -> DesiredGroup:
+    """A declared group outside of virtual clusters."""
+    return DesiredGroup(
+        address=group_address(name),
+        name=name,
+        configs=configs or {},
+        reset=reset,
+        deletion_policy=deletion_policy or DeletionPolicy.PROTECT,
+        deletion_policy_written=deletion_policy is not None,
+        located=Place("groups.yaml"),
+    )
+
+
+def some_client_metrics(
+    name: str = "lag", *, deletion_policy: DeletionPolicy | None = None, **configs: str
+) -> DesiredClientMetrics:
+    """A declared subscription; ``interval_ms="1000"`` gives a config."""
+    given = {key.replace("_", "."): value for key, value in configs.items()}
+    return DesiredClientMetrics(
+        address=client_metrics_address(name),
+        name=name,
+        configs=given or {"interval.ms": "60000"},
+        deletion_policy=deletion_policy or DeletionPolicy.DELETE,
+        deletion_policy_written=deletion_policy is not None,
+        located=Place("metrics.yaml"),
+    )
+
+
 def a_tombstone(
     target: DesiredObject | str, *, topic_id: str | None = None, name: str = "drop"
 ) -> Tombstone:
@@ -221,6 +261,8 @@ def a_desired(
         acls=tuple(item for item in ordered if isinstance(item, DesiredAcl)),
         quotas=tuple(item for item in ordered if isinstance(item, DesiredQuota)),
         users=tuple(item for item in ordered if isinstance(item, DesiredUser)),
+        groups=tuple(item for item in ordered if isinstance(item, DesiredGroup)),
+        client_metrics=tuple(item for item in ordered if isinstance(item, DesiredClientMetrics)),
         virtual_clusters=tuple(i for i in ordered if isinstance(i, DesiredVirtualCluster)),
         links=tuple(item for item in ordered if isinstance(item, DesiredLink)),
         members=tuple(item for item in ordered if isinstance(item, DesiredMember)),
@@ -392,6 +434,13 @@ def plan_of(
 ) -> Plan:
     """The plan for the cluster named ``local``."""
     return make_plan(desired, current, target_name="local", capabilities=capabilities)
+
+
+def change_of(plan: Plan, declared: DesiredObject) -> Change:
+    """The change of one object, of a plan that has no reason to stop."""
+    assert not plan.verdict.stops, plan.verdict.reasons
+    (change,) = (change for change in plan.changes if change.address == declared.address)
+    return change
 
 
 def only_change(plan: Plan) -> Change:

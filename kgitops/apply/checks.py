@@ -120,7 +120,7 @@ def _deletes(request: req.Request) -> bool:
             return request.removes
         case (
             req.DeleteTopicRequest() | req.DeleteAclRequest() | req.DeleteVirtualClusterRequest()
-            | req.DeleteGroupRequest()
+            | req.DeleteGroupRequest() | req.DeleteConsumerGroupRequest()
         ):  # fmt: skip
             return True
         case _:

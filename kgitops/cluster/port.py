@@ -9,6 +9,8 @@ from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets
 from kgitops.model.errors import LockedError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -134,6 +136,30 @@ class Cluster(Protocol):
         """Read the SCRAM mechanisms of these users, or of all; one that has none is left out.
 
         Kafka tells mechanisms and iterations, and nothing of a password.
+
+        Raises:
+            UnreachableError: they can't be read.
+        """
+        ...
+
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        """Read consumer groups by physical group id; one of which there is nothing is left out.
+
+        Raises:
+            UnreachableError: they can't be read.
+        """
+        ...
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        """Read the subscriptions to clients' metrics; one that does not exist is left out.
+
+        Raises:
+            UnreachableError: they can't be read.
+        """
+        ...
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        """Read each partition's first offset of that time or later; without one it is left out.
 
         Raises:
             UnreachableError: they can't be read.

@@ -1,7 +1,7 @@
 """Snapshots: a cluster's state as a file, which can stand in for the cluster of a plan."""
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 from msgspec.structs import replace
 
@@ -29,12 +29,15 @@ from kgitops.model.json.codec import from_json
 from kgitops.model.json.strict import ShapeError, parse_json
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 from kgitops.virtual_clusters.image import linked_topics
 
 _KAFKA = "kafka"
+_SHOWN = 5
 
 
 def write_snapshot(state: ClusterState) -> str:
@@ -154,6 +157,19 @@ class SnapshotCluster:
             )
         return {name: held[name] for name in held if users is None or name in users}
 
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        """Refuse, if there are any: a snapshot does not hold them."""
+        return _not_held("the consumer groups", groups)
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        """Refuse, if there are any: a snapshot does not hold them."""
+        return _not_held("the client metrics", names)
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        """Refuse, if there are any: a snapshot does not hold them."""
+        del timestamp_ms
+        return _not_held("offsets by time of the topics", topics)
+
     def execute(
         self,
         requests: Sequence[Request],  # noqa: ARG002 (whatever is asked)
@@ -225,6 +241,16 @@ class SnapshotRegistryLog:
     def now_ms(self) -> int:
         """Refuse: time does not pass in a snapshot."""
         _refuse()
+
+
+def _not_held(what: str, names: frozenset[str]) -> Mapping[Any, Any]:
+    if names:
+        some = ", ".join(sorted(names)[:_SHOWN])
+        raise UnreachableError(
+            f"a snapshot does not hold {what} that this project declares or manages ({some}); plan "
+            "with the cluster itself, or leave them out of this run with metadata.clusters"
+        )
+    return {}
 
 
 def _refuse() -> NoReturn:

@@ -95,7 +95,10 @@ class SnapshotDocument(JsonObject, frozen=True, kw_only=True):
 
 
 def snapshot_document(state: ClusterState) -> SnapshotDocument:
-    """The document of a state, without its running reassignments."""
+    """The document of a state, without its running reassignments, its groups and client metrics.
+
+    Those are read for the plans that are about them.
+    """
     registry = state.registry
     return like(
         SnapshotDocument,
@@ -132,6 +135,9 @@ def state_of(document: SnapshotDocument) -> ClusterState:
         ClusterState,
         document,
         moving={},
+        groups={},
+        client_metrics={},
+        offsets_since={},
         topics=by_key("topics", ((topic.name, topic) for topic in document.topics)),
         usage={name: usage_of(usage) for name, usage in document.usage.items()},
         acls=frozenset(map(binding_of, document.acls)),

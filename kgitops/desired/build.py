@@ -13,13 +13,15 @@ from kgitops.desired.digest import digest
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
+from kgitops.desired.groups.client_metrics import build_client_metrics
+from kgitops.desired.groups.groups import build_group
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
 from kgitops.desired.users import build_user
-from kgitops.desired.virtual_clusters.members import build_binding, build_group
+from kgitops.desired.virtual_clusters.members import build_binding
 from kgitops.desired.virtual_clusters.virtual_clusters import (
     build_link,
     build_members,
@@ -161,6 +163,8 @@ def _build_one(
                 built.objects.append((link, document))
         case "ConsumerGroup":
             built.objects.append((build_group(declared, document, findings), document))
+        case "ClientMetrics":
+            built.objects.append((build_client_metrics(declared, document, findings), document))
         case "VirtualClusterBinding":
             if (member := build_binding(declared, document, findings)) is not None:
                 built.objects.append((member, document))

@@ -98,7 +98,7 @@ class ConfigReader:
                 document, path, f"{key} takes one value, not a list", "write the value alone"
             )
             return None
-        text = _text(value, whole=config is not None and config.type in _WHOLE)
+        text = config_text(value, whole=config is not None and config.type in _WHOLE)
         if problem := config_problem(key, text):
             self.findings.error(document, path, problem, "correct the value")
             return None
@@ -131,10 +131,11 @@ def _is_checked(document: Document, *paths: tuple[str, ...]) -> bool:
     return isinstance(document, ExpandedDocument) and document.is_given_together(*paths)
 
 
-def _text(value: ConfigValue, *, whole: bool) -> str:
+def config_text(value: ConfigValue, *, whole: bool) -> str:
+    """Return the text of a config's value; a ``whole`` number may be written as 1.0."""
     match value:
         case list():
-            return ",".join(_text(item, whole=whole) for item in value)
+            return ",".join(config_text(item, whole=whole) for item in value)
         case float() if whole and value.is_integer() and abs(value) < _EXACT_FLOAT:
             return str(int(value))
         case _:

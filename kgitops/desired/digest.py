@@ -2,6 +2,8 @@
 
 from kgitops.desired.credentials import credentials_view
 from kgitops.desired.state import (
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -10,6 +12,7 @@ from kgitops.desired.state import (
     DesiredTopic,
     DesiredUser,
     DesiredVirtualCluster,
+    OffsetReset,
     Tombstone,
 )
 from kgitops.model.json.canonical import canonical_json, sha256
@@ -31,6 +34,10 @@ def digest(state: DesiredState) -> str:
         content["members"] = [_member(member) for member in state.members]
     if state.users:
         content["users"] = [_user(user) for user in state.users]
+    if state.groups:
+        content["groups"] = [_group(group) for group in state.groups]
+    if state.client_metrics:
+        content["clientMetrics"] = [_client_metrics(item) for item in state.client_metrics]
     return sha256(canonical_json(content))
 
 
@@ -62,6 +69,33 @@ def _user(user: DesiredUser) -> Json:
         "scram": credentials_view(user.credentials),
         **scope,
         **_common(user),
+    }
+
+
+def _group(group: DesiredGroup) -> Json:
+    return {
+        "address": group.address,
+        "configs": group.configs,
+        "resetOffsets": None if group.reset is None else reset_view(group.reset),
+        **_common(group),
+    }
+
+
+def _client_metrics(declared: DesiredClientMetrics) -> Json:
+    return {"address": declared.address, "configs": declared.configs, **_common(declared)}
+
+
+def reset_view(reset: OffsetReset) -> dict[str, Json]:
+    """Return a reset as digests and the registry have it; 64-bit numbers are text."""
+    return {
+        "version": reset.version,
+        "position": reset.position,
+        "timestamp": None if reset.timestamp_ms is None else str(reset.timestamp_ms),
+        "offsets": {
+            topic: {str(partition): str(at) for partition, at in sorted(partitions.items())}
+            for topic, partitions in sorted(reset.offsets.items())
+        },
+        "topics": list(reset.topics),
     }
 
 

@@ -10,6 +10,8 @@ from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -20,6 +22,7 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     ManagedScope,
     MembersMode,
+    OffsetReset,
     Project,
     Safety,
 )
@@ -184,6 +187,42 @@ def _user(address: str, last: Mapping[str, Json], located: Located) -> DesiredUs
     )
 
 
+def _group(address: str, last: Mapping[str, Json], located: Located) -> DesiredObject:
+    if "virtualCluster" in last:
+        return _member(address, last, located)
+    reset = last["resetOffsets"]
+    return DesiredGroup(
+        address=address,
+        name=last["name"],
+        configs=last["configs"],
+        reset=None if reset is None else reset_of(reset),
+        located=located,
+    )
+
+
+def reset_of(view: Mapping[str, Json]) -> OffsetReset:
+    """Read the reset that ``digest.reset_view`` wrote."""
+    timestamp = view["timestamp"]
+    return OffsetReset(
+        version=view["version"],
+        position=view["position"],
+        timestamp_ms=None if timestamp is None else int(timestamp),
+        offsets={
+            topic: {int(partition): int(at) for partition, at in partitions.items()}
+            for topic, partitions in view["offsets"].items()
+        },
+        topics=tuple(view["topics"]),
+    )
+
+
+def _client_metrics(
+    address: str, last: Mapping[str, Json], located: Located
+) -> DesiredClientMetrics:
+    return DesiredClientMetrics(
+        address=address, name=last["name"], configs=last["configs"], located=located
+    )
+
+
 def _virtual_cluster(
     address: str, last: Mapping[str, Json], located: Located
 ) -> DesiredVirtualCluster:
@@ -233,5 +272,6 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Json], Located], DesiredObjec
     "VirtualCluster": _virtual_cluster,
     "TopicLink": _link,
     "VirtualClusterBinding": _member,
-    "ConsumerGroup": _member,
+    "ConsumerGroup": _group,
+    "ClientMetrics": _client_metrics,
 }

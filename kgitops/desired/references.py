@@ -6,6 +6,8 @@ from typing import TypeGuard, assert_never
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.desired.state import (
     DesiredAcl,
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -142,7 +144,14 @@ def _first_within(declared: Iterable[str]) -> dict[str, str]:
 
 def _place_of_name(desired: DesiredObject) -> Path:
     match desired:
-        case DesiredTopic() | DesiredUser() | DesiredVirtualCluster() | DesiredLink():
+        case (
+            DesiredTopic()
+            | DesiredUser()
+            | DesiredVirtualCluster()
+            | DesiredLink()
+            | DesiredGroup()
+            | DesiredClientMetrics()
+        ):
             return ("metadata", "name")
         case DesiredAcl():
             return ("spec", "resource")

@@ -80,6 +80,37 @@ class DesiredQuota(_Declared, frozen=True, kw_only=True):
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
 
 
+class OffsetReset(Struct, frozen=True, kw_only=True):
+    """The place to which a group is set once; another ``version`` asks for it again.
+
+    Exactly one of ``position`` (``earliest`` or ``latest``), ``timestamp_ms`` and ``offsets`` is
+    given; ``topics`` are those of which all partitions are set.
+    """
+
+    version: str
+    position: str | None = None
+    timestamp_ms: int | None = None
+    offsets: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+
+
+class DesiredGroup(_Declared, frozen=True, kw_only=True):
+    """A declared consumer group outside of virtual clusters."""
+
+    name: str
+    configs: Mapping[str, str] = field(default_factory=dict)
+    reset: OffsetReset | None = None
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+
+
+class DesiredClientMetrics(_Declared, frozen=True, kw_only=True):
+    """A declared subscription to the metrics of clients."""
+
+    name: str
+    configs: Mapping[str, str]
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
+
+
 class MembersMode(StrEnum):
     """The treatment of undeclared members: reported as drift, or ignored."""
 
@@ -146,6 +177,8 @@ DesiredObject = (
     | DesiredAcl
     | DesiredQuota
     | DesiredUser
+    | DesiredGroup
+    | DesiredClientMetrics
     | DesiredVirtualCluster
     | DesiredLink
     | DesiredMember
@@ -216,6 +249,8 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     acls: tuple[DesiredAcl, ...] = ()
     quotas: tuple[DesiredQuota, ...] = ()
     users: tuple[DesiredUser, ...] = ()
+    groups: tuple[DesiredGroup, ...] = ()
+    client_metrics: tuple[DesiredClientMetrics, ...] = ()
     virtual_clusters: tuple[DesiredVirtualCluster, ...] = ()
     links: tuple[DesiredLink, ...] = ()
     members: tuple[DesiredMember, ...] = ()
@@ -231,6 +266,8 @@ class DesiredState(Struct, frozen=True, kw_only=True):
             *self.acls,
             *self.quotas,
             *self.users,
+            *self.groups,
+            *self.client_metrics,
             *self.virtual_clusters,
             *self.links,
             *self.members,
@@ -245,6 +282,8 @@ class DesiredState(Struct, frozen=True, kw_only=True):
             acls=tuple(item for item in every if isinstance(item, DesiredAcl)),
             quotas=tuple(item for item in every if isinstance(item, DesiredQuota)),
             users=tuple(item for item in every if isinstance(item, DesiredUser)),
+            groups=tuple(item for item in every if isinstance(item, DesiredGroup)),
+            client_metrics=tuple(item for item in every if isinstance(item, DesiredClientMetrics)),
             virtual_clusters=tuple(
                 item for item in every if isinstance(item, DesiredVirtualCluster)
             ),

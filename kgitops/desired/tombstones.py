@@ -9,6 +9,8 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import (
     DECLARABLE,
+    client_metrics_address,
+    group_address,
     kind_of,
     local_topic_address,
     member_address,
@@ -86,13 +88,17 @@ def _named(
             return virtual_cluster_address(name)
         problem = "a virtual cluster can't be in another one"
         findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
+    elif kind == "ConsumerGroup" and scope is None:
+        return group_address(name)
+    elif kind == "ClientMetrics" and scope is None:
+        return client_metrics_address(name)
     elif kind in _MEMBERS:
         if scope is not None:
             return member_address(scope, _MEMBERS[kind], name)
         problem = f"a {kind} lies in a virtual cluster, and the target names none"
         findings.error(document, _TARGET, problem, "add virtualCluster")
     else:
-        kinds = ", ".join(("Topic", "User", "VirtualCluster", *_MEMBERS))
+        kinds = ", ".join(("Topic", "User", "VirtualCluster", *_MEMBERS, "ClientMetrics"))
         problem = f"{shown(kind)} can't be named by kind and name, only {kinds} can"
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)
@@ -106,7 +112,8 @@ def _checked(address: str, document: Document, path: Path, findings: Findings) -
             document,
             path,
             f"{shown(address)} is not an address",
-            "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME or vc/…",
+            "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, group/NAME, "
+            "client-metrics/NAME or vc/…",
         )
         return None
     if problem := _scope_problem(address):

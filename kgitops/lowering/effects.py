@@ -182,6 +182,12 @@ def describe_request(request: req.Request) -> str:
         case req.AlterUserScramCredentialsRequest():
             verb = "remove" if request.removes else "set"
             return f"{verb} {request.mechanism} of {user_address(request.user)}"
+        case req.AlterConfigResourceRequest():
+            return f"alter the configs of {req.request_address(request)}"
+        case req.AlterConsumerGroupOffsetsRequest():
+            return f"commit offsets of {req.request_address(request)}"
+        case req.DeleteConsumerGroupRequest():
+            return f"delete {req.request_address(request)}"
         case req.CopyGroupOffsetsRequest():
             group = physical_id(request.virtual_cluster, request.group)
             return f"copy the offsets of the group {request.source} to {group}"

@@ -114,7 +114,12 @@ class Lowerer:
             case req.AlterClientQuotaRequest():
                 scoped = request.entity[0][0] == VIRTUAL_CLUSTER
                 return scoped or bool(self._rules.affected_users(request))
-            case req.AlterBrokerRequest() | req.AlterUserScramCredentialsRequest():
+            case (
+                req.AlterBrokerRequest()
+                | req.AlterUserScramCredentialsRequest()
+                | req.AlterConfigResourceRequest()
+                | req.ConsumerGroupRequest()
+            ):
                 return False
             case _:
                 return True
@@ -199,7 +204,12 @@ class Lowerer:
             case req.GroupRequest():
                 self._virtual_cluster(request.virtual_cluster)
                 effects.send(request, request_index)
-            case req.AlterBrokerRequest() | req.AlterUserScramCredentialsRequest():
+            case (
+                req.AlterBrokerRequest()
+                | req.AlterUserScramCredentialsRequest()
+                | req.AlterConfigResourceRequest()
+                | req.ConsumerGroupRequest()
+            ):
                 effects.send(request, request_index)
             case _:
                 assert_never(request)

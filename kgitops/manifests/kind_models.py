@@ -9,16 +9,14 @@ from pydantic import TypeAdapter
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.access import Acl, ClientQuota
+    from kgitops.manifests.kinds.client_metrics import ClientMetrics
+    from kgitops.manifests.kinds.consumer_group import ConsumerGroup
     from kgitops.manifests.kinds.folder import Folder
     from kgitops.manifests.kinds.tombstone import Tombstone
     from kgitops.manifests.kinds.topic import Topic, TopicLink
     from kgitops.manifests.kinds.topic_profile import TopicProfile
     from kgitops.manifests.kinds.user import User
-    from kgitops.manifests.kinds.virtual_cluster import (
-        ConsumerGroup,
-        VirtualCluster,
-        VirtualClusterBinding,
-    )
+    from kgitops.manifests.kinds.virtual_cluster import VirtualCluster, VirtualClusterBinding
     from kgitops.manifests.policies.policy import Policy, Waiver
 
     Declaration = (
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
         | VirtualCluster
         | TopicLink
         | ConsumerGroup
+        | ClientMetrics
         | VirtualClusterBinding
         | Tombstone
         | TopicProfile
@@ -48,7 +47,8 @@ KINDS: Mapping[str, str] = {
     "Project": "project.document",
     "VirtualCluster": "kinds.virtual_cluster",
     "TopicLink": "kinds.topic",
-    "ConsumerGroup": "kinds.virtual_cluster",
+    "ConsumerGroup": "kinds.consumer_group",
+    "ClientMetrics": "kinds.client_metrics",
     "VirtualClusterBinding": "kinds.virtual_cluster",
     "TopicProfile": "kinds.topic_profile",
     "Folder": "kinds.folder",

@@ -14,6 +14,8 @@ from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
+    client_metrics_address,
+    group_address,
     local_topic_address,
     member_address,
     quota_address,
@@ -21,6 +23,8 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.secrets import SaltedPassword
 from kgitops.model.resources.topics import RequestedTopicState
@@ -92,6 +96,12 @@ class GroupRequest(VirtualClusterRequest, frozen=True, kw_only=True):
     group: str
 
 
+class ConsumerGroupRequest(LabelledRequest, frozen=True, kw_only=True):
+    """Base of requests about a consumer group outside of virtual clusters, by its id."""
+
+    group: str
+
+
 class CreateTopicRequest(TopicRequest, frozen=True, kw_only=True):
     """CreateTopics: one topic; ``requested_state.topic_id`` is None until a broker mints it.
 
@@ -151,6 +161,27 @@ class AlterBrokerRequest(LabelledRequest, frozen=True, kw_only=True):
 
     broker: int
     configs: Mapping[str, str | None]
+
+
+class AlterConfigResourceRequest(LabelledRequest, frozen=True, kw_only=True):
+    """IncrementalAlterConfigs of a group or of a subscription to clients' metrics.
+
+    Key to the new value, None for a key that is removed. Neither has to exist before.
+    """
+
+    resource_type: ConfigResourceType
+    resource_name: str
+    configs: Mapping[str, str | None]
+
+
+class AlterConsumerGroupOffsetsRequest(ConsumerGroupRequest, frozen=True, kw_only=True):
+    """OffsetCommit for a group without members; other partitions keep what was committed."""
+
+    topics: tuple[TopicOffsets, ...]
+
+
+class DeleteConsumerGroupRequest(ConsumerGroupRequest, frozen=True, kw_only=True):
+    """DeleteGroups: one, with its offsets; it must have no members."""
 
 
 class CreateVirtualClusterRequest(VirtualClusterRequest, frozen=True, kw_only=True):
@@ -233,6 +264,9 @@ Request = (
     | AlterClientQuotaRequest
     | AlterBrokerRequest
     | AlterUserScramCredentialsRequest
+    | AlterConfigResourceRequest
+    | AlterConsumerGroupOffsetsRequest
+    | DeleteConsumerGroupRequest
     | CreateVirtualClusterRequest
     | AlterVirtualClusterRequest
     | DeleteVirtualClusterRequest
@@ -264,6 +298,12 @@ def request_address(request: Request) -> str:
             return broker_address(request.broker)
         case AlterUserScramCredentialsRequest():
             return user_address(request.user)
+        case AlterConfigResourceRequest(resource_type=ConfigResourceType.GROUP):
+            return group_address(request.resource_name)
+        case AlterConfigResourceRequest():
+            return client_metrics_address(request.resource_name)
+        case ConsumerGroupRequest():
+            return group_address(request.group)
         case AlterVirtualClusterRequest(entity_type=EntityType() as kind, entity_name=str(name)):
             return member_address(request.virtual_cluster, kind, name)
         case GroupRequest():

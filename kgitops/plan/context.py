@@ -116,15 +116,17 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         expects: Precondition | None = None,
         impact: Mapping[str, Json] = _NO_IMPACT,
         derived_from: tuple[str, ...] = (),
+        missing: bool = True,
     ) -> None:
         """Add the creation of a declared object; one that was managed is reported as missing.
 
         ``expects`` is by default that there is no such object, with none of the fields.
+        Unless its end is no drift: it is not ``missing`` then.
         """
         address = declared.address
         owner = self.ownership.owner(address)
         owner_after = owner_after or self.owner_after(declared, adopted=False)
-        if self.ownership.last_applied(address):
+        if missing and self.ownership.last_applied(address):
             self.report_missing(address)
             verb = "removed" if kind in _MEMBER_KINDS else "deleted"
             because = f"it was {verb} outside of kgitops"

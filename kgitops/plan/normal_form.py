@@ -4,8 +4,11 @@ import json
 from collections.abc import Mapping
 
 from kgitops.desired.credentials import credentials_view
+from kgitops.desired.digest import reset_view
 from kgitops.desired.state import (
     DesiredAcl,
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -40,6 +43,11 @@ def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
             body = quota_view(desired.entity, desired.quotas)
         case DesiredUser():
             body = _user_body(desired)
+        case DesiredGroup():
+            reset = None if desired.reset is None else reset_view(desired.reset)
+            body = {**group_view(desired.name, desired.configs), "resetOffsets": reset}
+        case DesiredClientMetrics():
+            body = client_metrics_view(desired.name, desired.configs)
         case DesiredVirtualCluster():
             body = virtual_cluster_view(desired.name, desired.options)
             body["mode"] = desired.mode.value
@@ -165,6 +173,16 @@ def user_view(name: str, held: ScramIterations) -> dict[str, Json]:
         "name": name,
         "scram": {key.value: {"iterations": held[key]} for key in ScramMechanism if key in held},
     }
+
+
+def group_view(name: str, configs: Mapping[str, str]) -> dict[str, Json]:
+    """Show a group of the cluster for ``before`` and ``after``, and for the registry."""
+    return {"kind": "ConsumerGroup", "name": name, "configs": in_order(configs)}
+
+
+def client_metrics_view(name: str, configs: Mapping[str, str]) -> dict[str, Json]:
+    """Show client metrics for ``before`` and ``after``, and for the registry."""
+    return {"kind": "ClientMetrics", "name": name, "configs": in_order(configs)}
 
 
 def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]:

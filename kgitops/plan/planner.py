@@ -17,6 +17,7 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
+from kgitops.plan.config_resources.client_metrics import plan_client_metrics
 from kgitops.plan.document.plan import (
     AccessLoss,
     Action,
@@ -28,6 +29,7 @@ from kgitops.plan.document.plan import (
     PlanTarget,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
+from kgitops.plan.groups.diff import plan_groups
 from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
@@ -167,6 +169,8 @@ def _plan_kinds(
             plan_acls(desired, current, ownership, links),
             plan_quotas(desired, current, ownership),
             plan_users(desired, current, ownership, capabilities.client),
+            plan_groups(desired, current, ownership),
+            plan_client_metrics(desired, current, ownership),
             plan_virtual_clusters(desired, current, ownership),
             plan_members(desired, current, ownership),
         )
@@ -287,6 +291,13 @@ def _digest(current: ClusterState) -> str:
         digest.update(f"{entity} {sorted(current.quotas[entity].quotas.items())}\n".encode())
     for user, held in sorted((current.users or {}).items()):
         digest.update(f"user {user!r} {sorted(held.items())}\n".encode())
+    for name in sorted(current.groups):
+        group = current.groups[name]
+        offsets = sorted(group.offsets.items())
+        digest.update(f"group {name} {sorted(group.configs.items())} {offsets}\n".encode())
+    for name in sorted(current.client_metrics):
+        settings = sorted(current.client_metrics[name].configs.items())
+        digest.update(f"client metrics {name} {settings}\n".encode())
     for virtual_cluster in sorted(current.virtual_clusters):
         digest.update(_as_text(current.virtual_clusters[virtual_cluster]).encode())
     return f"sha256:{digest.hexdigest()}"

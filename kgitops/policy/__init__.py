@@ -6,6 +6,8 @@ What users import is here; ``kgitops.policy.settings`` reads a policy's configs,
 
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
@@ -20,7 +22,9 @@ from kgitops.policy.api.interfaces import (
     BaseTopicPolicy,
     BrokerManagementPolicy,
     ClientQuotaManagementPolicy,
+    ConfigResourceManagementPolicy,
     Configurable,
+    ConsumerGroupManagementPolicy,
     PolicyViolation,
     TopicManagementPolicy,
     UserManagementPolicy,
@@ -29,6 +33,8 @@ from kgitops.policy.api.interfaces import (
 from kgitops.policy.api.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
+    AlterConsumerGroupOffsetsRequest,
     AlterTopicRequest,
     AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
@@ -37,6 +43,7 @@ from kgitops.policy.api.requests import (
     CreateTopicRequest,
     CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteConsumerGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicLinkRequest,
     DeleteTopicRequest,
@@ -59,6 +66,8 @@ __all__ = [
     "AllOf",
     "AlterBrokerRequest",
     "AlterClientQuotaRequest",
+    "AlterConfigResourceRequest",
+    "AlterConsumerGroupOffsetsRequest",
     "AlterTopicRequest",
     "AlterUserScramCredentialsRequest",
     "AlterVirtualClusterRequest",
@@ -68,12 +77,16 @@ __all__ = [
     "BrokerState",
     "ClientQuotaManagementPolicy",
     "ClusterState",
+    "ConfigResourceManagementPolicy",
+    "ConfigResourceType",
     "Configurable",
+    "ConsumerGroupManagementPolicy",
     "CreateAclRequest",
     "CreateTopicLinkRequest",
     "CreateTopicRequest",
     "CreateVirtualClusterRequest",
     "DeleteAclRequest",
+    "DeleteConsumerGroupRequest",
     "DeleteRecordsRequest",
     "DeleteTopicLinkRequest",
     "DeleteTopicRequest",
@@ -91,6 +104,7 @@ __all__ = [
     "ScramMechanism",
     "TopicLink",
     "TopicManagementPolicy",
+    "TopicOffsets",
     "TopicState",
     "UserManagementPolicy",
     "VirtualClusterChange",

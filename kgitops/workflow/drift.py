@@ -15,6 +15,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.drift_origins import with_declared_origins
+from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.plan_stages import with_own_drift, with_users
@@ -43,6 +44,7 @@ def plan_drift(
         principal=workspace.principal,
     )
     current = with_users(cluster, desired, current)
+    current = with_group_states(cluster, desired, current)
     plan = make_plan(
         _without_irreversible(desired, current),
         current,

@@ -20,6 +20,7 @@ from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
+from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.plan_stages import (
     find_pending_undo_requests,
@@ -99,6 +100,7 @@ def plan_state(
     """
     desired = declared.desired
     current = with_users(cluster, desired, with_offsets(cluster, desired, current))
+    current = with_group_states(cluster, desired, current)
     on_stage("comparing")
     sha, dirty = git
     plan = make_plan(

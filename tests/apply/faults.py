@@ -7,6 +7,8 @@ from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -88,6 +90,18 @@ class FaultyCluster:
     def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
         self.before_read()
         return self.real.read_users(users)
+
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        self.before_read()
+        return self.real.read_groups(groups)
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        self.before_read()
+        return self.real.read_client_metrics(names)
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        self.before_read()
+        return self.real.read_offsets_since(topics, timestamp_ms)
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
         self.before_read()

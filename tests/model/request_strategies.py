@@ -5,12 +5,15 @@ from hypothesis import strategies as st
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
+    AlterConsumerGroupOffsetsRequest,
     AlterStep,
     AlterTopicRequest,
     AlterUserScramCredentialsRequest,
     CreateAclRequest,
     CreateTopicRequest,
     DeleteAclRequest,
+    DeleteConsumerGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
@@ -21,6 +24,8 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
 from kgitops.model.resources.topics import RATES, RequestedTopicState
 from kgitops.model.resources.users import GeneratedPassword, PasswordSource, ScramMechanism
@@ -111,4 +116,24 @@ requests = st.one_of(
         broker=st.integers(0, 2**31 - 1),
         configs=st.dictionaries(st.sampled_from(RATES), st.none() | any_text, max_size=2),
     ),
+    st.builds(
+        AlterConfigResourceRequest,
+        resource_type=st.sampled_from(ConfigResourceType),
+        resource_name=any_text,
+        configs=st.dictionaries(any_text, st.none() | any_text, max_size=3),
+    ),
+    st.builds(
+        AlterConsumerGroupOffsetsRequest,
+        group=any_text,
+        topics=st.lists(
+            st.builds(
+                TopicOffsets,
+                topic=any_text,
+                topic_id=topic_ids,
+                offsets=st.dictionaries(st.integers(0, 2**31 - 1), offsets, max_size=3),
+            ),
+            max_size=2,
+        ).map(tuple),
+    ),
+    st.builds(DeleteConsumerGroupRequest, group=any_text),
 )

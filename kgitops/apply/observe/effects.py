@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import assert_never
 
+from kgitops.apply.observe.groups import has_group_offsets, has_resource_configs, is_group_deleted
 from kgitops.apply.observe.preconditions import is_as_requested
 from kgitops.apply.observe.virtual_clusters import (
     has_copied_offsets,
@@ -55,6 +56,12 @@ def is_visible(
         case req.AlterUserScramCredentialsRequest():
             # No state shows a password: only an answer tells that it is the one that was sent.
             return is_as_requested(request, state) and (request.removes or reply is not None)
+        case req.AlterConfigResourceRequest():
+            return has_resource_configs(request, state)
+        case req.AlterConsumerGroupOffsetsRequest():
+            return has_group_offsets(request, state, confirmed=reply is not None)
+        case req.DeleteConsumerGroupRequest():
+            return is_group_deleted(request, state, confirmed=reply is not None)
         case req.CreateVirtualClusterRequest():
             return is_virtual_cluster_created(request, state, confirmed=reply is not None)
         case req.AlterVirtualClusterRequest():

@@ -15,6 +15,8 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.addresses import ScopedAddress, broker_address, split_scoped_address
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramIterations
@@ -34,6 +36,8 @@ Object = (
     | ClientQuotaState
     | UserState
     | Broker
+    | FoundGroup
+    | ClientMetricsState
     | VirtualCluster
     | TopicLink
     | MemberState
@@ -67,6 +71,10 @@ def find_object(address: str, state: ClusterState) -> Object | None:
             return next(
                 (item for item in state.brokers if broker_address(item.id) == address), None
             )
+        case "group":
+            return state.groups.get(unquote(rest))
+        case "client-metrics":
+            return state.client_metrics.get(unquote(rest))
         case "vc":
             return state.virtual_clusters.get(unquote(rest))
         case _:

@@ -11,6 +11,12 @@ from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.config_resources import (
+    ClientMetricsState,
+    ConfigResourceType,
+    normal_resource_value,
+)
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaState, quota_text
 from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import TopicState
@@ -147,6 +153,11 @@ def _fields(actual: Object, wanted: Mapping[str, str | None]) -> Mapping[str, st
             throttles = actual.throttles
             keys = {path: path.removeprefix("throttles.") for path in wanted if path != "throttles"}
             return {} if throttles is None else {p: throttles.get(key) for p, key in keys.items()}
+        case FoundGroup():
+            return {path: text for path in wanted for text in _group_field(actual, path)}
+        case ClientMetricsState():
+            kind = ConfigResourceType.CLIENT_METRICS
+            return {p: t for p in wanted for t in _resource_config(kind, actual.configs, p)}
         case VirtualCluster():
             options = {
                 "options.capLowering": actual.options.cap_lowering.value,
@@ -176,6 +187,27 @@ def _topic_field(topic: TopicState, path: str) -> Iterable[str | None]:
     elif path.startswith("assignments.") and path.removeprefix("assignments.").isdecimal():
         replicas = topic.replicas_assignments.get(int(path.removeprefix("assignments.")))
         yield None if replicas is None else _json(replicas)
+
+
+def _group_field(group: FoundGroup, path: str) -> Iterable[str | None]:
+    """Yield the field's text, or nothing when there is no such field."""
+    if path == "active":
+        yield "true" if group.active else "false"
+    elif path.startswith("offsets."):
+        topic, _, partition = path.removeprefix("offsets.").rpartition(".")
+        if partition.isdecimal():
+            offset = group.offsets.get((topic, int(partition)))
+            yield None if offset is None else str(offset)
+    else:
+        yield from _resource_config(ConfigResourceType.GROUP, group.configs, path)
+
+
+def _resource_config(
+    kind: ConfigResourceType, configs: Mapping[str, str], path: str
+) -> Iterable[str | None]:
+    if path.startswith("configs."):
+        key = path.removeprefix("configs.")
+        yield normal_resource_value(kind, key, configs[key]) if key in configs else None
 
 
 def _json(value: tuple[object, ...]) -> str:

@@ -11,7 +11,9 @@ from kgitops.desired.last_applied import ORIGIN, RegistrySource, declared_object
 from kgitops.desired.state import (
     DeletionPolicy,
     DesiredAcl,
+    DesiredClientMetrics,
     DesiredCredential,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -19,10 +21,13 @@ from kgitops.desired.state import (
     DesiredTopic,
     DesiredUser,
     DesiredVirtualCluster,
+    OffsetReset,
 )
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.addresses import (
     acl_address,
+    client_metrics_address,
+    group_address,
     local_topic_address,
     member_address,
     quota_address,
@@ -123,6 +128,10 @@ def _address(item: DesiredObject) -> str:
             return quota_address(item.entity)
         case DesiredUser():
             return user_address(item.name)
+        case DesiredGroup():
+            return group_address(item.name)
+        case DesiredClientMetrics():
+            return client_metrics_address(item.name)
         case DesiredVirtualCluster():
             return virtual_cluster_address(item.name)
         case DesiredLink():
@@ -144,6 +153,10 @@ def _well_typed(item: DesiredObject, recorded: Mapping[str, Json]) -> bool:
             numbers = [item.partitions, item.replication_factor, *assigned]
             texts = [*item.share_with, *item.configs, *item.configs.values()]
             return all(type(it) is int for it in numbers) and all(type(it) is str for it in texts)
+        case DesiredGroup():
+            return _are_texts(item.configs) and (item.reset is None or _is_typed(item.reset))
+        case DesiredClientMetrics():
+            return _are_texts(item.configs)
         case DesiredMember():
             flags = (item.move, item.copy_offsets)
             named = (item.copy_acls_from, item.remove_old_acls_from, item.adopt)
@@ -166,10 +179,22 @@ def _is_credential(credential: DesiredCredential) -> bool:
     return allowed and (version is None or isinstance(version, str))
 
 
+def _are_texts(configs: Mapping[str, str]) -> bool:
+    return all(type(it) is str for it in (*configs, *configs.values()))
+
+
+def _is_typed(reset: OffsetReset) -> bool:
+    texts = [reset.version, *reset.topics, *([reset.position] if reset.position else [])]
+    whither = [reset.position, reset.timestamp_ms, reset.offsets or None]
+    known = reset.position in (None, "earliest", "latest")
+    one = sum(it is not None for it in whither) == 1
+    return known and one and all(type(it) is str for it in texts)
+
+
 def _default(item: DesiredObject) -> tuple[DeletionPolicy, ...]:
     """Return the default deletionPolicy; for a group the two values are equivalent."""
     match item:
-        case DesiredTopic() | DesiredUser() | DesiredVirtualCluster():
+        case DesiredTopic() | DesiredUser() | DesiredVirtualCluster() | DesiredGroup():
             return (DeletionPolicy.PROTECT,)
         case DesiredMember(entity_type=EntityType.GROUP):
             return DeletionPolicy.ORPHAN, DeletionPolicy.DELETE

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from kgitops.desired.state import DeletionPolicy
 from kgitops.model import requests as req
 from kgitops.model.registry import Owner
+from kgitops.model.resources.addresses import GLOBAL_GROUP, kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.document.plan import Action, Change, Kind
 from kgitops.plan.ownership import removal_policy
@@ -40,6 +41,10 @@ def is_only_removal(change: Change, live: Owner | None) -> bool:
             return len(requests) == 1 and _removes_only_applied_keys(requests[0], live)
         case Kind.USER:
             return bool(requests) and _removes_only_applied_mechanisms(requests, live)
+        case Kind.CLIENT_METRICS:
+            return len(requests) == 1 and _removes_only_applied_configs(requests[0], live)
+        case Kind.GROUP if kind_of(change.address) == GLOBAL_GROUP:
+            return _deletes_only_group(requests, live)
         case Kind.VIRTUAL_CLUSTER:
             return len(requests) == 1 and isinstance(requests[0], req.DeleteVirtualClusterRequest)
         case Kind.GROUP:
@@ -83,6 +88,21 @@ def _removes_only_applied_mechanisms(requests: Sequence[req.Request], live: Owne
         if isinstance(request, req.AlterUserScramCredentialsRequest) and request.removes
     ]
     return len(set(removed)) == len(requests) and applied.keys() >= set(map(str, removed))
+
+
+def _deletes_only_group(requests: Sequence[req.Request], live: Owner | None) -> bool:
+    """Return whether the requests delete a group, and the configs that were last applied."""
+    deletions = [it for it in requests if isinstance(it, req.DeleteConsumerGroupRequest)]
+    others = [it for it in requests if it not in deletions]
+    only = all(_removes_only_applied_configs(it, live) for it in others)
+    return only and len(others) <= 1 and len(deletions) <= 1
+
+
+def _removes_only_applied_configs(request: req.Request, live: Owner | None) -> bool:
+    applied = live.last_applied.get("configs", {}) if live else {}
+    if not isinstance(request, req.AlterConfigResourceRequest) or not request.configs:
+        return False
+    return all(value is None and key in applied for key, value in request.configs.items())
 
 
 def _removes_only_applied_keys(request: req.Request, live: Owner | None) -> bool:

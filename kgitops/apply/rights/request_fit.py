@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kgitops.apply.observe.virtual_clusters import MemberState
+from kgitops.apply.rights.group_fit import client_metrics_problems, group_problems
 from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.apply.rights.users import user_problems
 from kgitops.desired.state import (
     ConfigsPolicy,
     DesiredAcl,
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -72,6 +75,10 @@ def request_problem(
             problems = _quota(declared, requests, state, applied)
         case DesiredUser():
             problems = user_problems(declared, requests, state, applied)
+        case DesiredGroup():
+            problems = group_problems(declared, change, state, applied)
+        case DesiredClientMetrics():
+            problems = client_metrics_problems(declared, change, state, applied)
         case DesiredVirtualCluster():
             problems = _virtual_cluster(declared, requests, actual)
         case DesiredLink():

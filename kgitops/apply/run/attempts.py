@@ -25,7 +25,11 @@ from kgitops.apply.steps.outcome import (
 from kgitops.apply.steps.steps import Step
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
-from kgitops.model.requests import DeleteGroupRequest, DeleteTopicRequest
+from kgitops.model.requests import (
+    DeleteConsumerGroupRequest,
+    DeleteGroupRequest,
+    DeleteTopicRequest,
+)
 from kgitops.model.results import NO_SUCH_TOPIC, OK, RETRIABLE, ErrorCode, RequestResult
 
 # After these it is unknown whether the request took effect (A4-42, A4-102).
@@ -113,7 +117,7 @@ def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt 
     match attempt.step.request:
         case DeleteTopicRequest():
             is_gone = answer.code in NO_SUCH_TOPIC
-        case DeleteGroupRequest():
+        case DeleteGroupRequest() | DeleteConsumerGroupRequest():
             is_gone = answer.code is ErrorCode.GROUP_ID_NOT_FOUND
         case _:
             is_gone = False

@@ -8,6 +8,7 @@ from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock_waits import LockedWaits, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
+from kgitops.apply.observe.groups import with_groups
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
 from kgitops.apply.steps.steps import Step, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster
@@ -20,8 +21,9 @@ from kgitops.model.results import RequestResult
 def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     """Read the objects of these steps.
 
-    For steps that delete records this includes the topics' offsets, and for steps about groups the
-    groups' offsets.
+    For steps that delete records this includes the topics' offsets, and for steps about groups of
+    virtual clusters the groups' offsets. Groups of the cluster and client metrics are read for
+    their steps alone.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -35,6 +37,8 @@ def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     groups = groups_of(steps)
     if groups:
         state = replace(state, group_offsets=cluster.read_group_offsets(groups))
+    expected = (item.object for step in steps for item in step.expects)
+    state = with_groups(cluster, state, expected)
     requests = [step.request for step in steps]
     truncated = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
     return (

@@ -9,9 +9,11 @@ from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_c
 from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
+from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.state import (
     BACKEND,
     build_cluster_state,
+    build_group,
     build_usage,
     user_credentials,
 )
@@ -31,6 +33,8 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
@@ -45,6 +49,9 @@ _VALIDATION = {
     "AlterClientQuota": Validator.BROKER,
     "AlterBroker": Validator.BROKER,
     "AlterUserScramCredentials": Validator.NOT_SUPPORTED,
+    "AlterConfigResource": Validator.BROKER,
+    "AlterConsumerGroupOffsets": Validator.BROKER,
+    "DeleteConsumerGroup": Validator.BROKER,
     "CopyGroupOffsets": Validator.NOT_SUPPORTED,
     "DeleteGroup": Validator.NOT_SUPPORTED,
 }
@@ -122,6 +129,38 @@ class EmbeddedCluster:
         """Mechanisms and iterations of these users, or of all."""
         with self.controller.consistent_image() as image:
             return user_credentials(image, users)
+
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        """Groups as they are now; those that are said to be busy have members."""
+        with self.controller.consistent_image() as image:
+            found = (build_group(image, name, self.faults.busy_groups) for name in sorted(groups))
+            return {group.name: group for group in found if group.exists}
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        """Those of these subscriptions that have configs."""
+        with self.controller.consistent_image() as image:
+            held = image.configs.client_metrics
+            return {
+                name: ClientMetricsState(name=name, configs=dict(sorted(held[name].items())))
+                for name in sorted(names)
+                if held.get(name)
+            }
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        """Look through the record batches of the store."""
+        with self.controller.reading_batches() as image:
+            chosen = (image.topics.by_name.get(name) for name in sorted(topics))
+            return {
+                (topic.name, partition): offset
+                for topic in chosen
+                if topic is not None
+                for partition in range(len(topic.assignment))
+                if (offset := self._offset_since(topic, partition, timestamp_ms)) is not None
+            }
+
+    def _offset_since(self, topic: TopicImage, partition: int, timestamp_ms: int) -> int | None:
+        batches, start = self.controller.batches, topic.offsets_of(partition)[0]
+        return batches.first_since((topic.topic_id, partition), start, timestamp_ms)
 
     def read_authors(self) -> Authors:
         """The last author of each field, from the metadata log."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
+from kgitops.cluster.embedded.config_resources import physical_group
 from kgitops.cluster.embedded.controls import acls as acl_control
 from kgitops.cluster.embedded.controls import configs as config_control
 from kgitops.cluster.embedded.controls import groups as group_control
@@ -17,12 +18,15 @@ from kgitops.cluster.embedded.controls.acl_filter import exact_filter
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TopicImage
-from kgitops.cluster.embedded.image.records import BROKER, TOPIC
+from kgitops.cluster.embedded.image.records import BROKER, CLIENT_METRICS, GROUP, TOPIC
+from kgitops.cluster.embedded.namespaces import namespace
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.rights import by_local_name
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.results import OK, ErrorCode, RequestResult
+from kgitops.virtual_clusters.rights import ApiKey
 
 
 def is_held(draft: Draft, request: req.Request) -> bool:
@@ -73,6 +77,12 @@ def _decide(draft: Draft, request: req.Request) -> RequestResult | None:
             return _alter_broker(draft, request)
         case req.AlterUserScramCredentialsRequest():
             return _alter_user(draft, request)
+        case req.AlterConfigResourceRequest():
+            return _alter_config_resource(draft, request)
+        case req.AlterConsumerGroupOffsetsRequest():
+            return attempt(group_control.alter_offsets, draft, request)
+        case req.DeleteConsumerGroupRequest():
+            return attempt(group_control.delete_global, draft, request)
         case req.CreateVirtualClusterRequest():
             return attempt(virtual_cluster_control.create, draft, request)
         case req.AlterVirtualClusterRequest():
@@ -163,6 +173,17 @@ def _alter_user(draft: Draft, request: req.AlterUserScramCredentialsRequest) -> 
         salted_password=salted_password,
     )
     return scram_control.alter_user_scram_credentials(draft, (), [upsertion])[user]
+
+
+def _alter_config_resource(draft: Draft, request: req.AlterConfigResourceRequest) -> RequestResult:
+    name, type_ = request.resource_name, CLIENT_METRICS
+    if request.resource_type is ConfigResourceType.GROUP:
+        type_ = GROUP
+        name = physical_group(
+            namespace(draft), Operation.ALTER_CONFIGS, name, ApiKey.INCREMENTAL_ALTER_CONFIGS
+        )
+    resource = config_control.ConfigResource(type=type_, name=name)
+    return attempt(config_control.alter, draft, resource, _operations(request.configs))
 
 
 def _operations(requested: Mapping[str, str | None]) -> list[config_control.AlterConfig]:

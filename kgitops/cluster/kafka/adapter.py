@@ -14,6 +14,8 @@ from kgitops.cluster.kafka.configs.client_configs import (
     without_secrets,
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
+from kgitops.cluster.kafka.read.config_resources import read_client_metrics
+from kgitops.cluster.kafka.read.consumer_groups import read_groups, read_offsets_since
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.read.usage import read_usage
 from kgitops.cluster.kafka.read.users import read_users
@@ -31,6 +33,8 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -48,6 +52,9 @@ CAPABILITIES = Capabilities(
         "AlterClientQuota": Validator.BROKER,
         "AlterBroker": Validator.BROKER,
         "AlterUserScramCredentials": Validator.NOT_SUPPORTED,
+        "AlterConfigResource": Validator.BROKER,
+        "AlterConsumerGroupOffsets": Validator.NOT_SUPPORTED,
+        "DeleteConsumerGroup": Validator.NOT_SUPPORTED,
         "CopyGroupOffsets": Validator.NOT_SUPPORTED,
         "DeleteGroup": Validator.NOT_SUPPORTED,
     },
@@ -90,6 +97,18 @@ class KafkaCluster:
     def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
         """Read the mechanisms and iterations of users."""
         return read_users(self.wire, users)
+
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        """Read what these groups have committed, their members and their configs."""
+        return read_groups(self.wire, groups)
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        """Read the configs of these subscriptions."""
+        return read_client_metrics(self.wire, names)
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        """Ask the leaders of the partitions."""
+        return read_offsets_since(self.wire, topics, timestamp_ms)
 
     def execute(
         self,

@@ -8,6 +8,7 @@ from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
 from kgitops.cluster.kafka.transport.wire import Message
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.users import ScramMechanism
 
 # The codes of org.apache.kafka.common.resource and org.apache.kafka.common.acl.
@@ -46,6 +47,10 @@ SCRAM_MECHANISMS: Mapping[int, ScramMechanism] = {
 
 
 TOPIC, BROKER = 2, 4  # org.apache.kafka.common.config.ConfigResource.Type
+CONFIG_RESOURCES: Mapping[ConfigResourceType, int] = {
+    ConfigResourceType.CLIENT_METRICS: 16,
+    ConfigResourceType.GROUP: 32,
+}
 _SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType
 
 

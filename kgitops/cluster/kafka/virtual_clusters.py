@@ -17,6 +17,8 @@ from kgitops.model.cluster_state import (
     Validator,
     VirtualClusterSupport,
 )
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, ErrorCode, RequestResult
@@ -86,6 +88,18 @@ class VirtualClusterBrokers:
     def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
         """Read the credentials of users, who are known to the whole cluster."""
         return self._physical.read_users(users)
+
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        """Read these physical groups."""
+        return self._physical.read_groups(groups)
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        """Read the subscriptions to clients' metrics."""
+        return self._physical.read_client_metrics(names)
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        """Read the offsets of physical topics by time."""
+        return self._physical.read_offsets_since(topics, timestamp_ms)
 
     def execute(
         self,

@@ -35,6 +35,8 @@ def must_lower(request: req.Request, *, lowered: bool) -> bool:
             return False  # links to the topic make no difference
         case req.AlterUserScramCredentialsRequest():
             return lowered  # the right of an administrator is checked
+        case req.AlterConfigResourceRequest() | req.ConsumerGroupRequest():
+            return False
         case _:
             assert_never(request)
 

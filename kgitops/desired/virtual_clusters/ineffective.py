@@ -8,6 +8,8 @@ from typing import assert_never
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.desired.state import (
     DesiredAcl,
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -121,6 +123,8 @@ def _virtual_cluster(item: DesiredObject) -> str | None:
         case DesiredAcl(binding=binding):
             literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
             return binding.virtual_cluster if binding.scoped and literal else None
+        case DesiredGroup() | DesiredClientMetrics():
+            return None
         case other:
             assert_never(other)
 

@@ -16,10 +16,9 @@ from kgitops.model.resources.names import is_principal, text_problem
 from kgitops.model.resources.virtual_clusters import EntityType, as_principal, physical_id
 
 if TYPE_CHECKING:
+    from kgitops.manifests.kinds.consumer_group import ConsumerGroup, ConsumerGroupSpec
     from kgitops.manifests.kinds.virtual_cluster import (
         BindingSpec,
-        ConsumerGroup,
-        ConsumerGroupSpec,
         GroupMember,
         UserMember,
         VirtualClusterBinding,
@@ -40,11 +39,25 @@ class MemberDeclaration(Struct, frozen=True):
     deletion_policy: str | None = None
 
 
-def build_group(group: "ConsumerGroup", document: Document, findings: Findings) -> DesiredMember:
-    """Build the group that a document declares."""
-    check_name(group.metadata.virtual_cluster, document, ("metadata", "virtualCluster"), findings)
+def build_local_group(
+    group: "ConsumerGroup", virtual_cluster: str, document: Document, findings: Findings
+) -> DesiredMember:
+    """Build the group that a document declares in a virtual cluster."""
+    check_name(virtual_cluster, document, ("metadata", "virtualCluster"), findings)
+    for name, written in (
+        ("configs", bool(group.spec.configs)),
+        ("resetOffsets", group.spec.reset_offsets is not None),
+    ):
+        if written:
+            findings.error(
+                document,
+                ("spec", name),
+                f"a group of a virtual cluster can't have {name}",
+                "remove it, or metadata.virtualCluster",
+                key=True,
+            )
     declared = MemberDeclaration(
-        group.metadata.virtual_cluster,
+        virtual_cluster,
         group.metadata.labels,
         document,
         DocumentPart(document, "spec"),

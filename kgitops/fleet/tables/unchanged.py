@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from kgitops.cluster.snapshot import SnapshotCluster
 from kgitops.desired.last_applied import ORIGIN, declared_object
 from kgitops.desired.state import (
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredObject,
     DesiredState,
     DesiredTopic,
@@ -103,7 +105,13 @@ def _in_motion(item: DesiredObject, state: ClusterState) -> bool:
 
 
 def depends_on_offsets(item: DesiredObject) -> bool:
-    """True if its plan also depends on the offsets at which a topic's records begin."""
+    """True if its plan also depends on what states do not hold.
+
+    For a topic these are the offsets at which its records begin; groups and client metrics are in
+    no state at all.
+    """
+    if isinstance(item, DesiredGroup | DesiredClientMetrics):
+        return True
     return isinstance(item, DesiredTopic) and bool(item.delete_records_before)
 
 

@@ -39,6 +39,14 @@ class TopicMetadata(Metadata):
 
 
 @manifest
+class GroupMetadata(Metadata):
+    """The metadata of a consumer group."""
+
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the group is in; none if left out, or kafka-cluster."""
+
+
+@manifest
 class MemberMetadata(Metadata):
     """The metadata of a document that belongs to a virtual cluster."""
 

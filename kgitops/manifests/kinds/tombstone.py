@@ -11,9 +11,11 @@ class TombstoneTarget:
     """The object: its address, or kind and name."""
 
     address: Annotated[Text | None, NotNull()] = None
-    """The address, as a plan shows it: topic/orders, acl/…, quota/…, user/…, vc/…."""
+    """The address, as a plan shows it: topic/orders, acl/…, quota/…, user/…, group/…,
+    client-metrics/…, vc/…."""
     kind: Annotated[Text | None, NotNull()] = None
-    """Topic, User, VirtualCluster, TopicLink or ConsumerGroup; others are named by address."""
+    """Topic, User, VirtualCluster, TopicLink, ConsumerGroup or ClientMetrics; others are named by
+    address."""
     name: Annotated[Text | None, NotNull()] = None
     """The object's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None

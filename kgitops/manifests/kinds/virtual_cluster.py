@@ -1,4 +1,4 @@
-"""``kind: VirtualCluster``, and its members as documents: ConsumerGroup, VirtualClusterBinding."""
+"""``kind: VirtualCluster``, and its members as documents: VirtualClusterBinding."""
 
 from dataclasses import field
 from typing import Annotated, Literal
@@ -110,40 +110,6 @@ class VirtualCluster:
     """The metadata of the document."""
     spec: VirtualClusterSpec
     """The virtual cluster."""
-
-
-@manifest
-class ConsumerGroupSpec:
-    """A consumer group of a virtual cluster."""
-
-    adopt: Annotated[Text | None, NotNull()] = None
-    """The existing global group that it replaces."""
-    copy_offsets: Annotated[Flag | None, NotNull()] = None
-    """True (the default) copies the committed offsets of the adopted group."""
-    deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """The effect of removing this document: Orphan (the default) takes the group out of the virtual
-    cluster and leaves its offsets, Delete deletes the group, Protect refuses the plan."""
-
-
-@manifest
-class ConsumerGroup:
-    """A consumer group of a virtual cluster; its name is metadata.name.
-
-    Example:
-        apiVersion: kgitops/v1
-        kind: ConsumerGroup
-        metadata: {name: sales-etl, virtualCluster: emea.sales}
-        spec: {adopt: sales-etl}
-    """
-
-    api_version: Literal["kgitops/v1"]
-    """The version of this format."""
-    kind: Literal["ConsumerGroup"]
-    """The kind of the document."""
-    metadata: MemberMetadata
-    """The metadata of the document."""
-    spec: ConsumerGroupSpec
-    """The group."""
 
 
 @manifest

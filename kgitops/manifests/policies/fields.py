@@ -23,13 +23,19 @@ API_NAMES = (
     "AlterClientQuota",
     "AlterBroker",
     "AlterUserScramCredentials",
+    "AlterConfigResource",
+    "AlterConsumerGroupOffsets",
+    "DeleteConsumerGroup",
     "CreateVirtualCluster",
     "AlterVirtualCluster",
     "DeleteVirtualCluster",
     "CreateTopicLink",
     "DeleteTopicLink",
 )
-"""The requests that a policy can name; changes to a group's offsets are AlterVirtualCluster."""
+"""The requests that a policy can name.
+
+Changes to the offsets of a virtual cluster's group are AlterVirtualCluster.
+"""
 
 
 class _Checked:
@@ -144,7 +150,8 @@ class Address(_Checked):
         if not is_address(text):
             raise _refused(
                 f"{shown(text)} is not an address",
-                "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, broker/ID or vc/…",
+                "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, group/NAME, "
+                "client-metrics/NAME, broker/ID or vc/…",
             )
         return text
 

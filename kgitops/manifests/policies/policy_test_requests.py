@@ -27,6 +27,7 @@ from kgitops.manifests.policies.policy_test_cluster import (
     GivenEntity,
     GivenTopic,
 )
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.users import ScramMechanism
 
 
@@ -133,6 +134,46 @@ class AlterUserStep:
 
 
 @manifest
+class AlterConfigResourceStep:
+    """Configs of a group or of client metrics to alter."""
+
+    resource_type: Annotated[ConfigResourceType, EnumName(ConfigResourceType)]
+    """GROUP or CLIENT_METRICS."""
+    resource_name: Text
+    """The group's id, or the name of the subscription."""
+    configs: Annotated[dict[str, ConfigChange], MinLen(1)]
+    """Config key to its new value; null removes the key."""
+
+
+@manifest
+class AlterConsumerGroupOffsetsStep:
+    """Offsets of a consumer group to set."""
+
+    group: Text
+    """The group's id."""
+    offsets: Annotated[
+        dict[
+            Text,
+            Annotated[
+                dict[PartitionId, Annotated[int, IntRange(0, MAX_INT64, 1500)]],
+                IntKeys(),
+                MinLen(1),
+            ],
+        ],
+        MinLen(1),
+    ]
+    """Topic to partition id to the offset that is committed."""
+
+
+@manifest
+class DeleteConsumerGroupStep:
+    """A consumer group to delete."""
+
+    group: Text
+    """The group's id."""
+
+
+@manifest
 class VirtualClusterStep:
     """A virtual cluster to create or delete."""
 
@@ -214,6 +255,12 @@ class RequestStep:
     """Configs of a broker to alter."""
     alter_user_scram_credentials: Annotated[AlterUserStep | None, NotNull()] = None
     """A mechanism of a user to set or to remove."""
+    alter_config_resource: Annotated[AlterConfigResourceStep | None, NotNull()] = None
+    """Configs of a group or of client metrics to alter."""
+    alter_consumer_group_offsets: Annotated[AlterConsumerGroupOffsetsStep | None, NotNull()] = None
+    """Offsets of a consumer group to set."""
+    delete_consumer_group: Annotated[DeleteConsumerGroupStep | None, NotNull()] = None
+    """A consumer group to delete."""
     create_virtual_cluster: Annotated[VirtualClusterStep | None, NotNull()] = None
     """A virtual cluster to create."""
     alter_virtual_cluster: Annotated[AlterVirtualClusterStep | None, NotNull()] = None

@@ -26,6 +26,8 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
+    AlterConsumerGroupOffsetsRequest,
     AlterTopicRequest,
     AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
@@ -37,6 +39,7 @@ from kgitops.model.requests import (
     SaltedCredentialsRequest,
 )
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
@@ -95,6 +98,21 @@ class AlterUserBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     virtual_cluster: str | None
 
 
+class TopicOffsetsDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The offsets to commit for one topic: partitions and offsets as text."""
+
+    topic: str
+    topic_id: str
+    offsets: Mapping[str, WholeNumberText]
+
+
+class AlterConsumerGroupOffsetsBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``AlterConsumerGroupOffsets``."""
+
+    group: str
+    topics: tuple[TopicOffsetsDocument, ...]
+
+
 class AlterEntityBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``AlterVirtualCluster`` of one entity."""
 
@@ -124,6 +142,7 @@ def body_classes(api: str) -> tuple[type[Struct], ...]:
         "DeleteAcl": (DeleteAclBody,),
         "AlterClientQuota": (AlterClientQuotaBody,),
         "AlterUserScramCredentials": (AlterUserBody,),
+        "AlterConsumerGroupOffsets": (AlterConsumerGroupOffsetsBody,),
         "AlterVirtualCluster": (AlterEntityBody, AlterOptionsBody),
     }
     return special.get(api) or (_body_class(REQUESTS[api]),)
@@ -171,7 +190,11 @@ def request_body(request: Request) -> Struct:
             raise TypeError("a request with its password is written nowhere")
         case AlterUserScramCredentialsRequest():
             return like(AlterUserBody, request)
-        case AlterBrokerRequest():
+        case AlterConsumerGroupOffsetsRequest():
+            return AlterConsumerGroupOffsetsBody(
+                group=request.group, topics=tuple(map(_topic_offsets, request.topics))
+            )
+        case AlterBrokerRequest() | AlterConfigResourceRequest():
             return _as_it_is(replace(request, configs=_sorted(request.configs)))
         case AlterVirtualClusterRequest(options=LoweringOptions() as options):
             return AlterOptionsBody(virtual_cluster=request.virtual_cluster, options=options)
@@ -229,6 +252,8 @@ def request_from_json(api: str, body: Json, *, exactly: bool = True) -> Request:
         case "AlterUserScramCredentials":
             user = from_json(AlterUserBody, body, "body")
             return AlterUserScramCredentialsRequest(**asdict(user))
+        case "AlterConsumerGroupOffsets":
+            return _alter_offsets(from_json(AlterConsumerGroupOffsetsBody, body, "body"))
         case "AlterVirtualCluster":
             return _alter_virtual_cluster(body)
         case _:
@@ -258,6 +283,31 @@ def _delete_records(body: DeleteRecordsBody) -> DeleteRecordsRequest:
         topic_id=body.topic_id,
         deleted_message_offsets={integer_text(key, path): int(offset) for key, offset in offsets},
         local=body.local,
+    )
+
+
+def _topic_offsets(item: TopicOffsets) -> TopicOffsetsDocument:
+    return TopicOffsetsDocument(
+        topic=item.topic,
+        topic_id=item.topic_id,
+        offsets={str(partition): str(at) for partition, at in sorted(item.offsets.items())},
+    )
+
+
+def _alter_offsets(body: AlterConsumerGroupOffsetsBody) -> AlterConsumerGroupOffsetsRequest:
+    path = "a partition of body.topics"
+    return AlterConsumerGroupOffsetsRequest(
+        group=body.group,
+        topics=tuple(
+            TopicOffsets(
+                topic=item.topic,
+                topic_id=item.topic_id,
+                offsets={
+                    integer_text(key, path): int(offset) for key, offset in item.offsets.items()
+                },
+            )
+            for item in body.topics
+        ),
     )
 
 

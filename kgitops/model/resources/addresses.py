@@ -24,6 +24,7 @@ _CLIENTS = rf"user={_PART}(?:,client-id={_PART})?|client-id={_PART}"
 DECLARABLE = re.compile(
     rf"topic/(?P<topic>{_PART})"
     rf"|user/{_PART}"
+    rf"|(?:group|client-metrics)/{_PART}"
     rf"|{_ACL}"
     rf"|quota/(?:{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART})"
     rf"|vc/{_PART}(?:/(?:topic|link|user|client|group|txn)/{_PART}|/{_ACL}|/quota/(?:{_CLIENTS}))?"
@@ -40,6 +41,9 @@ _SEGMENTS = {
     EntityType.USER: "user",
     EntityType.CLIENT_ID: "client",
 }
+_GROUP = "group"
+GLOBAL_GROUP = "consumer-group"
+"""The kind (:func:`kind_of`) of a group outside of virtual clusters; one inside is a ``group``."""
 _BROKER = re.compile(r"broker/[0-9]{1,10}")
 _RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]")
 
@@ -111,6 +115,16 @@ def user_address(name: str) -> str:
     return f"user/{encode(name)}"
 
 
+def group_address(name: str) -> str:
+    """``group/billing``: a consumer group outside of virtual clusters."""
+    return f"{_GROUP}/{encode(name)}"
+
+
+def client_metrics_address(name: str) -> str:
+    """``client-metrics/lag``: a subscription to the metrics of clients (KIP-714)."""
+    return f"client-metrics/{encode(name)}"
+
+
 def broker_address(broker: int) -> str:
     """``broker/1``: only for changes that accompany others, as no document declares a broker."""
     return f"broker/{broker}"
@@ -150,9 +164,13 @@ def kind_of(address: str) -> str:
     """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside a virtual cluster.
 
     The credentials of a user are ``credentials``: ``user`` is a member of a virtual cluster.
+    A group outside of virtual clusters is a ``consumer-group``, and client metrics are
+    ``client-metrics``.
     """
     parts = split_scoped_address(address)
     if parts:
         return parts.segment
     kind = address.partition("/")[0]
-    return CREDENTIALS if kind == "user" else kind
+    if kind == "user":
+        return CREDENTIALS
+    return GLOBAL_GROUP if kind == _GROUP else kind

@@ -60,6 +60,10 @@ def _global(address: str, kind: str, rest: str = "") -> ObjectName:
             return ObjectName("user", _shown(unquote(rest)))
         case "broker" if rest:
             return ObjectName("broker", _shown(rest))
+        case "group" if rest:
+            return ObjectName("group", _shown(unquote(rest)))
+        case "client-metrics" if rest:
+            return ObjectName("client metrics", _shown(unquote(rest)))
         case "acl" if rest:
             return _acl(address, rest)
         case "vc" if rest:

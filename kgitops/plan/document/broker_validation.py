@@ -10,6 +10,7 @@ from kgitops.model.json.canonical import sha256
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
     AlterStep,
     AlterTopicRequest,
     AlterVirtualClusterRequest,
@@ -19,6 +20,7 @@ from kgitops.model.requests import (
     Request,
     api_name,
 )
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
@@ -155,7 +157,9 @@ def _right(request: Request) -> str:
             return "Alter on the topic"
         case AlterTopicRequest():
             return "AlterConfigs on the topic"
-        case AlterClientQuotaRequest() | AlterBrokerRequest():
+        case AlterConfigResourceRequest(resource_type=ConfigResourceType.GROUP):
+            return "AlterConfigs on the group"
+        case AlterClientQuotaRequest() | AlterBrokerRequest() | AlterConfigResourceRequest():
             return "AlterConfigs on the cluster"
         case CreateVirtualClusterRequest(virtual_cluster=name):
             return f"CreateVirtualCluster on {name}"

@@ -11,7 +11,7 @@ from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request, with_labels
-from kgitops.model.resources.addresses import CREDENTIALS
+from kgitops.model.resources.addresses import CREDENTIALS, GLOBAL_GROUP
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, denial_sentence
@@ -40,6 +40,7 @@ class Kind(StrEnum):
     LINK = "TopicLink"
     BINDING = "VirtualClusterBinding"
     GROUP = "ConsumerGroup"
+    CLIENT_METRICS = "ClientMetrics"
 
 
 KIND_OF_ADDRESS: Mapping[str, Kind] = {
@@ -51,6 +52,8 @@ KIND_OF_ADDRESS: Mapping[str, Kind] = {
     "vc": Kind.VIRTUAL_CLUSTER,
     "link": Kind.LINK,
     "group": Kind.GROUP,
+    GLOBAL_GROUP: Kind.GROUP,
+    "client-metrics": Kind.CLIENT_METRICS,
     "user": Kind.BINDING,
     "client": Kind.BINDING,
     "txn": Kind.BINDING,

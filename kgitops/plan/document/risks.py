@@ -229,4 +229,28 @@ TRANSACTIONAL_ID_ADD = _risk("KG534", "transactional-id-add", RiskLevel.SAFE, "a
     "end its transactions first where it is in use: one that is open under the old id is not fenced")
 TRANSACTIONAL_ID_REMOVE = _risk("KG535", "transactional-id-remove", RiskLevel.DISRUPTIVE, "the transactional id is no longer one of the virtual cluster",
     "stop its producers first")
+GROUP_CREATE = _risk("KG600", "group-manage", RiskLevel.SAFE, "the project manages the group from now on",
+    "nothing to weigh: a group comes into being with its consumers")
+GROUP_ADOPT = _risk("KG601", "group-adopt", RiskLevel.SAFE, "the project takes the group over as it is",
+    "write deletionPolicy, so that it is plain what removing the document will do")
+GROUP_FORGET = _risk("KG602", "group-forget", RiskLevel.SAFE, "the group and its offsets stay, no longer managed",
+    "use a Tombstone where the group should end as well")
+GROUP_CONFIG = _risk("KG603", "group-config", RiskLevel.DISRUPTIVE, "members of the group are watched, assigned or served differently from now on",
+    "change one group first, and watch its rebalances and what it reads")
+GROUP_CONFIG_REMOVE = _risk("KG604", "group-config-remove", RiskLevel.DISRUPTIVE, "a group's config falls back to the brokers' default",
+    "write the value out, if it should not move with the brokers' default")
+OFFSETS_SET = _risk("KG610", "offsets-set", RiskLevel.DISRUPTIVE, "the group begins at this offset, instead of where auto.offset.reset of its consumers says",
+    "compare the offset with what consumers have processed by other means")
+OFFSETS_BACK = _risk("KG611", "offsets-back", RiskLevel.DISRUPTIVE, "the group reads records again",
+    "make sure that its consumers can process a record twice")
+OFFSETS_FORWARD = _risk("KG612", "offsets-forward", RiskLevel.DATA_LOSS, "the group never reads the records between",
+    "let the consumers catch up, or have another group process what is skipped")
+CLIENT_METRICS_SET = _risk("KG620", "client-metrics-set", RiskLevel.SAFE, "clients that match push other metrics, or at another interval",
+    "begin with a narrow match: what clients push takes traffic, and a reporter on the brokers")
+CLIENT_METRICS_REMOVE = _risk("KG621", "client-metrics-remove", RiskLevel.DISRUPTIVE, "clients no longer push what the subscription asked for",
+    "look for dashboards and alerts that need the metrics")
+CLIENT_METRICS_ADOPT = _risk("KG622", "client-metrics-adopt", RiskLevel.SAFE, "the project takes the subscription over as it is",
+    "write deletionPolicy, so that it is plain what removing the document will do")
+CLIENT_METRICS_FORGET = _risk("KG623", "client-metrics-forget", RiskLevel.SAFE, "the subscription stays, no longer managed",
+    "use a Tombstone where it should end as well")
 # fmt: on

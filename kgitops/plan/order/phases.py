@@ -71,6 +71,8 @@ def phase(change: Change) -> Phase:
             return _either(change, Phase.LINK, Phase.LINK_REMOVE)
         case Kind.GROUP:
             return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
+        case Kind.CLIENT_METRICS:
+            return _either(change, Phase.QUOTA, Phase.QUOTA_REMOVE)
         case Kind.BINDING:
             scoped = split_scoped_address(change.address)
             if scoped and scoped.segment == "txn":

@@ -74,6 +74,7 @@ def breaks(request: req.Request) -> bool:
             | req.DeleteTopicRequest()
             | req.DeleteVirtualClusterRequest()
             | req.DeleteGroupRequest()
+            | req.DeleteConsumerGroupRequest()
         ):
             return True
         case _:

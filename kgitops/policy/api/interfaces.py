@@ -15,6 +15,8 @@ from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
+    AlterConsumerGroupOffsetsRequest,
     AlterTopicRequest,
     AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
@@ -23,6 +25,7 @@ from kgitops.policy.api.requests import (
     CreateTopicRequest,
     CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteConsumerGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicLinkRequest,
     DeleteTopicRequest,
@@ -172,6 +175,32 @@ class UserManagementPolicy(Configurable, ABC):
         self, request: AlterUserScramCredentialsRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse a mechanism, its iterations, or that it is taken away."""
+
+
+class ConfigResourceManagementPolicy(Configurable, ABC):
+    """Judges configs of groups and of client metrics, where only kgitops enforces it."""
+
+    @abstractmethod
+    def validate_alter_config_resource(
+        self, request: AlterConfigResourceRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse the configs."""
+
+
+class ConsumerGroupManagementPolicy(Configurable, ABC):
+    """Judges what becomes of consumer groups outside of virtual clusters, and of their offsets."""
+
+    @abstractmethod
+    def validate_alter_consumer_group_offsets(
+        self, request: AlterConsumerGroupOffsetsRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse the offsets."""
+
+    @abstractmethod
+    def validate_delete_consumer_group(
+        self, request: DeleteConsumerGroupRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse the deletion."""
 
 
 class VirtualClusterManagementPolicy(Configurable, ABC):

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from kgitops.model import requests as req
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.users import ScramMechanism
@@ -100,6 +102,31 @@ class AlterBrokerRequest(req.LabelledRequest, frozen=True, kw_only=True):
     broker_id: int
     principal: Principal
     requested_state: RequestedBrokerState
+
+
+class AlterConfigResourceRequest(req.LabelledRequest, frozen=True, kw_only=True):
+    """Configs of a group or of a subscription to clients' metrics are to be changed.
+
+    ``configs`` are what the request names, None for a key that it removes.
+    """
+
+    resource_type: ConfigResourceType
+    resource_name: str
+    configs: Mapping[str, str | None]
+    principal: Principal
+
+
+class AlterConsumerGroupOffsetsRequest(req.ConsumerGroupRequest, frozen=True, kw_only=True):
+    """Offsets of a consumer group outside of virtual clusters are to be set, to exactly these."""
+
+    topics: tuple[TopicOffsets, ...]
+    principal: Principal
+
+
+class DeleteConsumerGroupRequest(req.ConsumerGroupRequest, frozen=True, kw_only=True):
+    """A consumer group outside of virtual clusters is to be deleted, with its offsets."""
+
+    principal: Principal
 
 
 class CreateAclRequest(req.AclRequest, frozen=True, kw_only=True):
@@ -212,6 +239,9 @@ PolicyRequest = (
     | DeleteTopicRequest
     | DeleteRecordsRequest
     | AlterBrokerRequest
+    | AlterConfigResourceRequest
+    | AlterConsumerGroupOffsetsRequest
+    | DeleteConsumerGroupRequest
     | CreateAclRequest
     | DeleteAclRequest
     | AlterClientQuotaRequest

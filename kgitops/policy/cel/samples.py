@@ -9,6 +9,8 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as Snapshot
 from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import (
     CLIENT_ID,
     IP,
@@ -81,6 +83,10 @@ def _unlabelled(api: str, literals: Iterable[str]) -> Iterator[Sample]:
             yield from _brokers(keys)
         case "AlterUserScramCredentials":
             yield from _users()
+        case "AlterConfigResource":
+            yield from _config_resources(keys)
+        case "AlterConsumerGroupOffsets" | "DeleteConsumerGroup":
+            yield from _groups(api)
         case "CreateVirtualCluster" | "AlterVirtualCluster" | "DeleteVirtualCluster":
             yield from _virtual_clusters(api)
         case _:
@@ -194,6 +200,25 @@ def _users() -> Iterator[Sample]:
         )
         snapshot = _snapshot(virtual_clusters=members, racks=bool(members))
         yield _sample(request, replace(snapshot, users={"sample": held} if held else {}))
+
+
+def _config_resources(keys: tuple[str, ...]) -> Iterator[Sample]:
+    ones: dict[str, str | None] = dict.fromkeys(keys, "1")
+    gone: dict[str, str | None] = dict.fromkeys(keys)
+    for kind in ConfigResourceType:
+        for named, racks in ((ones, True), (gone, False)):
+            request = req.AlterConfigResourceRequest(
+                resource_type=kind, resource_name=_NAME, configs=named
+            )
+            yield _sample(request, _snapshot(racks=racks))
+
+
+def _groups(api: str) -> Iterator[Sample]:
+    offsets = TopicOffsets(topic=_NAME, topic_id=_ID, offsets={0: 5})
+    for topics, racks in (((offsets,), True), ((), False)):
+        altered = req.AlterConsumerGroupOffsetsRequest(group=_NAME, topics=topics)
+        deleted = req.DeleteConsumerGroupRequest(group=_NAME)
+        yield _sample(deleted if api == "DeleteConsumerGroup" else altered, _snapshot(racks=racks))
 
 
 def _virtual_clusters(api: str) -> Iterator[Sample]:

@@ -43,7 +43,8 @@ class PolicyInput(Struct, frozen=True, kw_only=True):
 
     ``name`` is what patterns match: a topic's or a link's name, in its virtual cluster where it is
     in one (VC-065); the name of an ACL's resource, the quota's entity as in its address, a broker's
-    id, a user's name, a virtual cluster's name, also where one of its members is altered.
+    id, a user's name, a group's id, the name of client metrics, a virtual cluster's name, also
+    where one of its members is altered.
     """
 
     api: str
@@ -64,7 +65,11 @@ class PolicyInput(Struct, frozen=True, kw_only=True):
                 return binding.virtual_cluster if binding.scoped else None
             case policy_requests.AlterClientQuotaRequest(entity=entity):
                 return dict(entity).get(VIRTUAL_CLUSTER)
-            case policy_requests.AlterBrokerRequest():
+            case (
+                policy_requests.AlterBrokerRequest()
+                | policy_requests.AlterConfigResourceRequest()
+                | req.ConsumerGroupRequest()
+            ):
                 return None
             case request:
                 return request.virtual_cluster
@@ -98,6 +103,10 @@ def _name(request: req.Request) -> str:
             return str(request.broker)
         case req.AlterUserScramCredentialsRequest():
             return request.user
+        case req.AlterConfigResourceRequest():
+            return request.resource_name
+        case req.ConsumerGroupRequest():
+            return request.group
         case req.AlterVirtualClusterRequest(entity_type=EntityType.TOPIC, entity_name=str(link)):
             return link
         case req.VirtualClusterRequest():
@@ -176,6 +185,13 @@ def _only_for_policies(
         case req.AlterUserScramCredentialsRequest():
             member_of = virtual_clusters.of_user(user_principal(request.user))
             return policy_requests.AlterUserScramCredentialsRequest, {"virtual_cluster": member_of}
+        case req.AlterConfigResourceRequest():
+            asked = MappingProxyType(dict(request.configs))
+            return policy_requests.AlterConfigResourceRequest, {"configs": asked}
+        case req.AlterConsumerGroupOffsetsRequest():
+            return policy_requests.AlterConsumerGroupOffsetsRequest, {}
+        case req.DeleteConsumerGroupRequest():
+            return policy_requests.DeleteConsumerGroupRequest, {}
         case req.CreateVirtualClusterRequest():
             created = VirtualClusterState(name=request.virtual_cluster, options=request.options)
             return policy_requests.CreateVirtualClusterRequest, {"requested_state": created}

@@ -17,7 +17,9 @@ from kgitops.policy.api.interfaces import (
     AclManagementPolicy,
     BrokerManagementPolicy,
     ClientQuotaManagementPolicy,
+    ConfigResourceManagementPolicy,
     Configurable,
+    ConsumerGroupManagementPolicy,
     PolicyViolation,
     TopicManagementPolicy,
     UserManagementPolicy,
@@ -41,6 +43,8 @@ class AllOf(
     AclManagementPolicy,
     ClientQuotaManagementPolicy,
     UserManagementPolicy,
+    ConfigResourceManagementPolicy,
+    ConsumerGroupManagementPolicy,
     VirtualClusterManagementPolicy,
 ):
     """All policies in order: it refuses what any of them refuses, with the messages of all that do.
@@ -102,6 +106,9 @@ class AllOf(
     validate_delete_acl = _ask
     validate_alter_client_quota = _ask
     validate_alter_user_scram_credentials = _ask
+    validate_alter_config_resource = _ask
+    validate_alter_consumer_group_offsets = _ask
+    validate_delete_consumer_group = _ask
     validate_create_virtual_cluster = _ask
     validate_alter_virtual_cluster = _ask
     validate_delete_virtual_cluster = _ask

@@ -134,6 +134,8 @@ class SimulatedState:
             case (
                 req.DeleteRecordsRequest()
                 | req.AlterBrokerRequest()
+                | req.AlterConfigResourceRequest()
+                | req.ConsumerGroupRequest()
                 | req.CopyGroupOffsetsRequest()
                 | req.DeleteGroupRequest()
             ):

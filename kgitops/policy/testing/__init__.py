@@ -19,6 +19,12 @@ from kgitops.policy.testing.acls import (
     delete_acl,
     entity,
 )
+from kgitops.policy.testing.groups import (
+    alter_client_metrics,
+    alter_consumer_group_offsets,
+    alter_group_configs,
+    delete_consumer_group,
+)
 from kgitops.policy.testing.topics import Assignments as Assignments
 from kgitops.policy.testing.topics import (
     alter_topic,
@@ -40,7 +46,10 @@ from kgitops.policy.testing.virtual_clusters import (
 __all__ = [
     "acl",
     "alter_broker",
+    "alter_client_metrics",
     "alter_client_quota",
+    "alter_consumer_group_offsets",
+    "alter_group_configs",
     "alter_topic",
     "alter_user_scram_credentials",
     "alter_virtual_cluster",
@@ -50,6 +59,7 @@ __all__ = [
     "create_topic_link",
     "create_virtual_cluster",
     "delete_acl",
+    "delete_consumer_group",
     "delete_records",
     "delete_topic",
     "delete_topic_link",

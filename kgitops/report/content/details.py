@@ -22,7 +22,7 @@ from kgitops.report.content.virtual_clusters import derived, facts
 _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
 # The planner's notes on a config that is set on the topic on one side only.
 _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
-_GROUP = re.compile(r"^(?:configs|quotas|throttles|scram)\.")
+_GROUP = re.compile(r"^(?:configs|quotas|throttles|scram|offsets)\.")
 _MOVES_SHOWN = 3
 REMOVAL = "deletionPolicy"
 """The path of the value that says what the removal of a document means."""

@@ -29,6 +29,7 @@ _KINDS = (
     Kind.TOPIC,
     Kind.LINK,
     Kind.GROUP,
+    Kind.CLIENT_METRICS,
     Kind.BINDING,
     Kind.ACL,
     Kind.QUOTA,

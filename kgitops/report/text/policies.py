@@ -220,5 +220,17 @@ _REQUESTS = {
         "",
         "alterUserScramCredentials: {name: sales-app, mechanism: SCRAM-SHA-256, iterations: 4096}",
     ),
+    "AlterConfigResource": (
+        "group/billing",
+        "",
+        "alterConfigResource: {resourceType: GROUP, resourceName: billing, "
+        "configs: {consumer.session.timeout.ms: 6000}}",
+    ),
+    "AlterConsumerGroupOffsets": (
+        "group/billing",
+        "",
+        "alterConsumerGroupOffsets: {group: billing, offsets: {orders: {0: 100}}}",
+    ),
+    "DeleteConsumerGroup": ("group/billing", "", "deleteConsumerGroup: {group: billing}"),
     "AlterBroker": ("broker/1", "", "alterBroker: {id: 1, configs: {log.retention.ms: 1000}}"),
 }

@@ -6,9 +6,12 @@ from kgitops.manifests.policies.policy_test_cluster import GivenAcl
 from kgitops.manifests.policies.policy_test_requests import (
     AlterBrokerStep,
     AlterClientQuotaStep,
+    AlterConfigResourceStep,
+    AlterConsumerGroupOffsetsStep,
     AlterTopicStep,
     AlterUserStep,
     CreateTopicStep,
+    DeleteConsumerGroupStep,
     DeleteRecordsStep,
     DeleteTopicStep,
     RequestStep,
@@ -16,6 +19,7 @@ from kgitops.manifests.policies.policy_test_requests import (
 from kgitops.manifests.problems import suggestion
 from kgitops.model import requests as req
 from kgitops.model.placement import PlacementError
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName, generated_topic_name
@@ -69,6 +73,22 @@ def _request(step: RequestStep, simulated: SimulatedState) -> req.Request:
             return req.AlterBrokerRequest(broker=id_, configs=_changed(configs))
         case RequestStep(alter_user_scram_credentials=AlterUserStep() as user):
             return _alter_user(user, simulated)
+        case RequestStep(alter_config_resource=AlterConfigResourceStep() as resource):
+            return req.AlterConfigResourceRequest(
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=_changed(resource.configs),
+            )
+        case RequestStep(alter_consumer_group_offsets=AlterConsumerGroupOffsetsStep() as offsets):
+            return req.AlterConsumerGroupOffsetsRequest(
+                group=offsets.group,
+                topics=tuple(
+                    TopicOffsets(topic=topic, topic_id=TOPIC_ID, offsets=partitions)
+                    for topic, partitions in offsets.offsets.items()
+                ),
+            )
+        case RequestStep(delete_consumer_group=DeleteConsumerGroupStep(group=group)):
+            return req.DeleteConsumerGroupRequest(group=group)
         case RequestStep(create_acl=GivenAcl() as acl):
             return req.CreateAclRequest(binding=binding_of(acl))
         case RequestStep(delete_acl=GivenAcl() as acl):

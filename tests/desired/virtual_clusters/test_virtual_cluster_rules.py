@@ -89,13 +89,19 @@ def test_a_long_name_is_a_warning(here: Path) -> None:
     assert finding.startswith("a.yaml:3:18: warning: the name has 101 characters, and precedes ")
 
 
+def test_no_group_lies_in_what_is_no_virtual_cluster(here: Path) -> None:
+    """VC-007; a group in kafka-cluster is one of the cluster."""
+    (finding,) = said(here, group("g", "a:b"))
+    assert finding.startswith("a.yaml:3:37: ")
+    assert said(here, group("g", "kafka-cluster")) == []
+
+
 @pytest.mark.parametrize("scope", ["kafka-cluster", "a:b"])
 @pytest.mark.parametrize(
     ("text", "place"),
     [
         (link("l", "SCOPE", "{physicalTopic: t}"), "a.yaml:3:37"),
         (link("l", "a", to("SCOPE", "t")), "a.yaml:4:"),
-        (group("g", "SCOPE"), "a.yaml:3:37"),
         (binding("{user: a}", "SCOPE"), "a.yaml:3:37"),
         (binding("{user: a, copyAclsFrom: 'a/b'}"), "a.yaml:4:31"),
         (local_topic(more=", shareWith: [b, SCOPE]"), "a.yaml:4:60"),
@@ -824,7 +830,6 @@ def test_a_quota_of_nobody_who_belongs_there_is_a_warning(here: Path) -> None:
     ("target", "place", "problem"),
     [
         ("{kind: TopicLink, name: a}", "5:11", "a TopicLink lies in a virtual cluster"),
-        ("{kind: ConsumerGroup, name: a}", "5:11", "a ConsumerGroup lies in a virtual"),
         (
             "{kind: TopicLink, name: a, virtualCluster: kafka-cluster}",
             "5:11",

@@ -8,6 +8,7 @@ import pytest
 from builders import (
     a_binding,
     a_cluster,
+    a_consumer_group,
     a_desired,
     a_quota,
     a_quota_state,
@@ -16,9 +17,11 @@ from builders import (
     a_user,
     an_acl,
     an_entity,
+    an_owner,
     applied,
     on_cluster,
     plan_of,
+    some_client_metrics,
     with_changes,
 )
 from laws.cluster_model import Model
@@ -35,9 +38,11 @@ from plan.worked_scenario import (
     an_acl_in,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
-from kgitops.model.cluster_state import ClusterState
+from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, OffsetReset, Safety
+from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
@@ -104,6 +109,35 @@ def without_topic(scenario: Scenario) -> Scenario:
     """The topic's document is removed."""
     desired, state = scenario
     return replace(desired, topics=()), state
+
+
+def owned(managed: DesiredObject, *then: DesiredObject) -> Scenario:
+    """An object that is managed, whatever of it is on the cluster; ``then`` is declared now."""
+    return a_desired(OTHER, *then), a_cluster(owners={managed.address: an_owner(managed)})
+
+
+def reset_to(offset: int) -> Scenario:
+    """The group is to go to this offset of a topic that has five records."""
+    reset = OffsetReset(version="1", offsets={"orders": {0: offset}})
+    usage = TopicUsage(log_start_offsets=(0,), high_watermarks=(5,))
+    state = a_cluster(a_topic_state(partitions=1), usage={"orders": usage})
+    return a_desired(a_consumer_group(reset=reset)), state
+
+
+def with_group(scenario: Scenario, committed: int | None) -> Scenario:
+    """The group has committed this offset, and has a config."""
+    desired, state = scenario
+    offsets = {} if committed is None else {("orders", 0): committed}
+    configs = {"share.isolation.level": "x"}
+    group = FoundGroup(name="billing", known=True, offsets=offsets, configs=configs)
+    return desired, replace(state, groups={"billing": group})
+
+
+def with_metrics(scenario: Scenario) -> Scenario:
+    """The subscription is there."""
+    desired, state = scenario
+    found = ClientMetricsState(name="lag", configs={"interval.ms": "60000"})
+    return desired, replace(state, client_metrics={"lag": found})
 
 
 def with_acls(scenario: Scenario, *bindings: AclBinding) -> Scenario:
@@ -219,6 +253,20 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.USER_DELETE: remove(a_user(deletion_policy=DELETE)),
     risks.USER_ADOPT: adopt(a_user()),
     risks.USER_FORGET: remove(a_user(deletion_policy=ORPHAN)),
+    risks.GROUP_CREATE: create(a_consumer_group()),
+    risks.GROUP_ADOPT: with_group((a_desired(a_consumer_group()), a_cluster()), 1),
+    risks.GROUP_FORGET: with_group(owned(a_consumer_group(deletion_policy=ORPHAN)), 1),
+    risks.GROUP_CONFIG: create(a_consumer_group(configs={"consumer.session.timeout.ms": "1"})),
+    risks.GROUP_CONFIG_REMOVE: with_group(
+        owned(a_consumer_group(configs={"share.isolation.level": "x"}), a_consumer_group()), 1
+    ),
+    risks.OFFSETS_SET: with_group(reset_to(2), None),
+    risks.OFFSETS_BACK: with_group(reset_to(2), 3),
+    risks.OFFSETS_FORWARD: with_group(reset_to(2), 1),
+    risks.CLIENT_METRICS_SET: create(some_client_metrics()),
+    risks.CLIENT_METRICS_REMOVE: with_metrics(owned(some_client_metrics())),
+    risks.CLIENT_METRICS_ADOPT: with_metrics((a_desired(some_client_metrics()), a_cluster())),
+    risks.CLIENT_METRICS_FORGET: with_metrics(owned(some_client_metrics(deletion_policy=ORPHAN))),
     risks.REPLICATION_THROTTLE: (
         a_desired(a_topic(assignment=((1, 3), (2, 3))), safety=Safety()),
         applied(TWO),

@@ -28,10 +28,21 @@ from kgitops.cluster.embedded.image.records import (
 from kgitops.cluster.embedded.image.state import alter_topic_request
 from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterConfigResourceRequest,
+    AlterStep,
+    Request,
+)
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.results import ErrorCode
+
+_RESOURCE_TYPES = {
+    GROUP: ConfigResourceType.GROUP,
+    CLIENT_METRICS: ConfigResourceType.CLIENT_METRICS,
+}
 
 
 class ConfigOp(StrEnum):
@@ -107,10 +118,19 @@ def alter(
             alter_topic_request(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
         )
         draft.judge(requests[-1])
-    elif resource.type == GROUP:
-        check_group_configs(after, draft.options.static_configs)
-    elif resource.type == CLIENT_METRICS:
-        check_client_metrics(after)
+    elif resource.type in _RESOURCE_TYPES:
+        if resource.type == GROUP:
+            check_group_configs(after, draft.options.static_configs)
+        else:
+            check_client_metrics(after)
+        requests.append(
+            AlterConfigResourceRequest(
+                resource_type=_RESOURCE_TYPES[resource.type],
+                resource_name=resource.name,
+                configs=named,
+            )
+        )
+        draft.judge(requests[-1])
     else:
         check_broker_configs(after)
         for broker in _brokers_of(draft, resource):

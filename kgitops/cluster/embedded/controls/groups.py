@@ -2,10 +2,16 @@
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import GroupRecord, OffsetsDetails, RemoveGroupRecord
+from kgitops.cluster.embedded.namespaces import namespace
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.cluster.embedded.rights import check_right
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
+from kgitops.model.requests import (
+    AlterConsumerGroupOffsetsRequest,
+    CopyGroupOffsetsRequest,
+    DeleteConsumerGroupRequest,
+    DeleteGroupRequest,
+)
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import ErrorCode
@@ -102,6 +108,49 @@ def delete(draft: Draft, request: DeleteGroupRequest) -> None:
     if draft.options.virtual_clusters:
         check_right(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
     if draft.delta.groups.get(group) is None:
+        raise Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist.")
+    _check_empty(draft, group)
+    draft.judge(request)
+    draft.write(RemoveGroupRecord(group=group))
+    draft.accept(request)
+
+
+def alter_offsets(draft: Draft, request: AlterConsumerGroupOffsetsRequest) -> None:
+    """Commit offsets of a group that is in no virtual cluster; others stay as they are.
+
+    Raises:
+        Refusal: it has members, a topic is not the planned one, or the caller has no right to it.
+    """
+    here = namespace(draft)
+    group = here.group(Operation.READ, request.group)
+    here.check_group(group)
+    for item in request.topics:
+        topic = draft.delta.topics.get(item.topic)
+        if topic is None or topic.topic_id != item.topic_id:
+            raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+        here.topic(Operation.READ, item.topic)
+    _check_empty(draft, group)
+    committed = {
+        (item.topic, partition): offset
+        for item in request.topics
+        for partition, offset in item.offsets.items()
+    }
+    for name, partition in committed:
+        check_partition(draft, name, partition)
+    draft.judge(request)
+    commit(draft, group, committed, virtual_cluster=here.virtual_cluster)
+    draft.accept(request)
+
+
+def delete_global(draft: Draft, request: DeleteConsumerGroupRequest) -> None:
+    """Delete a group that is in no virtual cluster, with its offsets.
+
+    Raises:
+        Refusal: it has members, does not exist, or the caller has no right to it.
+    """
+    here = namespace(draft)
+    group = here.group(Operation.DELETE, request.group)
+    if draft.delta.groups.get(group) is None or here.local_group(group) is None:
         raise Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist.")
     _check_empty(draft, group)
     draft.judge(request)

@@ -10,6 +10,7 @@ from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.resources.topics import RATES, Assignment, RequestedTopicState, TopicState
@@ -73,6 +74,18 @@ def user_credentials(image: Image, users: frozenset[str] | None) -> dict[str, Sc
         name: {ScramMechanism(key): item.iterations for key, item in sorted(held[name].items())}
         for name in sorted(chosen)
     }
+
+
+def build_group(image: Image, name: str, busy: frozenset[str]) -> FoundGroup:
+    """The group of this physical id; ``busy`` are those that have members."""
+    held = image.groups.groups.get(name)
+    return FoundGroup(
+        name=name,
+        known=held is not None,
+        active=name in busy,
+        offsets=held.committed if held else {},
+        configs=dict(sorted(image.configs.groups.get(name, {}).items())),
+    )
 
 
 def controller_id(image: Image) -> int:

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.records import OffsetsRecord, Record, RemoveTopicRecord
 from kgitops.cluster.embedded.image.replay import replay
-from kgitops.wire.batch_records import with_records
+from kgitops.wire.batch_records import batch_records, with_records
 from kgitops.wire.batches import HEADER_BYTES, NO_PRODUCER, BatchHeader, place, read_header
+from kgitops.wire.decompression import UnknownCodecError
+from kgitops.wire.errors import MalformedError
 
 LEADER_EPOCH = 0
 """There is one copy of the data, and nobody else ever leads it."""
@@ -102,6 +104,24 @@ class BatchTables:
             (_HEAD_BYTES, *key, since),
         ).fetchall()
         return [head for (head,) in rows]
+
+    def first_since(self, key: PartitionKey, start: int, timestamp_ms: int) -> int | None:
+        """The offset of the first record from ``start`` on of that time, or later.
+
+        Of a batch whose records can't be read here it is the first record, which may be older.
+        """
+        for head in self.heads(key, 0):
+            header = read_header(head)
+            if header.last_offset < start or header.max_timestamp < timestamp_ms or header.control:
+                continue
+            (batch,) = self.read(key, header.base_offset, header.base_offset)
+            try:
+                for record in batch_records(batch):
+                    if record.offset >= start and record.timestamp_ms >= timestamp_ms:
+                        return record.offset
+            except (UnknownCodecError, MalformedError):
+                return max(header.base_offset, start)
+        return None
 
     def read(self, key: PartitionKey, first: int, last: int) -> list[bytes]:
         """The batches whose base offsets are from ``first`` to ``last``; needs no transaction."""

@@ -1,6 +1,7 @@
 """OffsetCommit for a group without members, and DeleteGroups.
 
-Requests name a group in a virtual cluster; brokers know it by its physical id.
+Requests name a group of the cluster, or one in a virtual cluster by its name there; brokers know
+that by its physical id.
 """
 
 from collections import defaultdict
@@ -11,13 +12,20 @@ from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.protocol.metadata import MetadataRequest
 from msgspec.structs import replace
 
-from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, SEND_MS, result_of
+from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, SEND_MS, UNKNOWN_ID, result_of
 from kgitops.cluster.kafka.coordinators import ask_coordinators, fetch_offsets
-from kgitops.cluster.kafka.protocol_values import OPERATIONS
+from kgitops.cluster.kafka.protocol_values import OPERATIONS, uuid_to_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest, GroupRequest
+from kgitops.model.requests import (
+    AlterConsumerGroupOffsetsRequest,
+    CopyGroupOffsetsRequest,
+    DeleteConsumerGroupRequest,
+    DeleteGroupRequest,
+    GroupRequest,
+)
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
 
@@ -25,6 +33,10 @@ _BY_NAME = 9  # the last version of OffsetCommit that names topics
 _WITH_RIGHTS, _RIGHTS_APART = 8, 10  # the versions of Metadata that say what the principal may do
 _NO_GENERATION = -1  # of a committer that is not a member
 _UNKNOWN_MEMBER, _ILLEGAL_GENERATION = 25, 22
+_NO_PARTITION = RequestResult(
+    code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    message="This server does not host this topic-partition.",
+)
 # Coordinators answer with a code and no message (C-22).
 _MESSAGES = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
@@ -58,7 +70,46 @@ def copy_group_offsets(
     return [_copy(wire, request, known, topics) for request in requests]
 
 
-def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[RequestResult]:
+def alter_offsets(
+    wire: Wire, requests: Sequence[AlterConsumerGroupOffsetsRequest]
+) -> list[RequestResult]:
+    """Commit exactly these offsets of each group, all of a group's or none.
+
+    Topics must still be the planned ones, their partitions must exist, and the principal must have
+    the right to all of them: brokers would commit the offsets of the others.
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown and must be looked up.
+    """
+    topics = _looked_up(wire, {item.topic for request in requests for item in request.topics})
+    results = []
+    for request in requests:
+        refused = (_refusal(item, topics.get(item.topic)) for item in request.topics)
+        offsets = {
+            (item.topic, partition): offset
+            for item in request.topics
+            for partition, offset in item.offsets.items()
+        }
+        refusal = next(filter(None, refused), None)
+        results.append(refusal or _commit(wire, request.group, offsets))
+    return results
+
+
+def _refusal(item: TopicOffsets, row: Message | None) -> RequestResult | None:
+    if row is None or row.error_code in NO_SUCH_TOPIC:
+        return UNKNOWN_ID
+    allowed = _right(row)
+    if not allowed.ok:
+        return allowed
+    if uuid_to_text(row.topic_id) != item.topic_id:
+        return UNKNOWN_ID
+    known = item.offsets.keys() <= {part.partition_index for part in row.partitions}
+    return None if known else _NO_PARTITION
+
+
+def delete_groups(
+    wire: Wire, requests: Sequence[DeleteGroupRequest] | Sequence[DeleteConsumerGroupRequest]
+) -> list[RequestResult]:
     """Delete groups and their offsets.
 
     Raises:
@@ -76,7 +127,9 @@ def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[Re
     return [_with_message(found[group], group) for group in groups]
 
 
-def _physical(request: GroupRequest) -> str:
+def _physical(request: GroupRequest | DeleteConsumerGroupRequest) -> str:
+    if isinstance(request, DeleteConsumerGroupRequest):
+        return request.group
     return physical_id(request.virtual_cluster, request.group)
 
 
@@ -102,9 +155,10 @@ def _copy(
             if not allowed.ok:
                 return allowed
             offsets[topic, partition] = offset
-    if not offsets:
-        return OK
+    return _commit(wire, target, offsets) if offsets else OK
 
+
+def _commit(wire: Wire, target: str, offsets: GroupOffsets) -> RequestResult:
     def commit(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:
         del groups
         answer = wire.send(_commitment(target, offsets), to=broker, timeout_ms=SEND_MS)
@@ -115,6 +169,11 @@ def _copy(
 
 def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:
     """Return OK, or the error, for committing offsets of each topic that exists."""
+    return {name: _right(row) for name, row in _looked_up(wire, names).items()}
+
+
+def _looked_up(wire: Wire, names: set[str]) -> Mapping[str, Message]:
+    """Return the row of each topic, which says what the principal may do with it."""
     if not names:
         return {}
     request = MetadataRequest(
@@ -127,7 +186,7 @@ def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:
         min_version=_WITH_RIGHTS,
         max_version=_RIGHTS_APART,
     )
-    return {row.name: _right(row) for row in wire.send(request, timeout_ms=LOOK_MS).topics}
+    return {row.name: row for row in wire.send(request, timeout_ms=LOOK_MS).topics}
 
 
 def _right(row: Message) -> RequestResult:

@@ -1,7 +1,8 @@
 """Logical requests sent as Kafka's requests, and the brokers' answers as results.
 
-There is one module per kind: topics, records, ACLs, quotas, users, reassignments, groups. Requests
-about virtual clusters are not sent here: no broker of today's Kafka knows them (VC-230).
+There is one module per kind: topics, records, ACLs, quotas, users, reassignments, groups, config
+resources. Requests about virtual clusters are not sent here: no broker of today's Kafka knows them
+(VC-230).
 :mod:`kgitops.cluster.kafka.virtual_clusters` sends them to those that announce them.
 """
 
@@ -11,7 +12,8 @@ from typing import TypeVar, assert_never
 
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.acls import create_acls, delete_acls
-from kgitops.cluster.kafka.write.groups import copy_group_offsets, delete_groups
+from kgitops.cluster.kafka.write.config_resources import alter_config_resources
+from kgitops.cluster.kafka.write.groups import alter_offsets, copy_group_offsets, delete_groups
 from kgitops.cluster.kafka.write.quotas import alter_quotas
 from kgitops.cluster.kafka.write.reassignments import alter_brokers, reassign
 from kgitops.cluster.kafka.write.records import delete_records
@@ -77,6 +79,8 @@ def _check_physical(requests: Sequence[req.Request]) -> None:
                 | req.DeleteRecordsRequest()
                 | req.AlterBrokerRequest()
                 | req.AlterUserScramCredentialsRequest()
+                | req.AlterConfigResourceRequest()
+                | req.ConsumerGroupRequest()
                 | req.CopyGroupOffsetsRequest()
                 | req.DeleteGroupRequest()
             ):
@@ -91,7 +95,10 @@ def _check_can_be_validated(batches: Sequence[Sequence[req.Request]]) -> None:
     for request in (batch[0] for batch in batches):
         match request:
             case (
-                req.CreateTopicRequest() | req.AlterClientQuotaRequest() | req.AlterBrokerRequest()
+                req.CreateTopicRequest()
+                | req.AlterClientQuotaRequest()
+                | req.AlterBrokerRequest()
+                | req.AlterConfigResourceRequest()
             ):
                 pass
             case req.AlterTopicRequest(step=req.AlterStep.CONFIGS | req.AlterStep.PARTITIONS):
@@ -128,6 +135,13 @@ def _execute_alike(
             return alter_brokers(wire, brokers, validate_only=validate_only)
         case req.AlterUserScramCredentialsRequest():
             return alter_users(wire, _as(req.AlterUserScramCredentialsRequest, batch))
+        case req.AlterConfigResourceRequest():
+            resources = _as(req.AlterConfigResourceRequest, batch)
+            return alter_config_resources(wire, resources, validate_only=validate_only)
+        case req.AlterConsumerGroupOffsetsRequest():
+            return alter_offsets(wire, _as(req.AlterConsumerGroupOffsetsRequest, batch))
+        case req.DeleteConsumerGroupRequest():
+            return delete_groups(wire, _as(req.DeleteConsumerGroupRequest, batch))
         case req.CopyGroupOffsetsRequest():
             return copy_group_offsets(wire, _as(req.CopyGroupOffsetsRequest, batch))
         case req.DeleteGroupRequest():

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kgitops.model.resources.topics import TopicState
 from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.cel.records.groups import CONFIG_RESOURCE, GROUP, GROUP_OFFSETS
 from kgitops.policy.cel.records.objects import (
     ACL,
     BROKER_CHANGE,
@@ -43,8 +44,8 @@ ROOTS: Mapping[str, str] = MappingProxyType(
         "request": "What is asked for.",
         "requested": "The whole object as it would be afterwards; null where it would be gone.",
         "current": "The object as it is; null where there is none.",
-        "change": "What differs between the two; null for ACLs, links, deletions of records, and "
-        "virtual clusters that come or go.",
+        "change": "What differs between the two; null for ACLs, links, deletions of records, "
+        "groups, client metrics, and virtual clusters that come or go.",
         "cluster": "The cluster before the request.",
         "principal": "Who asks.",
     }
@@ -98,6 +99,9 @@ REQUEST_VARIABLES: Mapping[str, RequestVariables] = MappingProxyType(
         "AlterUserScramCredentials": RequestVariables(
             REQUESTED_USER, CURRENT_USER, USER_CHANGE, may_be_new=True
         ),
+        "AlterConfigResource": RequestVariables(CONFIG_RESOURCE, None),
+        "AlterConsumerGroupOffsets": RequestVariables(GROUP_OFFSETS, None),
+        "DeleteConsumerGroup": RequestVariables(None, GROUP),
         "CreateVirtualCluster": RequestVariables(VIRTUAL_CLUSTER, None),
         "AlterVirtualCluster": RequestVariables(
             VIRTUAL_CLUSTER, VIRTUAL_CLUSTER, VIRTUAL_CLUSTER_CHANGE
@@ -188,6 +192,13 @@ def _sides(policy_input: PolicyInput, cluster: ClusterState) -> tuple[object, ob
             )
         case policy_requests.AlterUserScramCredentialsRequest() as request:
             return _user_sides(request, cluster)
+        case (
+            policy_requests.AlterConfigResourceRequest()
+            | policy_requests.AlterConsumerGroupOffsetsRequest()
+        ) as request:
+            return None, request
+        case policy_requests.DeleteConsumerGroupRequest() as request:
+            return request, None
         case policy_requests.CreateVirtualClusterRequest() as request:
             return None, request.requested_state
         case policy_requests.AlterVirtualClusterRequest() as request:

@@ -1,0 +1,81 @@
+"""DescribeConfigs of groups and of client metrics: only the configs that they set themselves."""
+
+from collections.abc import Iterable, Mapping
+
+from kafka.protocol.admin import DescribeConfigsRequest
+
+from kgitops.cluster.kafka.answers import is_transient, unreadable_error
+from kgitops.cluster.kafka.protocol_values import CONFIG_RESOURCES
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.results import ErrorCode
+
+# org.apache.kafka.clients.admin.ConfigEntry.ConfigSource of configs that the resource itself sets
+_OWN = {ConfigResourceType.CLIENT_METRICS: 7, ConfigResourceType.GROUP: 8}
+_RIGHTS = {
+    ConfigResourceType.CLIENT_METRICS: "DescribeConfigs on the cluster",
+    ConfigResourceType.GROUP: "DescribeConfigs on the group",
+}
+_UNKNOWN = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
+"""The answers of brokers that know no configs of this type: then there are none."""
+_TRIES = 5
+
+
+def read_client_metrics(wire: Wire, names: Iterable[str]) -> Mapping[str, ClientMetricsState]:
+    """Return those of these subscriptions that exist, which are those with configs.
+
+    Raises:
+        UnreachableError: they can't be read, or the principal may not.
+    """
+    found = read_own_configs(wire, ConfigResourceType.CLIENT_METRICS, names)
+    return {
+        name: ClientMetricsState(name=name, configs=configs)
+        for name, configs in found.items()
+        if configs
+    }
+
+
+def read_own_configs(
+    wire: Wire, kind: ConfigResourceType, names: Iterable[str]
+) -> Mapping[str, Mapping[str, str]]:
+    """Return the configs that each of these resources sets itself, none for one that has none.
+
+    Raises:
+        UnreachableError: they can't be read, or the principal may not.
+    """
+    left = sorted(set(names))
+    own: dict[str, Mapping[str, str]] = {}
+    for attempt in range(_TRIES):
+        for row in wire.send(_request(kind, left)).results if left else ():
+            if not row.error_code:
+                own[row.resource_name] = _own(row, _OWN[kind])
+            elif row.error_code in _UNKNOWN:
+                own[row.resource_name] = {}
+            elif attempt == _TRIES - 1 or not is_transient(row.error_code):
+                what = f"the configs of {_words(kind)} {row.resource_name!r}"
+                raise unreadable_error(row.error_code, what, _RIGHTS[kind], row.error_message)
+        left = [name for name in left if name not in own]
+    return own
+
+
+def _request(kind: ConfigResourceType, names: Iterable[str]) -> Message:
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        resources=[
+            resource(
+                resource_type=CONFIG_RESOURCES[kind], resource_name=name, configuration_keys=None
+            )
+            for name in names
+        ],
+        include_synonyms=False,
+        include_documentation=False,
+    )
+
+
+def _own(row: Message, source: int) -> Mapping[str, str]:
+    own = {c.name: c.value for c in row.configs if c.config_source == source}
+    return {key: own[key] for key in sorted(own) if own[key] is not None}
+
+
+def _words(kind: ConfigResourceType) -> str:
+    return "the group" if kind is ConfigResourceType.GROUP else "the client metrics"

@@ -1,0 +1,120 @@
+"""Single consumer groups: their offsets, members and configs; and offsets by time."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from kafka.protocol.admin import ListGroupsRequest
+from kafka.protocol.consumer import ListOffsetsRequest
+
+from kgitops.cluster.kafka.answers import LOOK_MS, ask_each_broker, result_of, unreadable_error
+from kgitops.cluster.kafka.coordinators import ask_coordinators, read_group_offsets
+from kgitops.cluster.kafka.read.config_resources import read_own_configs
+from kgitops.cluster.kafka.read.rounds import list_topics
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.errors import UnreachableError
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.results import RequestResult
+
+_WITHOUT_MEMBERS = frozenset({"empty", "dead"})
+_NO_EPOCH, _NO_LEADER, _NO_OFFSET = -1, -1, -1
+_READ_UNCOMMITTED = 0
+
+
+def read_groups(wire: Wire, names: Iterable[str]) -> Mapping[str, FoundGroup]:
+    """Return those of these groups of which there is anything.
+
+    It takes a request to each of their coordinators for what they committed, one for their
+    members, and one for their configs.
+
+    Raises:
+        UnreachableError: they can't be read, or the principal may not.
+    """
+    groups = sorted(set(names))
+    offsets = read_group_offsets(wire, groups)
+    states = _states(wire, groups)
+    configs = read_own_configs(wire, ConfigResourceType.GROUP, groups)
+    found = (
+        FoundGroup(
+            name=group,
+            known=group in states,
+            active=states.get(group, "dead") not in _WITHOUT_MEMBERS,
+            offsets=offsets.get(group, {}),
+            configs=configs.get(group, {}),
+        )
+        for group in groups
+    )
+    return {group.name: group for group in found if group.exists}
+
+
+def _states(wire: Wire, groups: Sequence[str]) -> Mapping[str, str]:
+    """Return the state of each group that its coordinator has, in lower case."""
+
+    def ask(broker: int, mine: Sequence[str]) -> Mapping[str, str | RequestResult]:
+        listed = wire.send(ListGroupsRequest(), to=broker, timeout_ms=LOOK_MS)
+        if listed.error_code:
+            return dict.fromkeys(mine, result_of(listed.error_code, None))
+        states = {row.group_id: (row.group_state or "").lower() for row in listed.groups}
+        return {group: states.get(group, "") for group in mine}
+
+    found: dict[str, str] = {}
+    for group, answer in ask_coordinators(wire, groups, ask).items():
+        if isinstance(answer, RequestResult):
+            what = f"whether the group {group!r} has members"
+            raise unreadable_error(answer.code, what, "Describe on the group", answer.message)
+        if answer:
+            found[group] = answer
+    return found
+
+
+def read_offsets_since(wire: Wire, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+    """Return the first offset of that time or later of each partition, if it has one.
+
+    Raises:
+        UnreachableError: they can't be read, or the principal may not.
+    """
+    led: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
+    for name, topic in list_topics(wire, sorted(topics)).topics.items():
+        for partition, leader in enumerate(topic.leaders):
+            led[leader].setdefault(name, []).append(partition)
+    if leaderless := led.get(_NO_LEADER):
+        raise UnreachableError(
+            f"a partition of {', '.join(sorted(leaderless))} has no leader now, so its offsets "
+            "can't be looked up; try again when it has one"
+        )
+
+    def ask(leader: int) -> Message:
+        return wire.send(_request(led[leader], timestamp_ms), to=leader)
+
+    found: dict[tuple[str, int], int] = {}
+    for answer in ask_each_broker(sorted(led), ask):
+        for topic in answer.topics:
+            for row in topic.partitions:
+                if row.error_code:
+                    what = f"the offsets of {topic.name!r} by time"
+                    raise unreadable_error(row.error_code, what, "Describe on the topic")
+                if row.offset != _NO_OFFSET:
+                    found[topic.name, row.partition_index] = row.offset
+    return found
+
+
+def _request(partitions: Mapping[str, Sequence[int]], timestamp_ms: int) -> Message:
+    topic = ListOffsetsRequest.ListOffsetsTopic
+    return ListOffsetsRequest(
+        isolation_level=_READ_UNCOMMITTED,
+        topics=[
+            topic(
+                name=name,
+                partitions=[
+                    topic.ListOffsetsPartition(
+                        partition_index=partition,
+                        current_leader_epoch=_NO_EPOCH,
+                        timestamp=timestamp_ms,
+                    )
+                    for partition in ids
+                ],
+            )
+            for name, ids in partitions.items()
+        ],
+    )

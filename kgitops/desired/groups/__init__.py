@@ -1,0 +1,1 @@
+"""Consumer groups of the cluster, and subscriptions to the metrics of clients."""

@@ -1,0 +1,110 @@
+"""Builds consumer groups from their documents."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from kgitops.desired.findings import Findings, Path
+from kgitops.desired.groups.resource_configs import check_resource_name, read_resource_configs
+from kgitops.desired.names import scope_of
+from kgitops.desired.state import DeletionPolicy, DesiredGroup, DesiredMember, OffsetReset
+from kgitops.desired.virtual_clusters.members import build_local_group
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.addresses import group_address
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.names import is_internal, topic_name_problem
+
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.consumer_group import ConsumerGroup, ResetOffsets
+
+_RESET: Path = ("spec", "resetOffsets")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def build_group(
+    declared: "ConsumerGroup", document: Document, findings: Findings
+) -> DesiredGroup | DesiredMember:
+    """Build the group that a document declares, of the cluster or of a virtual cluster."""
+    scope = scope_of(declared.metadata.virtual_cluster)
+    if scope is not None:
+        return build_local_group(declared, scope, document, findings)
+    name, spec = declared.metadata.name, declared.spec
+    check_resource_name(name, document, findings)
+    for field, written in (("adopt", spec.adopt), ("copyOffsets", spec.copy_offsets)):
+        if written is not None:
+            findings.error(
+                document,
+                ("spec", field),
+                f"only a group of a virtual cluster has {field}",
+                "remove it, or add metadata.virtualCluster",
+                key=True,
+            )
+    policy = spec.deletion_policy
+    return DesiredGroup(
+        address=group_address(name),
+        name=name,
+        configs=read_resource_configs(ConfigResourceType.GROUP, spec.configs, document, findings),
+        reset=_reset(spec.reset_offsets, document, findings) if spec.reset_offsets else None,
+        deletion_policy=DeletionPolicy(policy) if policy else DeletionPolicy.PROTECT,
+        deletion_policy_written=policy is not None,
+        labels=declared.metadata.labels,
+        located=document,
+    )
+
+
+def _reset(written: "ResetOffsets", document: Document, findings: Findings) -> OffsetReset | None:
+    """Return the reset; None if it does not say where to."""
+    topics = tuple(sorted(set(written.topics or ())))
+    _check_topics(topics, (*_RESET, "topics"), document, findings)
+    if isinstance(written.to, str):
+        _require_topics(topics, document, findings)
+        return OffsetReset(version=written.version, position=written.to, topics=topics)
+    at, offsets = written.to.timestamp, written.to.offsets
+    if (at is None) == (offsets is None):
+        problem = "the target has both a timestamp and offsets" if at else "the target is empty"
+        findings.error(document, (*_RESET, "to"), problem, "write exactly one of the two")
+        return None
+    if offsets is not None:
+        if topics:
+            problem = "explicit offsets name their topics themselves"
+            findings.error(document, (*_RESET, "topics"), problem, "remove topics", key=True)
+        _check_topics(tuple(offsets), (*_RESET, "to", "offsets"), document, findings)
+        return OffsetReset(version=written.version, offsets=offsets)
+    _require_topics(topics, document, findings)
+    timestamp_ms = _milliseconds(at or "")
+    if timestamp_ms is None:
+        findings.error(
+            document,
+            (*_RESET, "to", "timestamp"),
+            f"{shown(at or '')} is not a time with its zone, from 1970 on",
+            "write it as 2026-11-01T00:00:00Z, or with an offset such as +01:00",
+        )
+        return None
+    return OffsetReset(version=written.version, timestamp_ms=timestamp_ms, topics=topics)
+
+
+def _require_topics(topics: tuple[str, ...], document: Document, findings: Findings) -> None:
+    if not topics:
+        problem = "resetOffsets names no topics"
+        findings.error(document, _RESET, problem, "add topics: those whose offsets are reset")
+
+
+def _check_topics(
+    topics: tuple[str, ...], path: Path, document: Document, findings: Findings
+) -> None:
+    for topic in topics:
+        problem: str | None = topic_name_problem(topic)
+        if problem is None and is_internal(topic):
+            problem = f"the topic {topic} is internal"
+        if problem:
+            findings.error(document, path, problem, "name topics that the group reads")
+
+
+def _milliseconds(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None or moment < _EPOCH:
+        return None
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,1 @@
+"""Configs of groups, and subscriptions to the metrics of clients."""

@@ -1,0 +1,1 @@
+"""Consumer groups outside of virtual clusters: their configs, their offsets, their deletion."""

@@ -1,0 +1,207 @@
+"""Plans consumer groups of the cluster: their configs, a reset of offsets, their deletion."""
+
+from collections.abc import Mapping
+
+from kgitops.desired.state import DesiredGroup, DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    AlterConsumerGroupOffsetsRequest,
+    DeleteConsumerGroupRequest,
+    Request,
+)
+from kgitops.model.resources.addresses import GLOBAL_GROUP, group_address
+from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
+from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.virtual_clusters import physical_id
+from kgitops.model.source import Finding, Source
+from kgitops.model.values import overlaid
+from kgitops.plan.config_resources.configs import (
+    config_drift,
+    config_fields,
+    config_requests,
+    last_configs,
+    removed_configs,
+    requested_configs,
+)
+from kgitops.plan.context import PlanContext
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import FieldChange, Kind
+from kgitops.plan.draft import PlanDraft
+from kgitops.plan.groups.resets import planned_reset, reset_fields
+from kgitops.plan.normal_form import group_view
+from kgitops.plan.ownership import Ownership
+from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+
+_KIND = ConfigResourceType.GROUP
+_IDLE: Mapping[str, str | None] = {"active": "false"}
+
+
+def plan_groups(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
+    """Plan every difference between the declared groups and the cluster's.
+
+    What a group commits is not compared: a reset is made once, when its declaration changes.
+    """
+    context = PlanContext(desired=desired, current=current, ownership=ownership)
+    local = _local_groups(current) if desired.groups else {}
+    for group in desired.groups:
+        if context.may_plan(group) and _is_global(context, group, local):
+            _plan(context, group, _found(current, group.name))
+    declared = frozenset(group.address for group in desired.groups)
+    for removal in find_removals((GLOBAL_GROUP,), declared, context):
+        _remove(context, removal, _found(current, removal.owner.last_applied["name"]))
+    context.keep_others(dict.fromkeys(map(group_address, current.groups)), declared)
+    return context.draft
+
+
+def _found(current: ClusterState, name: str) -> FoundGroup:
+    return current.groups.get(name) or FoundGroup(name=name)
+
+
+def _local_groups(current: ClusterState) -> Mapping[str, str]:
+    """Return the virtual cluster of each of their groups, by physical id."""
+    return {
+        physical_id(name, group): name
+        for name, virtual_cluster in current.virtual_clusters.items()
+        for group in virtual_cluster.groups
+    }
+
+
+def _is_global(context: PlanContext, group: DesiredGroup, local: Mapping[str, str]) -> bool:
+    """Tell if the group is in no virtual cluster; else add a finding."""
+    if group.name not in local:
+        return True
+    context.draft.findings.append(
+        Finding(
+            source=group.located.source,
+            problem=f"{group.address} is a group of the virtual cluster {local[group.name]}",
+            advice="declare it by its name there, with metadata.virtualCluster",
+        )
+    )
+    return False
+
+
+def _plan(context: PlanContext, group: DesiredGroup, found: FoundGroup) -> None:
+    address = group.address
+    managed = context.ownership.last_applied(address)
+    last = last_configs(managed)
+    current = normal_resource_configs(_KIND, found.configs)
+    if managed and found.exists:
+        context.draft.drift += config_drift(address, group.configs, last, current)
+    reset = planned_reset(context, group, found, managed)
+    if reset is None:
+        return
+    if reset and found.active:
+        context.draft.findings.append(_active(group.located.at("spec", "resetOffsets"), address))
+        return
+    requested = requested_configs(group.configs, last, current)
+    offsets = reset_fields(reset, found)
+    fields = (
+        *config_fields(
+            requested, current, changed=risks.GROUP_CONFIG, removed=risks.GROUP_CONFIG_REMOVE
+        ),
+        *offsets,
+    )
+    # Offsets first: a group that has members by then is refused as a whole.
+    requests: list[Request] = []
+    if reset:
+        requests.append(AlterConsumerGroupOffsetsRequest(group=group.name, topics=reset))
+    requests += config_requests(_KIND, group.name, requested)
+    after = group_view(group.name, overlaid(current, requested))
+    if not found.exists:
+        _create(context, group, requests, after, fields, was_there=bool(last))
+        return
+    adopts = context.adopts(address)
+    owner_after = context.record_after(group, adopts=adopts)
+    if not requests and not adopts and context.ownership.owner(address) == owner_after:
+        return
+    context.update(
+        group,
+        Kind.GROUP,
+        requests,
+        adopts=risks.GROUP_ADOPT if adopts else None,
+        owner_after=owner_after,
+        before=group_view(group.name, current),
+        after=after,
+        fields=fields,
+        expects=context.expect(
+            address,
+            fields={
+                **{field.path: field.before for field in fields},
+                **(_IDLE if reset else {}),
+            },
+        ),
+    )
+
+
+def _create(
+    context: PlanContext,
+    group: DesiredGroup,
+    requests: list[Request],
+    after: Mapping[str, object],
+    fields: tuple[FieldChange, ...],
+    *,
+    was_there: bool,
+) -> None:
+    """Plan a group of which there is nothing; one that has configs only is no drift if it ended."""
+    owner_after = context.owner_after(group, adopted=False)
+    if not requests and context.ownership.owner(group.address) == owner_after:
+        return
+    context.create(
+        group,
+        Kind.GROUP,
+        requests,
+        after=after,
+        fields=fields,
+        risky=(risks.GROUP_CREATE,),
+        owner_after=owner_after,
+        missing=was_there,
+    )
+
+
+def _remove(context: PlanContext, removal: Removal, found: FoundGroup) -> None:
+    """Delete the group, and the configs that were last applied."""
+    current = normal_resource_configs(_KIND, found.configs)
+    owned = removed_configs(removal.owner.last_applied, current)
+    there = found.known or bool(found.offsets)
+    deletes = removal.kind is RemovalKind.DELETE
+    if deletes and found.active:
+        context.draft.findings.append(_active(removal.source, removal.address))
+        return
+    requested = owned if deletes else {}
+    requests: list[Request] = []
+    if deletes and there:
+        requests.append(DeleteConsumerGroupRequest(group=found.name))
+    requests += config_requests(_KIND, found.name, requested)
+    remaining = overlaid(current, requested)
+    fields = config_fields(
+        requested, current, changed=risks.GROUP_CONFIG, removed=risks.GROUP_CONFIG_REMOVE
+    )
+    gone = not (there or owned)
+    expected = {field.path: field.before for field in fields}
+    remove(
+        context,
+        removal,
+        Kind.GROUP,
+        requests,
+        risks=_removal_risks(requests, there=there),
+        before=group_view(found.name, current) if found.exists else None,
+        remaining=group_view(found.name, remaining) if remaining else None,
+        because=f"{removal.because}{ALREADY_GONE}" if gone else removal.because,
+        fields=fields,
+        expected={**expected, **_IDLE} if deletes and there else expected,
+    )
+
+
+def _removal_risks(requests: list[Request], *, there: bool) -> tuple[risks.Risk, ...]:
+    if not requests:
+        return (risks.GROUP_FORGET,)
+    return (risks.GROUP_DELETE,) if there else (risks.GROUP_CONFIG_REMOVE,)
+
+
+def _active(source: Source | None, address: str) -> Finding:
+    return Finding(
+        source=source,
+        problem=f"{address} has members, so that its offsets are theirs: it can be neither reset "
+        "nor deleted",
+        advice="stop its consumers and plan again",
+    )

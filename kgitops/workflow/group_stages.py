@@ -1,0 +1,63 @@
+"""Reads the consumer groups and client metrics that a plan is about."""
+
+from collections import defaultdict
+
+from msgspec.structs import replace
+
+from kgitops.apply.observe.groups import with_groups
+from kgitops.cluster.port import Cluster
+from kgitops.desired.state import DesiredState, OffsetReset
+from kgitops.model.cluster_state import ClusterState
+from kgitops.plan.context import selected
+from kgitops.plan.groups.resets import is_due, reset_topics
+from kgitops.plan.ownership import OwnershipStatus, build_ownership
+
+_PREFIXES = ("group/", "client-metrics/")
+
+
+def with_group_states(
+    cluster: Cluster, desired: DesiredState, current: ClusterState
+) -> ClusterState:
+    """Add the groups and client metrics that are declared or that this project manages.
+
+    Of groups that are to be reset, the offsets of their topics are read as well.
+
+    Raises:
+        UnreachableError: they can't be read.
+    """
+    owners = current.registry.owners if current.registry else {}
+    recorded = [address for address in owners if address.startswith(_PREFIXES)]
+    declared = (*desired.groups, *desired.client_metrics)
+    if not recorded and not declared:
+        return current
+    ownership = build_ownership(desired.project, current.registry)
+    addresses = {item.address for item in declared}
+    addresses |= {it for it in recorded if ownership.status(it) is OwnershipStatus.MINE}
+    current = with_groups(cluster, current, {it for it in addresses if selected(desired, it)})
+    due = [
+        group.reset
+        for group in desired.groups
+        if group.reset is not None
+        and selected(desired, group.address)
+        and is_due(group, ownership.last_applied(group.address))
+    ]
+    return _with_targets(cluster, current, due)
+
+
+def _with_targets(cluster: Cluster, current: ClusterState, due: list[OffsetReset]) -> ClusterState:
+    by_time: defaultdict[int, set[str]] = defaultdict(set)
+    topics: set[str] = set()
+    for reset in due:
+        known = reset_topics(reset) & current.topics.keys()
+        topics |= known
+        if reset.timestamp_ms is not None:
+            by_time[reset.timestamp_ms] |= known
+    if topics:
+        usage = cluster.read_usage(frozenset(topics), offsets_only=True)
+        current = current.with_usage(usage)
+    since = {
+        timestamp_ms: cluster.read_offsets_since(frozenset(names), timestamp_ms)
+        for timestamp_ms, names in sorted(by_time.items())
+        if names
+    }
+    return replace(current, offsets_since={**current.offsets_since, **since})
