@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.conversion.clusters import with_named_clusters
+from kgitops.conversion.compacting.acls import written_acls
 from kgitops.conversion.compacting.compact import compact
 from kgitops.conversion.joining import join
 from kgitops.conversion.objects import Conversion, ConvertedFile
@@ -50,6 +51,7 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
         read = replace(read, files=(*read.files, lost))
     joined, conflicts = join(read if read.project else with_named_clusters(read))
     conversion = compact(joined) if compacted else joined
+    conversion = replace(conversion, files=tuple(map(written_acls, conversion.files)))
     written = _written(conversion)
     project = conversion.project or project_text(conversion, project_name(name))
     files = {

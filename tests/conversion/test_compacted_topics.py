@@ -82,7 +82,7 @@ if FLEET.is_dir():
         assert not project.findings
         before = build(load(source))
         assert objects_of(desired(project, tmp_path / "compacted")) == objects_of(before)
-        assert (lines_of(read(source)), lines_of(project.files.values())) == (19_645, 12_810)
+        assert (lines_of(read(source)), lines_of(project.files.values())) == (19_645, 9_264)
 
     def read(folder: Path) -> Iterator[str]:
         for path in folder.glob("*.yaml"):
@@ -90,6 +90,96 @@ if FLEET.is_dir():
 
     def lines_of(texts: object) -> int:
         return sum(text.count("\n") for text in texts)  # type: ignore[attr-defined]
+
+
+ACLS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "principals": st.lists(
+                st.sampled_from(["User:a", "User:b", "User:c"]), min_size=1, unique=True
+            ),
+            "permission": st.sampled_from(["Allow", "deny"]),
+            "operations": st.lists(
+                st.sampled_from(["Read", "WRITE", "Describe"]), min_size=1, unique=True
+            ),
+            "resource": st.fixed_dictionaries(
+                {"type": st.just("Topic"), "name": st.sampled_from(["x", "y"])},
+                optional={"patternType": st.sampled_from(["Literal", "PREFIXED"])},
+            ),
+        },
+        optional={"host": st.sampled_from(["*", "10.0.0.1"])},
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(specs=ACLS)
+def test_merged_acls_are_the_same_bindings(
+    specs: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("acls")
+    documents = [
+        {
+            "apiVersion": "kgitops/v1",
+            "kind": "Acl",
+            "metadata": {"name": f"acl-{number}", "labels": {"team": f"t{number % 2}"}},
+            "spec": spec,
+        }
+        for number, spec in enumerate(specs)
+    ]
+    write(folder / "source", {"acls.yaml": yaml.safe_dump_all(documents, sort_keys=False)})
+    try:
+        before = build(load(folder / "source"))
+    except FindingsError:
+        return  # two documents grant the same
+    project = convert(folder / "source", "kgitops", "compacted")
+    assert not project.findings
+    after = desired(project, folder / "compacted")
+    assert objects_of(after) == objects_of(before)
+
+
+def test_acls_of_the_same_rights_become_one(tmp_path: Path) -> None:
+    acl = """\
+---
+apiVersion: kgitops/v1
+kind: Acl
+metadata: {{name: {name}}}
+spec: {{principal: "User:{who}", permission: Allow, operations: [{what}],
+  resource: {{type: topic, name: orders, patternType: literal}}}}
+"""
+    kept = "# Audit has more.\n" + acl.format(name="c", who="c", what="Read").removeprefix("---\n")
+    text = "".join(
+        [
+            acl.format(name="a1", who="a", what="Read"),
+            acl.format(name="a2", who="a", what="Describe"),
+            acl.format(name="b", who="b", what="Describe, Read"),
+            "---\n" + kept,
+        ]
+    )
+    write(tmp_path, {"acls.yaml": text})
+    written = convert(tmp_path, "kgitops", "compacted").files["manifests/acls.yaml"]
+    assert written == (
+        "---\n"
+        "apiVersion: kgitops/v1\n"
+        "kind: Acl\n"
+        "metadata: {name: a1}\n"
+        "spec:\n"
+        "  principals: ['User:a', 'User:b']\n"
+        "  permission: Allow\n"
+        "  operations: [Read, Describe]\n"
+        "  resource: {type: topic, name: orders}\n"
+        "---\n"
+        "# Audit has more.\n"
+        "apiVersion: kgitops/v1\n"
+        "kind: Acl\n"
+        "metadata: {name: c}\n"
+        "spec:\n"
+        "  principal: User:c\n"
+        "  permission: Allow\n"
+        "  operations: [Read]\n"
+        "  resource: {type: topic, name: orders}\n"
+    )
 
 
 def test_profiles_are_named_after_what_they_give(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from kgitops.conversion.compacting.acls import merge_acls
 from kgitops.conversion.compacting.choosing import (
     Profile,
     best_profile,
@@ -28,6 +29,8 @@ def compact(conversion: Conversion) -> Conversion:
     Topics that have a profile already, or are copied as they stand, are left alone. There are
     defaults only if every other topic is known, as they hold for all topics without a profile.
     """
+    if conversion.tool == "kgitops":  # in another tool's files, an ACL is at who has it
+        conversion = replace(conversion, files=tuple(map(merge_acls, conversion.files)))
     documents = [document for item in conversion.objects for document in item.documents]
     topics = [document for document in documents if _can_take(document)]
     items = {id(document): items_of(document) for document in topics}

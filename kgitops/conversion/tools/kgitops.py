@@ -1,9 +1,11 @@
-"""kgitops's own manifests, for ``--compact``: topics are read, all else is copied as it stands."""
+"""kgitops's own manifests, for ``--compact``: topics and ACLs are read, all else is copied."""
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
+from kgitops.conversion.acls import enum_member
+from kgitops.conversion.compacting.acls import acl_spec
 from kgitops.conversion.objects import Conversion, ConvertedFile, DeclaredDocument, SourceObject
 from kgitops.conversion.reading.folder import (
     FoundFile,
@@ -16,8 +18,11 @@ from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import written_config
 from kgitops.manifests.files import PROJECT_FILE
 from kgitops.model.registry import Json
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.workflow.export.files import Inline
 
 _METADATA = {"name", "labels", "clusters"}
+_ACL = {"principal", "principals", "host", "permission", "operations", "resource"}
 
 
 def count(folder: SourceFolder) -> int:
@@ -89,7 +94,8 @@ def _object(value: Value) -> SourceObject:
     kind = _text(value, "kind")
     metadata = dict(value.entries()).get("metadata")
     name = _text(metadata, "name") if metadata else ""
-    document = _topic(value, name) if kind == "Topic" else None
+    read = _READ.get(kind)
+    document = read(value, name) if read else None
     source = value.source
     if document is None:
         document = DeclaredDocument(kind=kind, name=name, spec={}, text=value.written_text())
@@ -123,6 +129,51 @@ def _topic(value: Value, name: str) -> DeclaredDocument | None:
     return DeclaredDocument(
         kind="Topic", name=name, spec=written, labels=labels, clusters=tuple(clusters)
     )
+
+
+def _acl(value: Value, name: str) -> DeclaredDocument | None:
+    """The bindings as values; None if the document is a role, or says more than they do."""
+    content: Any = value.content
+    metadata, spec = content.get("metadata"), content.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict) or not name:
+        return None
+    resource = spec.get("resource")
+    if (
+        value.template()
+        or set(metadata) - _METADATA
+        or set(spec) - _ACL
+        or not isinstance(resource, dict)
+        or set(resource) - {"type", "name", "patternType"}
+        or ("principal" in spec) == ("principals" in spec)
+    ):
+        return None
+    kind = enum_member(ResourceType, str(resource.get("type")))
+    pattern = enum_member(PatternType, str(resource.get("patternType", PatternType.LITERAL)))
+    permission = enum_member(PermissionType, str(spec.get("permission")))
+    written = spec.get("operations")
+    operations = [enum_member(Operation, str(item)) for item in written or ()]
+    if not (kind and pattern and permission and operations and all(operations)):
+        return None
+    prefixed = {} if pattern is PatternType.LITERAL else {"patternType": pattern.value}
+    host = spec.get("host", "*")
+    return DeclaredDocument(
+        kind="Acl",
+        name=name,
+        spec=acl_spec(
+            {
+                **{key: spec[key] for key in ("principal", "principals") if key in spec},
+                **({"host": host} if host != "*" else {}),
+                "permission": permission.value,
+                "operations": [item.value for item in operations if item],
+                "resource": Inline({"type": kind.value, "name": resource.get("name"), **prefixed}),
+            }
+        ),
+        labels=metadata.get("labels") or {},
+        clusters=tuple(metadata.get("clusters") or ()),
+    )
+
+
+_READ = {"Topic": _topic, "Acl": _acl}
 
 
 def _config(key: str, value: Json) -> Json:

@@ -63,12 +63,23 @@ def document_text(document: DeclaredDocument) -> str:
 def _spec(spec: Mapping[str, Json]) -> dict[str, Json]:
     configs = spec.get("configs")
     if configs is not None and (len(configs) > _FEW or "assignments" in spec):
-        return dict(spec)
+        return _in_lines(spec)
     inner = {
         key: Inline(value) if isinstance(value, dict) else value for key, value in spec.items()
     }
-    line = to_yaml([{"spec": Inline(inner)}])
-    return Inline(inner) if len(line) - len("---\n") <= _WIDTH else dict(spec)
+    return Inline(inner) if _fits({"spec": Inline(inner)}) else _in_lines(spec)
+
+
+def _in_lines(spec: Mapping[str, Json]) -> dict[str, Json]:
+    """The spec with a line for each of its fields, and for each item of a long list."""
+    return {
+        key: tuple(value) if isinstance(value, list) and not _fits({key: value}) else value
+        for key, value in spec.items()
+    }
+
+
+def _fits(written: Mapping[str, Json]) -> bool:
+    return len(to_yaml([written])) - len("---\n") <= _WIDTH
 
 
 def loss_comments(item: SourceObject) -> list[str]:
