@@ -1,20 +1,30 @@
-"""Files of other tools that lie beside the repository, and a second, simple reading of them."""
+"""Files of other tools, here and beside the repository, and a second, simple reading of them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
+OWN = (Path(__file__).parent / "sources", Path(__file__).parents[2] / "examples" / "convert")
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "corpus"
 TOOLS = ("jikkou", "julie", "kafka-gitops", "kdef", "ns4kafka", "strimzi", "terraform", "topicctl")
+_SIZES = 2
 _FOLDERS = {"terraform": ("terraform-kafka", "terraform-confluent")}
 
 Topics = dict[str, tuple[int | None, int | None]]
 
 
+def own_files(tool: str) -> list[Path]:
+    """The tool's files in this repository."""
+    suffixes = (".yaml", ".tf")
+    found = (path for root in OWN for path in (root / tool).rglob("*"))
+    return sorted(path for path in found if path.suffix in suffixes)
+
+
 def files_of(tool: str) -> list[Path]:
-    """The tool's files."""
+    """The tool's files in the collection beside the repository, if there is one."""
     folders = _FOLDERS.get(tool, (tool,))
     return sorted(path for name in folders for path in (CORPUS / name).rglob("*") if path.is_file())
 
@@ -67,7 +77,7 @@ def _terraform_topics(text: str) -> Iterator[tuple[str, tuple[int | None, int | 
     for kind, body in re.findall(pattern, text, re.MULTILINE | re.DOTALL):
         name = re.search(r'^  (?:topic_)?name *= "([\w.-]+)"$', body, re.MULTILINE)
         numbers = dict(re.findall(r"^  (\w+) *= (\d+)$", body, re.MULTILINE))
-        if name is None:
+        if name is None or (kind == "kafka_topic" and len(numbers) < _SIZES):
             continue  # made of other values
         if kind == "kafka_topic":
             yield name[1], (int(numbers["partitions"]), int(numbers["replication_factor"]))
@@ -107,3 +117,72 @@ def _at(value: object, *path: str) -> object:
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return value
+
+
+def simple_objects(tool: str, file: Path) -> Counter[str] | None:
+    """The objects of a file by their kinds; None if it is no YAML to a plain loader."""
+    if tool == "terraform":
+        begun = r'^(\w+)(?: "([^"]+)")?(?: "[^"]+")? *\{'
+        blocks = re.findall(begun, file.read_text(), re.MULTILINE)
+        return Counter(
+            label if kind == "resource" else kind
+            for kind, label in blocks
+            if kind not in ("resource", "provider") or label.startswith(("kafka", "confluent"))
+        )
+    try:
+        documents = [item for item in yaml.safe_load_all(file.read_text()) if item]
+    except (yaml.YAMLError, ValueError):
+        return None
+    return Counter(
+        kind
+        for document in documents
+        if isinstance(document, dict)
+        for kind in _kinds(tool, document)
+    )
+
+
+def _kinds(tool: str, document: dict[str, object]) -> Iterator[str]:
+    if tool == "julie":
+        yield from _julie_kinds(document)
+    elif tool == "kafka-gitops":
+        for section in ("topics", "services", "users"):
+            yield from [section.removesuffix("s")] * len(_at(document, section) or {})  # type: ignore[arg-type]
+        for section in ("customServiceAcls", "customUserAcls"):
+            for group in (_at(document, section) or {}).values():  # type: ignore[attr-defined]
+                yield from [section] * len(group)
+    elif tool == "topicctl":
+        spec = document.get("spec") or {}
+        kinds = {"bootstrapAddrs": "cluster", "zkAddrs": "cluster", "acls": "acl"}
+        if "meta" in document and isinstance(spec, dict) and spec:
+            yield next((kind for key, kind in kinds.items() if key in spec), "topic")
+    else:
+        kind, api = str(document.get("kind")), str(document.get("apiVersion"))
+        inside = document.get("items") or document.get("objects")
+        nested = inside if kind.endswith(("List", "Template")) else None
+        for item in nested if isinstance(nested, list) else [document]:
+            own = str(item.get("apiVersion", api))
+            if tool == "strimzi" and "strimzi.io/" not in own and "eventstreams" not in own:
+                continue
+            if tool == "jikkou" and "jikkou.io/" not in own:
+                continue
+            yield str(item.get("kind", kind.removesuffix("List")))
+
+
+_GRANTS = ("consumers", "producers", "streams", "connectors", "ksql")
+
+
+def _julie_kinds(document: dict[str, object]) -> Iterator[str]:
+    if "context" not in document:
+        return
+    for project in document.get("projects") or []:  # type: ignore[attr-defined]
+        topics = project.get("topics") or []
+        yield from ["topic"] * len(topics)
+        for holder in [project, *topics]:
+            for key in _GRANTS:
+                entries = holder.get(key) or []
+                entries = entries.get("access_control") if isinstance(entries, dict) else entries
+                yield from [key.removesuffix("s")] * len(entries or [])
+    for topic in document.get("special_topics") or []:  # type: ignore[attr-defined]
+        yield "topic"
+        for key in _GRANTS:
+            yield from [key.removesuffix("s")] * len(topic.get(key) or [])
