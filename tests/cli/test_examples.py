@@ -40,12 +40,19 @@ def examples(here: Path) -> Path:
 def test_there_are_projects_and_workflows_to_copy() -> None:
     """CI's files are run by tests/actions, the migration as a whole by test_migration_stages.
 
-    The nights of the fleet are test_nightly_example's.
+    The nights of the fleet are test_nightly_example's, what surrounds a loop test_deployment's.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
     ci = {"github", "gitlab", "jenkins", "atlantis"}
-    assert folders == projects | ci | {"profiles", "serve", "fleet", "migration", "convert"}
+    assert folders == projects | ci | {
+        "profiles",
+        "serve",
+        "fleet",
+        "migration",
+        "convert",
+        "reconcile",
+    }
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)
