@@ -92,13 +92,20 @@ def drift(
     format_: PlanFormat = Format.TEXT,
     detailed_exitcode: DetailedExitcode = False,
     as_: Principal = None,
+    verify_users: Annotated[
+        bool,
+        typer.Option(
+            "--verify-users",
+            help="Log in once with each declared password, and tell which no longer hold.",
+        ),
+    ] = False,
     full: Full = False,
     no_color: NoColor = False,
 ) -> int:
     """Show what others changed since the last apply.
 
-    Compares the cluster with what this project last applied; reads no manifests and asks no
-    policies, as no change is asked for.
+    Compares the cluster with what this project last applied; asks no policies, as no change is
+    asked for, and reads no manifests but for the users to verify.
 
     Example: kgitops drift examples/quickstart --detailed-exitcode
     """
@@ -109,15 +116,15 @@ def drift(
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.streams import print_result, wants_colour
     from kgitops.report.text.drift import render_drift
-    from kgitops.workflow.drift import plan_drift
+    from kgitops.workflow.drift import drift_verdict, plan_drift
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project, PlanOptions(principal=as_)))
     with stages(no_color=no_color) as stage, workspace.connected() as cluster:
-        sealed = plan_drift(cluster, workspace, stage)
+        sealed = plan_drift(cluster, workspace, stage, verify_users=verify_users)
     if format_ is Format.TEXT:
         colour = wants_colour(sys.stdout, no_color=no_color)
         print_result(render_drift(sealed, full=full, colour=colour))
     else:
         show_plan(sealed, format_, full=full, no_color=no_color)
-    return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
+    return exit_code(drift_verdict(sealed.plan), detailed=detailed_exitcode)

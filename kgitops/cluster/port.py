@@ -11,7 +11,8 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -209,6 +210,23 @@ class Author(Struct, frozen=True):
 
     principal: str
     timestamp_ms: int
+
+
+@runtime_checkable
+class ChecksLogins(Protocol):
+    """A cluster at which the login of a user can be tried."""
+
+    def offers_login(self, mechanism: ScramMechanism) -> bool:
+        """Tell if clients may log in by the mechanism where kgitops connects."""
+        ...
+
+    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+        """Log in once, and tell if the cluster takes the password; nothing else is asked for.
+
+        Raises:
+            UnreachableError: no server answers.
+        """
+        ...
 
 
 Authors = Mapping[tuple[str, str], Author]

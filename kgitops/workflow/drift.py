@@ -11,23 +11,30 @@ from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model import clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Severity
+from kgitops.model.verdict import Verdict, decide
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.drift_origins import with_declared_origins
 from kgitops.workflow.group_stages import with_group_states
-from kgitops.workflow.loading import OnStage, ignore_stage
+from kgitops.workflow.loading import OnStage, ignore_stage, loaded
+from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.plan_stages import with_own_drift, with_users
 from kgitops.workflow.project.selection import Workspace
 
 
 def plan_drift(
-    cluster: Cluster, workspace: Workspace, on_stage: OnStage = ignore_stage
+    cluster: Cluster,
+    workspace: Workspace,
+    on_stage: OnStage = ignore_stage,
+    *,
+    verify_users: bool = False,
 ) -> SealedPlan:
     """A plan that would undo the changes of others, with these changes as drift rows.
 
-    The rows name their authors on clusters that record them.
+    The rows name their authors on clusters that record them. With ``verify_users`` each declared
+    password logs in once.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -61,7 +68,19 @@ def plan_drift(
     # Findings about unplannable objects are not mistakes here: they are only reported.
     warnings = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
     plan = replace(plan, drift=tuple(rows), findings=(), warnings=(*plan.warnings, *warnings))
+    if verify_users:
+        with loaded(workspace, on_stage) as declared:
+            on_stage("logging in as each user")
+            plan = with_login_drift(cluster, plan, declared.desired, workspace.base)
     return seal_now(plan, current)
+
+
+def drift_verdict(plan: Plan) -> Verdict:
+    """The verdict of a plan of drift: a password that does not log in is a change, too."""
+    verdict = plan.verdict
+    if any(row.rule == LOGIN_RULE for row in plan.drift):
+        return decide(verdict.reasons, changes=True)
+    return verdict
 
 
 def _without_irreversible(desired: DesiredState, current: ClusterState) -> DesiredState:

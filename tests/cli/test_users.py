@@ -225,3 +225,30 @@ def test_a_program_is_started_by_manifests_and_by_a_flag_alone(
         USER.replace("{env: SALES_APP_PASSWORD}", printing).replace('"1"', '"2"')
     )
     ok(kgitops("apply", "--auto-approve"))
+
+
+def test_passwords_are_verified_by_logging_in(
+    project: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify = ("drift", "--verify-users", "--detailed-exitcode")
+    early = ok(kgitops(*verify))
+    assert "was not verified: what is declared was not applied yet" in early.out
+    monkeypatch.setenv("SALES_APP_PASSWORD", PASSWORD)
+    ok(kgitops("apply", "--auto-approve"))
+    ok(kgitops(*verify))
+    monkeypatch.setenv("SALES_APP_PASSWORD", "another")
+    ok(kgitops("drift", "--detailed-exitcode"))
+    changed = kgitops(*verify)
+    assert changed.code == 2
+    assert "does not log in; change version to set it again" in changed.out
+    rows = json.loads(kgitops(*verify, "--format", "json").out)["drift"]
+    assert [(row["path"], row["rule"]) for row in rows] == [
+        ("scram.SCRAM-SHA-512.password", "login")
+    ]
+    monkeypatch.delenv("SALES_APP_PASSWORD")
+    missing = kgitops(*verify)
+    assert missing.code == 1
+    assert "SALES_APP_PASSWORD is not set or empty" in missing.err
+    unknown = USER.replace("{env: SALES_APP_PASSWORD}", "{unknown: true}")
+    (project / "manifests" / "user.yaml").write_text(unknown)
+    assert "nobody says what it is" in ok(kgitops(*verify)).out

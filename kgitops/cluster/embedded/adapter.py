@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls import reassignments as reassignment_control
+from kgitops.cluster.embedded.controls import scram as scram_control
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
 from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
@@ -35,7 +36,8 @@ from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -161,6 +163,17 @@ class EmbeddedCluster:
     def _offset_since(self, topic: TopicImage, partition: int, timestamp_ms: int) -> int | None:
         batches, start = self.controller.batches, topic.offsets_of(partition)[0]
         return batches.first_since((topic.topic_id, partition), start, timestamp_ms)
+
+    def offers_login(self, mechanism: ScramMechanism) -> bool:
+        """Always: the store itself is looked at."""
+        del mechanism
+        return True
+
+    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+        """Tell if the credential in the store is that of this password."""
+        with self.controller.consistent_image() as image:
+            held = image.scram.users.get(user, {}).get(mechanism.value)
+        return held is not None and scram_control.is_password(held, mechanism, secret)
 
     def read_authors(self) -> Authors:
         """The last author of each field, from the metadata log."""

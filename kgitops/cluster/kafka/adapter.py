@@ -14,6 +14,7 @@ from kgitops.cluster.kafka.configs.client_configs import (
     without_secrets,
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
+from kgitops.cluster.kafka.logins import logs_in, offers_login
 from kgitops.cluster.kafka.read.config_resources import read_client_metrics
 from kgitops.cluster.kafka.read.consumer_groups import read_groups, read_offsets_since
 from kgitops.cluster.kafka.read.state import read_state
@@ -35,7 +36,8 @@ from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -109,6 +111,15 @@ class KafkaCluster:
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Ask the leaders of the partitions."""
         return read_offsets_since(self.wire, topics, timestamp_ms)
+
+    def offers_login(self, mechanism: ScramMechanism) -> bool:
+        """True if the listener asks for logins; which mechanisms it has shows when one is tried."""
+        del mechanism
+        return offers_login(self.wire)
+
+    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+        """Log in once by a connection of its own."""
+        return logs_in(self.wire, user, mechanism, secret)
 
     def execute(
         self,

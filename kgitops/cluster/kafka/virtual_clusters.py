@@ -19,7 +19,8 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
@@ -100,6 +101,14 @@ class VirtualClusterBrokers:
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Read the offsets of physical topics by time."""
         return self._physical.read_offsets_since(topics, timestamp_ms)
+
+    def offers_login(self, mechanism: ScramMechanism) -> bool:
+        """True if the listener asks for logins."""
+        return self._physical.offers_login(mechanism)
+
+    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+        """Log in once by a connection of its own."""
+        return self._physical.logs_in(user, mechanism, secret)
 
     def execute(
         self,

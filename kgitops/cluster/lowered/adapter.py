@@ -15,7 +15,7 @@ from kgitops.cluster.lowered.requests import (
     topics_of,
 )
 from kgitops.cluster.lowered.state_cache import LiftedStateCache
-from kgitops.cluster.port import Cluster, RegistryLog
+from kgitops.cluster.port import ChecksLogins, Cluster, RegistryLog
 from kgitops.lowering.effects import LoweredBatch
 from kgitops.lowering.lowerer import Lowerer, lower_batch
 from kgitops.lowering.report.report import super_users
@@ -31,7 +31,8 @@ from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import CreateTopicRequest, Request, api_name
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, RequestResult
 
@@ -111,6 +112,16 @@ class LoweredCluster:
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Read the offsets of physical topics by time."""
         return self.physical.read_offsets_since(topics, timestamp_ms)
+
+    def offers_login(self, mechanism: ScramMechanism) -> bool:
+        """True if the physical cluster offers it."""
+        physical = self.physical
+        return isinstance(physical, ChecksLogins) and physical.offers_login(mechanism)
+
+    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+        """Log in once to the physical cluster."""
+        physical = self.physical
+        return isinstance(physical, ChecksLogins) and physical.logs_in(user, mechanism, secret)
 
     def execute(
         self,

@@ -44,6 +44,7 @@ _DRIFT = {
     "recreated": "deleted and re-created outside of kgitops",
     "unfinished": "changed by a run of this project that did not finish",
     "stays": "changed outside of kgitops; it can't be undone",
+    "login": "changed outside of kgitops: the declared password does not log in",
 }
 
 _EMBEDDED = "embedded"

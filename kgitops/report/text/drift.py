@@ -19,7 +19,8 @@ _WHOLE = {
     "missing": (Style.RED, "-", "deleted"),
     "recreated": (Style.RED, "-", "deleted and re-created"),
 }
-_STAYS = {"undeclared": "not declared", "stays": "can't be undone"}
+_LOGIN = "does not log in; change version to set it again"
+_STAYS = {"undeclared": "not declared", "stays": "can't be undone", "login": _LOGIN}
 
 
 def render_drift(

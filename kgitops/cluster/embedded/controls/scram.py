@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.image import ScramCredential
 from kgitops.cluster.embedded.image.records import (
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
@@ -19,6 +20,7 @@ from kgitops.cluster.embedded.image.records import (
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
@@ -177,6 +179,13 @@ def scram_keys(mechanism: ScramMechanism, salted_password: bytes) -> tuple[bytes
     client_key = hmac.digest(salted_password, b"Client Key", name)
     stored_key = hashlib.new(name, client_key).digest()
     return stored_key, hmac.digest(salted_password, b"Server Key", name)
+
+
+def is_password(held: ScramCredential, mechanism: ScramMechanism, secret: Secret) -> bool:
+    """Tell if the credential is that of this password."""
+    salt, stored_key = (base64.b64decode(text) for text in (held.salt, held.stored_key))
+    salted = hashlib.pbkdf2_hmac(mechanism.hash_name, secret.reveal(), salt, held.iterations)
+    return hmac.compare_digest(scram_keys(mechanism, salted)[0], stored_key)
 
 
 def _visible(draft: Draft, operation: Operation, api_key: ApiKey) -> Callable[[str], bool]:

@@ -168,10 +168,31 @@ class Wire:
     @property
     def private(self) -> bool:
         """True if all that is sent is encrypted, or stays on this machine."""
-        if self._options.get("security_protocol", "").upper().endswith("SSL"):
+        if self.security_protocol.endswith("SSL"):
             return True
         servers = [*self._servers, *self._connections.brokers.values()]
         return all(is_loopback(server.host) for server in servers)
+
+    @property
+    def security_protocol(self) -> str:
+        """Kafka's name of how clients connect, such as SASL_SSL."""
+        return self._options.get("security_protocol", "PLAINTEXT").upper()
+
+    def try_login(self, user: str, mechanism: str, password: str) -> None:
+        """Log in as this user by a connection of its own, and close it.
+
+        Raises:
+            ConnectionFailedError: the server refuses, or does not answer.
+        """
+        options = self._options.copy()
+        options.pop("sasl_oauth_token_provider", None)
+        options["sasl_mechanism"] = mechanism
+        options["sasl_plain_username"], options["sasl_plain_password"] = user, password
+        connections = Connections(self._servers, options, lambda *_: None)
+        try:
+            connections.to_any(time.monotonic() + self._connect_ms / 1000)
+        finally:
+            connections.close()
 
     def supports(self, request: type[Any] | Message, version: int = 0) -> bool:
         """Return whether the brokers know this request, in at least this version."""
