@@ -4,6 +4,8 @@ import dataclasses
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from msgspec import Struct
@@ -41,10 +43,23 @@ def find_files(
     return sorted(walk.by_real_path.values(), key=lambda file: file.name)
 
 
+_NAMES_FROM: ContextVar[Path | None] = ContextVar("_NAMES_FROM", default=None)
+
+
+@contextmanager
+def names_from(folder: Path) -> Iterator[None]:
+    """Name files below ``folder`` from there within this block: it is a copy, and may move."""
+    token = _NAMES_FROM.set(folder)
+    try:
+        yield
+    finally:
+        _NAMES_FROM.reset(token)
+
+
 def display_name(path: Path) -> str:
     """The path as the user would type it: relative if it is below the current directory."""
     text = os.path.normpath(path)
-    here = str(Path.cwd()) + os.sep
+    here = f"{_NAMES_FROM.get() or Path.cwd()}{os.sep}"
     return text.removeprefix(here)
 
 

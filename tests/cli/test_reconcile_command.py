@@ -5,10 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
+from cli.processes import PausedApply
 from cli.projects import EXAMPLES, Project, quota, topic
 
 CONVERGE = {"mode": "converge"}
@@ -125,6 +127,57 @@ def test_wrong_words(words: list[str], said: str, project: Project, kgitops: Kgi
     ran = kgitops("reconcile", *words)
     assert ran.code == 64, ran.said
     assert said in ran.err
+
+
+def git(folder: Path, *words: object) -> None:
+    """In a repository of this test's own, whoever runs it."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", folder, *who, *map(str, words)], check=True, capture_output=True)
+
+
+def test_manifests_from_git_are_named_from_their_project(here: Path, kgitops: Kgitops) -> None:
+    """Each commit is another copy: its place is in no plan, which so stays the same."""
+    repository = here / "repository"
+    made = Project(repository / "payments").write(topic()).write_file()
+    git(here, "init", "-q", repository)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "first")
+    words = ("reconcile", "--git", repository, "--path", "payments", "--once", "--plans", "plans")
+    store = ("-c", "embedded:cluster.db?brokers=3")
+    assert kgitops(*words, *store).code == 0
+    (waiting,) = Path("plans").rglob("*.json")
+    before = waiting.read_text()
+    assert json.loads(before)["changes"][0]["source"]["file"] == "manifests/all.yaml"
+    manifest = made.folder / "manifests" / "all.yaml"
+    manifest.write_text("# a comment\n" + manifest.read_text())
+    git(repository, "commit", "-q", "-am", "a comment above")
+    assert kgitops(*words, *store).code == 0
+    assert waiting.read_text() == before
+    made.write(topic("bad name"))
+    git(repository, "commit", "-q", "-am", "a mistake")
+    ran = kgitops(*words, *store)
+    assert (ran.code, ran.err.startswith("kgitops: manifests/all.yaml:6:")) == (1, True), ran.err
+
+
+def test_a_loop_that_is_told_to_end_finishes_the_request_on_its_way(
+    project: Project, here: Path, kgitops: Kgitops
+) -> None:
+    project.write(topic(), topic("second"), topic("third")).write_file(reconcile=CONVERGE)
+    loop = PausedApply(here / "gate", "reconcile", project.folder, "--parallelism", "1")
+    try:
+        loop.interrupt(signal.SIGTERM)
+        code, _, err = loop.open()
+    finally:
+        loop.stop()
+    assert code == 143
+    assert "finishing the request on its way" in err
+    after = kgitops("apply", "--resume", "-c", "local")
+    assert after.code in (0, 64), after.said
+    assert kgitops("reconcile", project.folder, "--once").code == 0
+    with closing(project.connect()) as cluster:
+        assert set(cluster.read_state().topics) == {"orders", "second", "third"}
+        keys = {entry.key for entry in cluster.registry.read() or () if entry.value}
+        assert not [key for key in keys if key.startswith("lock/")]
 
 
 def test_a_loop_ends_on_a_signal(project: Project) -> None:

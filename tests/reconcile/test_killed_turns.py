@@ -25,17 +25,7 @@ def test_the_next_turn_ends_what_a_killed_one_began(tmp_path: Path) -> None:
     turns.declare(topic("orders", configs=ZSTD), topic("new"), topic("other"), RIGHT)
     turns.set_behind("orders", compression_type="gzip")
     killed = tmp_path / "killed"
-    killed.mkdir()
-    done = subprocess.run(
-        [sys.executable, DRIVER, turns.project.folder, killed],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    boundaries = int(done.stdout)
+    boundaries = kill_at_each_boundary(turns, killed)
     assert boundaries > 20
     resumed = 0
     for boundary in range(boundaries):
@@ -68,3 +58,46 @@ def check_end(folder: Path, boundary: int) -> None:
     (waiting,) = (folder / "plans").rglob("*.json")
     plan = read_plan(waiting.read_text(encoding="utf-8"), str(waiting)).plan
     assert [change.address for change in plan.changes] == ["topic/old"]
+
+
+def test_a_deletion_that_was_begun_by_somebody_is_left_to_them(tmp_path: Path) -> None:
+    """The mode auto began it and was killed; by the mode converge, nobody may go on but a person.
+
+    Nor is anything else applied, which would close the run as superseded.
+    """
+    turns = Turns(tmp_path / "payments", mode="auto")
+    turns.declare(topic("orders"), topic("old", deletionPolicy="Delete")).take()
+    turns.declare(topic("orders"))
+    killed = tmp_path / "killed"
+    boundaries = kill_at_each_boundary(turns, killed)
+    left = 0
+    for boundary in range(boundaries):
+        folder = killed / str(boundary)
+        found = Turns(folder)
+        found.declare(topic("orders"), topic("new"))
+        before = found.topics()
+        result = take(folder, ahead_s=1800, pass_boundary=lambda *_: None)
+        if result.unfinished_run is None:
+            continue
+        if result.resumed_run is not None:
+            assert "old" not in before, "only the end of the run was left to write"
+            continue
+        left += 1
+        assert result.outcome is TurnOutcome.REFUSED, (boundary, result)
+        assert "topic/old" in result.reasons[0].sentence
+        assert found.topics() == before
+    assert left > 0
+
+
+def kill_at_each_boundary(turns: Turns, killed: Path) -> int:
+    killed.mkdir()
+    done = subprocess.run(
+        [sys.executable, DRIVER, turns.project.folder, killed],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)

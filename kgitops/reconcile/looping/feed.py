@@ -27,7 +27,7 @@ class RevisionFeed:
         what somebody should know of a new revision.
         """
         self._on_notice = on_notice
-        self._in_place = in_place
+        self.in_place = in_place
         self._source = source
         self._clock = clock
         self._fresh_s = fresh_s
@@ -60,7 +60,7 @@ class RevisionFeed:
         Raises:
             KgitopsError: it can't be read.
         """
-        return not self._in_place or self._source.refresh().name == revision.name
+        return not self.in_place or self._source.refresh().name == revision.name
 
     def close(self) -> None:
         """Close the source."""

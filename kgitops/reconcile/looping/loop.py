@@ -265,6 +265,7 @@ class ReconcileLoop:
             clock=self._clock,
             interrupted=state.interrupted,
             is_current=target.feed.is_current,
+            is_copy=not target.feed.in_place,
             on_stage=state.on_stage,
             parallelism=self._settings.parallelism,
         )

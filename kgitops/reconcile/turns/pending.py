@@ -17,18 +17,22 @@ from msgspec.structs import replace
 from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError
 from kgitops.plan.document.file import SealedPlan, plan_digest, read_plan, text_parts
-from kgitops.plan.document.plan import Base, Plan
+from kgitops.plan.document.plan import Base, Change, Plan
 from kgitops.reconcile.status import PendingPlan
 
 _NAMED = 16
 
 
 def changes_digest(plan: Plan) -> str:
-    """The digest of a plan's changes and verdict, whatever else is on the cluster."""
+    """The digest of a plan's changes and verdict, whatever else is on the cluster.
+
+    Nor does it matter in which lines the objects are declared.
+    """
     desired = replace(plan.desired, digest="", git_sha=None, dirty=False)
     return plan_digest(
         replace(
             plan,
+            changes=tuple(map(_without_places, plan.changes)),
             base=Base(digest=""),
             desired=desired,
             drift=(),
@@ -37,6 +41,11 @@ def changes_digest(plan: Plan) -> str:
             managed_counts={},
         )
     )
+
+
+def _without_places(change: Change) -> Change:
+    policies = tuple(replace(result, source=None) for result in change.policies)
+    return replace(change, source=None, policies=policies)
 
 
 def pending_plan(sealed: SealedPlan, path: Path | None, since: str) -> PendingPlan:

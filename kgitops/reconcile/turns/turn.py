@@ -5,6 +5,7 @@ lock is held only while something is applied, and what can't be known or decided
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -14,6 +15,7 @@ from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.port import Cluster
+from kgitops.manifests.files import names_from
 from kgitops.model import clock as moments
 from kgitops.model.clock import Clock, SystemClock
 from kgitops.model.errors import KgitopsError, StaleError
@@ -50,12 +52,14 @@ class TurnContext(Struct, frozen=True, kw_only=True):
 
     ``interrupted`` returns the number of the signal that asks it to end, or None. ``is_current``
     tells whether the manifests are still those of the revision: a folder may change meanwhile.
+    ``is_copy``: the revision's folder is a copy, so its files are named from there.
     """
 
     plans: Path | None = None
     clock: Clock = field(default_factory=SystemClock)
     interrupted: Callable[[], int | None] = lambda: None
     is_current: Callable[[Revision], bool] = lambda _: True
+    is_copy: bool = False
     on_stage: Callable[[str], None] = lambda _: None
     on_event: Callable[[object], None] = lambda _: None
     parallelism: int = 10
@@ -76,8 +80,10 @@ def take_turn(
     """
     report = TurnReport(context.clock, revision, memory.number + 1, names)
     turn = _Turn(selection, revision, memory, context, report)
+    naming = names_from(revision.folder) if context.is_copy else nullcontext()
     try:
-        turn.run()
+        with naming:
+            turn.run()
     except KgitopsError as error:
         report.stopped(error.reasons)
     except OSError as error:
