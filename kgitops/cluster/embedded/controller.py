@@ -11,7 +11,7 @@ from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import BrokersImage, Image
 from kgitops.cluster.embedded.image.replay import Delta
-from kgitops.cluster.embedded.image.state import build_cluster_state
+from kgitops.cluster.embedded.image.state import build_cluster_state, user_credentials
 from kgitops.cluster.embedded.options import (
     BROKER_PRINCIPAL,
     ClockAndIds,
@@ -86,7 +86,7 @@ class Controller:
 
     def show(self, image: Image) -> ClusterState:
         """The cluster as policies see it."""
-        return build_cluster_state(
+        state = build_cluster_state(
             image,
             self.options,
             cluster_id=self.cluster_id,
@@ -94,6 +94,7 @@ class Controller:
             registry=None,
             captured_at="",
         )
+        return replace(state, users=user_credentials(image, None)) if image.scram.users else state
 
     def authors(self) -> Authors:
         """The last author of each field, as far back as the log goes."""
