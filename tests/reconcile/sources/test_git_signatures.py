@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from reconcile.sources.repositories import PROJECT, Repository, allowed_signers, run, ssh_key
@@ -128,9 +129,15 @@ def test_signed_tags_are_asked_for_their_own_signature(repository, alice, signer
         open_source(SignatureKeys(signers), ref="v3").refresh()
 
 
-def test_open_pgp_keys_sign_too(repository, alice, open_source, tmp_path):
-    home = tmp_path / "gnupg"
-    home.mkdir(mode=0o700)
+@pytest.fixture
+def gnupg() -> Iterator[Path]:
+    """A home of gpg; its agent listens there, and a socket's path may have 107 characters."""
+    with TemporaryDirectory(prefix="gnupg-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def test_open_pgp_keys_sign_too(repository, alice, open_source, gnupg, tmp_path):
+    home = gnupg
     for person in ("carol", "dave"):
         run("gpg", "--homedir", home, "--batch", "--passphrase", "", "--quick-generate-key",
             f"{person}@example.com", "ed25519", "sign", "0", cwd=tmp_path)  # fmt: skip
