@@ -86,6 +86,7 @@ def test_nothing_is_taken_from_the_body(state: State) -> None:
         {"Authorization": "Bearer "},
         {"Authorization": TOKEN},
         {"Authorization": f"Basic {TOKEN}"},
+        {"Authorization": f"Digest {TOKEN}"},
         {"Authorization": f"Bearer {TOKEN[:-1]}"},
         {"Authorization": f"Bearer {TOKEN}x"},
         {"Authorization": f"Bearer {TOKEN}", "authorization": f"Bearer {TOKEN}"},

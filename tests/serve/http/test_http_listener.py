@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 
+import psutil
 import pytest
 from serve.http.listening import GET, ask, connect, echo, everything, listening
 
@@ -141,6 +142,16 @@ def test_a_client_that_never_fetches_its_answer_is_let_go_of() -> None:
         client.sendall(b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n")
         wait_until(lambda: bool(listener._open))
         wait_until(lambda: not listener._open)
+        # Its socket is gone too, with what it has not fetched.
+        wait_until(lambda: not connected(listener.port))
+
+
+def connected(port: int) -> bool:
+    """True while this process has a connection that came by the port."""
+    return any(
+        each.laddr.port == port and each.raddr and each.fd != -1
+        for each in psutil.Process().net_connections("tcp")
+    )
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
