@@ -1,6 +1,7 @@
 """Empties a real cluster, quickly: what is not there costs one request to see."""
 
 import time
+from functools import partial
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -20,6 +21,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.sandbox.layout import USERS
 from kgitops.sandbox.sandbox import Sandbox
 
 PATIENCE_S = 60
@@ -35,23 +37,25 @@ WRITTEN_BY_KAFKA = {"min.insync.replicas": "1"}
 def wipe(sandbox: Sandbox) -> None:
     """Remove topics, groups, ACLs, quotas, SCRAM users and dynamic broker configs, and wait for it.
 
-    Internal topics stay: they belong to the brokers.
+    Internal topics stay, since they belong to the brokers, and so do the users that a sandbox with
+    logins begins with.
     """
     wire = Wire(sandbox.servers.split(","), wire_options(sandbox.configs))
     try:
         wire.connect()
+        kept = frozenset(USERS if "sasl.username" in sandbox.configs else ())
         deadline = time.monotonic() + PATIENCE_S
-        while left := _remove_all(wire, sandbox.broker_ids):
+        while left := _remove_all(wire, sandbox.broker_ids, kept):
             assert time.monotonic() < deadline, f"the shared cluster can't be emptied: {left}"
             time.sleep(0.02)
     finally:
         wire.close()
 
 
-def _remove_all(wire: Wire, brokers: tuple[int, ...]) -> dict[str, Any]:
-    """Ask for the removal of what is seen; what was, on any broker."""
-    kinds = (_topics, _groups, _acls, _quotas, _users, _configs)
-    seen = ((f"{kind.__name__} on {id_}", kind(wire, id_)) for kind in kinds for id_ in brokers)
+def _remove_all(wire: Wire, brokers: tuple[int, ...], kept: frozenset[str]) -> dict[str, Any]:
+    """Ask for the removal of what is seen but ``kept`` users; what was, on any broker."""
+    kinds = (_topics, _groups, _acls, _quotas, partial(_users, kept=kept), _configs)
+    seen = ((f"{kind} on {id_}", kind(wire, id_)) for kind in kinds for id_ in brokers)
     return {what: found for what, found in seen if found}
 
 
@@ -108,9 +112,14 @@ def _quotas(wire: Wire, broker: int) -> list[str]:
     return [str(row.entity) for row in answer.entries or ()]
 
 
-def _users(wire: Wire, broker: int) -> list[str]:
+def _users(wire: Wire, broker: int, *, kept: frozenset[str]) -> list[str]:
     answer = wire.send(DescribeUserScramCredentialsRequest(users=None), to=broker)
-    held = [(row.user, info.mechanism) for row in answer.results for info in row.credential_infos]
+    held = [
+        (row.user, info.mechanism)
+        for row in answer.results
+        for info in row.credential_infos
+        if row.user not in kept
+    ]
     for user, mechanism in held:  # one alteration of a user in a request
         deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
         item = deletion(name=user, mechanism=mechanism)

@@ -128,9 +128,8 @@ def a_deletion_waits_and_is_applied_by_its_digest(day: Day, kgitops: Kgitops, mo
     assert told is not None
     assert told.digest == pending.digest, "two replicas leave the same plan"
     metrics = shown_metrics(day.one)
-    assert (
-        metrics['kgitops_pending_changes{action="delete",cluster="kafka",project="payments"}'] == 1
-    )
+    labels = 'action="delete",cluster="kafka",level="data-loss",project="payments"'
+    assert metrics[f"kgitops_pending_changes{{{labels}}}"] == 1
     monkeypatch.chdir(day.project.folder)
     other = "sha256:" + "0" * 64
     assert kgitops("apply", pending.path, "--expect-digest", other).code == 9
