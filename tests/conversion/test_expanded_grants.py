@@ -1,6 +1,6 @@
 """Roles, services, owners and users: the bindings and quotas that each tool makes of them.
 
-The expected ones are those of the tools' documents and sources, written out by hand.
+The expected ones were written by hand from what the tools document.
 """
 
 import pytest
