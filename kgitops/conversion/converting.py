@@ -13,6 +13,7 @@ from kgitops.conversion.joining import join
 from kgitops.conversion.objects import Conversion, ConvertedFile
 from kgitops.conversion.reading.folder import find_folder
 from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
+from kgitops.conversion.users import with_joined_users
 from kgitops.conversion.writing.check import check_project
 from kgitops.conversion.writing.project import project_name, project_text
 from kgitops.conversion.writing.texts import WrittenFile, documents_text, file_text
@@ -49,7 +50,8 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     if folder.lost:
         lost = ConvertedFile(path=_UNREAD, objects=folder.lost)
         read = replace(read, files=(*read.files, lost))
-    joined, conflicts = join(read if read.project else with_named_clusters(read))
+    named = read if read.project else with_joined_users(with_named_clusters(read))
+    joined, conflicts = join(named)
     conversion = compact(joined) if compacted else joined
     conversion = replace(conversion, files=tuple(map(written_acls, conversion.files)))
     written = _written(conversion)

@@ -79,7 +79,9 @@ def test_allowed_losses_stand_where_they_were(kgitops: Kgitops, tmp_path: Path) 
     assert ran.code == 0, ran.err
     manifest = (out / "manifests/topics.yaml").read_text()
     assert "# NOT CONVERTED (topics.yaml:13): KafkaConnector sink: kgitops has no such" in manifest
-    assert "its password is not converted" in manifest
+    assert "password: {env: BILLING_PASSWORD}" in manifest
+    assert "- `BILLING_PASSWORD`" in (out / "CONVERTED.md").read_text()
+    assert ran.out.count("BILLING_PASSWORD") == 1
     assert "KafkaConnector sink" in (out / "CONVERTED.md").read_text()
     assert manifest.index("name: orders") < manifest.index("sink") < manifest.index("User:billing")
 
@@ -139,7 +141,8 @@ spec: {{partitions: 1, replicas: 1, configs: {{confluent.client.password: {secre
     ran = kgitops("convert", tmp_path / "users.yaml", "-o", out, "--allow-losses")
     assert ran.code == 0, ran.err
     texts = [ran.out, ran.err, *(path.read_text() for path in out.rglob("*.*"))]
-    assert "KafkaUser bob" in ran.err
+    assert "KafkaUser bob: its password is a secret that was not copied" in ran.err
+    assert "password: {env: BOB_PASSWORD}" in (out / "manifests/users.yaml").read_text()
     assert not any(secret in text for text in texts)
 
 

@@ -47,7 +47,8 @@ STATE = """\
      "resource_pattern_type_filter": "Literal", "acl_principal": "User:b", "acl_host": "*",
      "acl_operation": "Read", "acl_permission_type": "Allow"}}]},
   {"mode": "managed", "type": "kafka_user_scram_credential", "name": "u", "instances": [
-    {"attributes": {"username": "b", "password": "Xy7-open-sesame"}}]},
+    {"attributes": {"username": "b", "scram_mechanism": "SCRAM-SHA-512", "scram_iterations": 8192,
+     "password": "Xy7-open-sesame"}}]},
   {"mode": "managed", "type": "aws_instance", "name": "i", "instances": [{"attributes": {}}]}
 ]}
 """
@@ -115,10 +116,12 @@ def test_a_state_file_has_what_was_applied_and_its_secrets_stay_in_it(tmp_path: 
     write(tmp_path, {"terraform.tfstate": STATE})
     project = convert(tmp_path, "auto", "converted")
     found = documents(project)
-    assert set(found) == {"a", "b-topic-a"}
+    assert set(found) == {"a", "b", "b-topic-a"}
+    (login,) = found["b"].spec["scram"]
+    assert (login["iterations"], login["password"]) == (8192, {"env": "B_PASSWORD"})
     assert found["a"].spec["configs"] == {"cleanup.policy": "compact"}
     (loss,) = project.conversion.losses
-    assert "users and their passwords are not converted" in loss.problem
+    assert "its password is a secret that was not copied" in loss.problem
     assert "open-sesame" not in "".join([*project.files.values(), loss.problem, loss.advice])
 
 

@@ -1,4 +1,4 @@
-"""Jikkou's resources: topics, ACLs with their roles, quotas, config maps; v1beta2 and v1."""
+"""Jikkou's resources: topics, ACLs with their roles, quotas, users, config maps; v1beta2 and v1."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,9 +12,12 @@ from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_docum
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.reading.versions import is_known_version
 from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
 
 _DELETE = "jikkou.io/delete"
+_ITERATIONS = 8192
+"""The number that Jikkou hashes passwords with where none is written."""
 _QUOTAS = {
     "producerByteRate": "producer_byte_rate",
     "consumerByteRate": "consumer_byte_rate",
@@ -256,6 +259,29 @@ def _quota(
     )
 
 
+def _user(
+    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
+) -> None:
+    spec = fields.fields("spec")
+    credentials = []
+    for entry in spec.items("authentications"):
+        login = builder.fields(entry)
+        iterations = login.integer("iterations")
+        credentials.append(
+            CredentialSource(
+                login.text("type") or "",
+                _ITERATIONS if iterations is None else iterations,
+                login.take("password"),
+                generated=True,
+            )
+        )
+        login.lose_rest(f"a login of {builder}")
+    declare_user(builder, builder.name, credentials)
+    spec.lose_rest(str(builder))
+    if not credentials and not builder.losses:
+        builder.lose(builder.value, f"{builder} has no way to log in", "it is left out")
+
+
 def _config_map(
     builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
 ) -> None:
@@ -274,6 +300,7 @@ _KINDS = {
     "KafkaTopic": _topic,
     "KafkaPrincipalAuthorization": _authorization,
     "KafkaClientQuota": _quota,
+    "KafkaUser": _user,
     "ConfigMap": _config_map,
     "KafkaPrincipalRole": _role,
 }

@@ -10,6 +10,7 @@ from kgitops.conversion.reading.folder import SourceFolder, YamlFile, read_yaml_
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.conversion.reading.versions import is_known_version
 from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.conversion.users import CredentialSource, declare_user
 
 _GROUPS = ("kafka.strimzi.io/", "core.strimzi.io/", "eventstreams.ibm.com/")
 _CLUSTER = ("strimzi.io/cluster", "eventstreams.ibm.com/cluster")
@@ -19,6 +20,8 @@ _QUOTAS = {
     "requestPercentage": "request_percentage",
     "controllerMutationRate": "controller_mutation_rate",
 }
+_ITERATIONS = 4096
+"""The number that Strimzi's operator hashes every password with."""
 _NOT_CERTIFICATES = ("scram-sha-512", None)
 
 
@@ -159,12 +162,10 @@ def _user(
     authentication = spec.fields("authentication")
     kind = authentication.text("type")
     if kind == "scram-sha-512":
-        builder.lose(
-            builder.value,
-            f"{builder}: its password is not converted, users can't be declared yet",
-            "leave the user on the cluster: its ACLs and quotas are declared",
-        )
-    authentication.entries()  # where Strimzi keeps the password
+        password = authentication.take("password")
+        credential = CredentialSource(kind, _ITERATIONS, password, generated=True)
+        declare_user(builder, builder.name, [credential], clusters=clusters)
+    authentication.entries()
     name = builder.name if kind in _NOT_CERTIFICATES else f"CN={builder.name}"
     acls = _acls(builder, spec, f"User:{name}")
     declare_acls(builder, acls, clusters=clusters)
@@ -173,7 +174,7 @@ def _user(
         declare_quota(builder, {"user": name}, quotas, clusters=clusters)
     spec.skip("template")  # the Kubernetes secret's labels
     spec.lose_rest(str(builder))
-    if not acls and not quotas and not builder.losses:
+    if not acls and not quotas and kind != "scram-sha-512" and not builder.losses:
         builder.lose(
             builder.value,
             f"{builder} has neither ACLs nor quotas, so there is nothing to declare",

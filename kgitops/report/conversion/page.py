@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kgitops.conversion.counts import count_kinds
 from kgitops.conversion.objects import Conversion, Loss
+from kgitops.conversion.users import password_variables
 from kgitops.report.content.safe_text import code_span
 
 _NEXT = """\
@@ -32,6 +33,15 @@ def _lines(conversion: Conversion) -> Iterator[str]:
             f"{counts.documents:,} | {counts.settings:,} | {counts.same:,} | {counts.lost:,} |"
         )
     yield ""
+    variables = password_variables(conversion)
+    if variables:
+        yield "## Passwords"
+        yield ""
+        yield "No password was copied. A user that exists is adopted with the one that it has. For"
+        yield "a new one, set its variable where the plan is applied:"
+        yield ""
+        yield from (f"- {code_span(name)}" for name in variables)
+        yield ""
     losses = conversion.losses
     if losses:
         yield "## Not converted"

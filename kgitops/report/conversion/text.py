@@ -2,6 +2,7 @@
 
 from kgitops.conversion.counts import count_kinds
 from kgitops.conversion.objects import Conversion
+from kgitops.conversion.users import password_variables
 from kgitops.model.wording import counted
 from kgitops.report.content.safe_text import terminal_text
 
@@ -22,6 +23,8 @@ def render_conversion(conversion: Conversion) -> str:
         if counts.lost:
             parts.append(f"{counts.lost:,} left out")
         lines.append(f"  {terminal_text(kind):<{width}} {', '.join(parts)}")
+    if variables := password_variables(conversion):
+        lines.append(f"  No password was copied; new users take theirs from {', '.join(variables)}")
     if conversion.ignored:
         lines.append(f"  {counted(len(conversion.ignored), 'file or document')} of other programs")
     return "\n".join(lines)

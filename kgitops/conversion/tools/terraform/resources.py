@@ -8,11 +8,14 @@ from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Fields
 from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
 
 Declare = Callable[[ObjectBuilder, Fields, tuple[str, ...]], None]
 
 _META = ("count", "for_each", "depends_on", "lifecycle", "provider", "timeouts")
+_ITERATIONS = 4096
+"""The number that the provider hashes passwords with where none is written."""
 _ENTITIES = {"user": "user", "client-id": "clientId", "ip": "ip"}
 # What Confluent Cloud gives a topic: https://docs.confluent.io/cloud/current/topics/overview.html
 _CLOUD_PARTITIONS = 6
@@ -68,6 +71,21 @@ def _quota(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) ->
     declare_quota(builder, entity, quotas, clusters=clusters)
 
 
+def _user(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
+    iterations = fields.integer("scram_iterations")
+    credential = CredentialSource(
+        fields.text("scram_mechanism") or "",
+        _ITERATIONS if iterations is None else iterations,
+        fields.take("password_wo", "password"),
+        fields.text("password_wo_version"),
+    )
+    name = fields.text("username")
+    if name is None:
+        builder.lose(builder.value, f"{builder} has no username", "correct it there")
+    else:
+        declare_user(builder, name, [credential], clusters=clusters)
+
+
 def _cloud_topic(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
     fields.skip("kafka_cluster", "rest_endpoint", "credentials")
     partitions = fields.integer("partitions_count")
@@ -106,22 +124,20 @@ RESOURCES: Mapping[str, Declare] = {
     "kafka_topic": _topic,
     "kafka_acl": _acl,
     "kafka_quota": _quota,
+    "kafka_user_scram_credential": _user,
     "confluent_kafka_topic": _cloud_topic,
     "confluent_kafka_acl": _cloud_acl,
 }
 """A resource's type, to what declares it."""
 
 LOGINS = {
+    "kafka_user_scram_credential": ("password", "password_wo"),
     "confluent_kafka_topic": ("kafka_cluster", "rest_endpoint", "credentials"),
     "confluent_kafka_acl": ("kafka_cluster", "rest_endpoint", "credentials"),
 }
 """The parts of a resource that say how it is reached, not what it is."""
 
 REFUSED: Mapping[str, tuple[str, str]] = {
-    "kafka_user_scram_credential": (
-        "users and their passwords are not converted",
-        "keep it in Terraform; no password is copied",
-    ),
     "confluent_kafka_client_quota": (
         "it is a quota of Confluent Cloud's service accounts, which Kafka does not know",
         "keep it in Terraform",
