@@ -19,7 +19,11 @@ _CLUSTER = ("cluster_id", "backend", "has_authorizer", "broker_defaults", "not_c
 
 
 def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
-    """The objects of a cluster and their owners; not when it was read, nor how large logs are."""
+    """The objects of a cluster and their owners; not when it was read, nor how large logs are.
+
+    A record of the registry whose object is not in the snapshot is an object of its own, so that
+    the object counts as removed: ``registry/topic/orders``.
+    """
     document = msgspec.json.decode(write_snapshot(state))
     objects: dict[str, Json] = {"cluster": {key: document[key] for key in _CLUSTER}}
     for topic in document["topics"]:
@@ -40,5 +44,8 @@ def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
         objects[f"group/{group}"] = {"offsets": offsets}
     registry = document["registry"]
     for address, owner in (registry or {}).get("owners", {}).items():
-        objects.setdefault(address, {})["owner"] = owner
+        if address in objects:
+            objects[address]["owner"] = owner
+        else:
+            objects[f"registry/{address}"] = {"owner": owner}
     return ComparedState(kind=StateKind.SNAPSHOT, name=name, objects=objects)

@@ -39,6 +39,21 @@ def test_snapshots_side_by_side(snapshots: tuple[Path, Path], kgitops: Kgitops) 
     assert (same.code, "Diff: 0 added, 0 removed, 0 changed" in same.out) == (0, True)
 
 
+def test_what_others_deleted_is_removed_though_the_registry_has_it(
+    snapshots: tuple[Path, Path], kgitops: Kgitops
+) -> None:
+    old = snapshots[1]
+    new = old.with_name("wednesday.json")
+    document = json.loads(old.read_text())
+    new.write_text(json.dumps({**document, "acls": [], "topics": []}))
+    gone = kgitops("diff", old, new, "--detailed-exitcode")
+    assert gone.code == 2
+    assert "- acl/" in gone.out
+    assert "- topic/orders\n" in gone.out
+    assert "+ registry/topic/orders\n" in gone.out
+    assert "+ acl/" in kgitops("diff", new, old).out
+
+
 def test_it_works_without_a_cluster(
     snapshots: tuple[Path, Path], project: Project, kgitops: Kgitops
 ) -> None:

@@ -238,7 +238,7 @@ def completed(line: str, folder: Path) -> list[str]:
         ("kgitops apply --format j", ["json"]),
         ("kgitops plan -c lo", ["local"]),
         ("kgitops drift --cluster emb", ["embedded:"]),
-        ("kgitops schema Cl", ["ClientQuota"]),
+        ("kgitops schema Cl", ["ClientQuota", "ClientMetrics"]),
     ],
 )
 def test_shells_complete(line: str, offered: list[str], project: Project) -> None:
