@@ -80,35 +80,37 @@ def later(seconds: float = LIFE_S) -> float:
     return time.time() + seconds
 
 
+DAY_LATER = later(86_400)  # long after the last test, however long the others take
+
 JUNK: dict[str, tuple[object, str]] = {
     "nothing": (None, "no tuple of two to four values"),
     "a text": (SECRET, "no tuple of two to four values"),
     "a list": ([SECRET, 1], "no tuple of two to four values"),
     "one value": ((SECRET,), "no tuple of two to four values"),
     "five values": ((SECRET, 1, "", {}, 2), "no tuple of two to four values"),
-    "bytes": ((SECRET.encode(), later()), "a token that OAUTHBEARER can't carry"),
-    "an empty token": (("", later()), "a token that OAUTHBEARER can't carry"),
-    "a token with a space": ((f"a {SECRET}", later()), "a token that OAUTHBEARER can't carry"),
+    "bytes": ((SECRET.encode(), DAY_LATER), "a token that OAUTHBEARER can't carry"),
+    "an empty token": (("", DAY_LATER), "a token that OAUTHBEARER can't carry"),
+    "a token with a space": ((f"a {SECRET}", DAY_LATER), "a token that OAUTHBEARER can't carry"),
     "a token that adds an extension": (
-        (f"a\x01auth=Bearer {SECRET}", later()),
+        (f"a\x01auth=Bearer {SECRET}", DAY_LATER),
         "a token that OAUTHBEARER can't carry",
     ),
-    "a token of 2 MiB": (("a" * (1 << 21), later()), "a token that OAUTHBEARER can't carry"),
+    "a token of 2 MiB": (("a" * (1 << 21), DAY_LATER), "a token that OAUTHBEARER can't carry"),
     "an end that is a text": ((SECRET, "tomorrow"), "an end that is no number"),
     "an end that is true": ((SECRET, True), "an end that is no number"),
     "an end that is not a number": ((SECRET, math.nan), "an end that is no number"),
     "no end": ((SECRET, math.inf), "an end that is no number"),
-    "milliseconds": ((SECRET, later() * 1000), "an end in milliseconds"),
+    "milliseconds": ((SECRET, DAY_LATER * 1000), "an end in milliseconds"),
     "the past": ((SECRET, later(-1)), "a token that has ended already"),
     "a lifetime": ((SECRET, 900), "a token that has ended already"),
-    "a principal of bytes": ((SECRET, later(), b"ci"), "a principal that is no text"),
-    "a principal of two lines": ((SECRET, later(), "a\nb"), "a principal that is no text"),
-    "extensions as a list": ((SECRET, later(), "", ["a"]), "extensions that are not names"),
-    "an extension that is a number": ((SECRET, later(), "", {"a": 1}), "extensions that are not"),
-    "an extension with a digit": ((SECRET, later(), "", {"a1": "b"}), "extensions that are not"),
-    "an extension called auth": ((SECRET, later(), "", {"auth": "b"}), "extensions that are not"),
+    "a principal of bytes": ((SECRET, DAY_LATER, b"ci"), "a principal that is no text"),
+    "a principal of two lines": ((SECRET, DAY_LATER, "a\nb"), "a principal that is no text"),
+    "extensions as a list": ((SECRET, DAY_LATER, "", ["a"]), "extensions that are not names"),
+    "an extension that is a number": ((SECRET, DAY_LATER, "", {"a": 1}), "extensions that are not"),
+    "an extension with a digit": ((SECRET, DAY_LATER, "", {"a1": "b"}), "extensions that are not"),
+    "an extension called auth": ((SECRET, DAY_LATER, "", {"auth": "b"}), "extensions that are not"),
     "an extension that ends itself": (
-        (SECRET, later(), "", {"a": "b\x01c=d"}),
+        (SECRET, DAY_LATER, "", {"a": "b\x01c=d"}),
         "extensions that are not",
     ),
 }
