@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import logging
 import os
 import signal
 import sqlite3
@@ -59,6 +60,17 @@ def _stores_are_closed() -> Iterator[None]:
         with suppress(sqlite3.ProgrammingError):  # a thread that has ended opened and closed it
             connection.close()
     del _opened[before:]
+
+
+@pytest.fixture(autouse=True)
+def _logging_is_as_before() -> Iterator[None]:
+    """What ``--log-level`` sets up in a test ends with it: its stderr is closed in the next."""
+    loggers = [logging.getLogger(name) for name in ("kgitops", "kafka")]
+    before = [(logger, logger.level, [*logger.handlers]) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,11 +1,9 @@
 """Commands run as a user runs them, in a folder of their own."""
 
-import logging
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -54,29 +52,15 @@ def project(here: Path) -> Project:
 
 @pytest.fixture
 def kgitops(capsys: pytest.CaptureFixture[str]) -> Kgitops:
-    """Runs a command in this process; what ``--log-level`` sets up ends with it."""
+    """Runs a command in this process."""
 
     def run(*words: object) -> Ran:
         capsys.readouterr()
-        with logging_as_before():
-            code = main([str(word) for word in words])
+        code = main([str(word) for word in words])
         out, err = capsys.readouterr()
         return Ran(code, out, err)
 
     return run
-
-
-@contextmanager
-def logging_as_before() -> Iterator[None]:
-    """Undo the handlers and levels of loggers: in other tests their stderr is closed."""
-    loggers = [logging.getLogger(name) for name in ("kgitops", "kafka")]
-    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
-    try:
-        yield
-    finally:
-        for logger, level, handlers in before:
-            logger.setLevel(level)
-            logger.handlers[:] = handlers
 
 
 @pytest.fixture
