@@ -14,6 +14,7 @@ from report.plans import (
 )
 from tiers import examples
 
+from kgitops.plan.document import risks
 from kgitops.plan.document.plan import AccessLoss, Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.ci.github import render_github
@@ -82,8 +83,10 @@ def test_a_plan_without_risk_says_so_and_one_that_stops_why() -> None:
 @settings(max_examples=examples(60), deadline=None)
 def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
     said = loss_summary(plan, name=lambda _: "NAME")
-    grave = (
-        any(change.level is RiskLevel.DATA_LOSS for change in plan.changes) or plan.access_losses
+    grave = plan.access_losses or any(
+        change.level is RiskLevel.DATA_LOSS
+        or change.risk in (risks.MECHANISM_REMOVE, risks.USER_DELETE)
+        for change in plan.changes
     )
     assert bool(grave) == any(word in said for word in ("deleted", "lost", "taken away"))
     assert " 0 " not in f" {said} "
