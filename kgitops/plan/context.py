@@ -154,6 +154,38 @@ class PlanContext(Struct, frozen=True, kw_only=True):
             )
         )
 
+    def adopt_or_update(
+        self,
+        declared: DesiredObject,
+        kind: Kind,
+        requests: Sequence[Request],
+        *,
+        adoption: Risk,
+        before: Mapping[str, Json],
+        after: Mapping[str, Json],
+        fields: tuple[FieldChange, ...],
+        expects: Precondition | None = None,
+    ) -> None:
+        """Add the change of an existing object, unless it and its record are as declared.
+
+        ``adoption`` is the risk of adopting it, if this project does not manage it yet.
+        """
+        adopts = self.adopts(declared.address)
+        owner_after = self.record_after(declared, adopts=adopts)
+        if not requests and not adopts and self.ownership.owner(declared.address) == owner_after:
+            return
+        self.update(
+            declared,
+            kind,
+            requests,
+            adopts=adoption if adopts else None,
+            owner_after=owner_after,
+            before=before,
+            after=after,
+            fields=fields,
+            expects=expects,
+        )
+
     def update(
         self,
         declared: DesiredObject,

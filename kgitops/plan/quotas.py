@@ -77,16 +77,11 @@ def _plan(context: PlanContext, quota: DesiredQuota, current: _Quotas) -> None:
             quota, Kind.QUOTA, _requests(quota.entity, requested), after=after, fields=fields
         )
         return
-    adopts = context.adopts(address)
-    owner_after = context.record_after(quota, adopts=adopts)
-    if not requested and not adopts and context.ownership.owner(address) == owner_after:
-        return
-    context.update(
+    context.adopt_or_update(
         quota,
         Kind.QUOTA,
         _requests(quota.entity, requested),
-        adopts=risks.QUOTA_ADOPT if adopts else None,
-        owner_after=owner_after,
+        adoption=risks.QUOTA_ADOPT,
         before=quota_view(quota.entity, current),
         after=after,
         fields=fields,

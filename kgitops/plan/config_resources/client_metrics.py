@@ -63,16 +63,11 @@ def _plan(context: PlanContext, declared: DesiredClientMetrics, current: Mapping
     if not current:
         context.create(declared, Kind.CLIENT_METRICS, requests, after=after, fields=fields)
         return
-    adopts = context.adopts(address)
-    owner_after = context.record_after(declared, adopts=adopts)
-    if not requested and not adopts and context.ownership.owner(address) == owner_after:
-        return
-    context.update(
+    context.adopt_or_update(
         declared,
         Kind.CLIENT_METRICS,
         requests,
-        adopts=risks.CLIENT_METRICS_ADOPT if adopts else None,
-        owner_after=owner_after,
+        adoption=risks.CLIENT_METRICS_ADOPT,
         before=client_metrics_view(name, current),
         after=after,
         fields=fields,

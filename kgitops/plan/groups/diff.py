@@ -110,16 +110,11 @@ def _plan(context: PlanContext, group: DesiredGroup, found: FoundGroup) -> None:
     if not found.exists:
         _create(context, group, requests, after, fields, was_there=bool(last))
         return
-    adopts = context.adopts(address)
-    owner_after = context.record_after(group, adopts=adopts)
-    if not requests and not adopts and context.ownership.owner(address) == owner_after:
-        return
-    context.update(
+    context.adopt_or_update(
         group,
         Kind.GROUP,
         requests,
-        adopts=risks.GROUP_ADOPT if adopts else None,
-        owner_after=owner_after,
+        adoption=risks.GROUP_ADOPT,
         before=group_view(group.name, current),
         after=after,
         fields=fields,

@@ -138,16 +138,11 @@ def _plan(context: PlanContext, user: DesiredUser, held: ScramIterations) -> Non
             user, Kind.USER, requests, after=after, fields=tuple(fields), expects=expected
         )
         return
-    adopts = context.adopts(address)
-    owner_after = context.record_after(user, adopts=adopts)
-    if not requests and not adopts and context.ownership.owner(address) == owner_after:
-        return
-    context.update(
+    context.adopt_or_update(
         user,
         Kind.USER,
         requests,
-        adopts=risks.USER_ADOPT if adopts else None,
-        owner_after=owner_after,
+        adoption=risks.USER_ADOPT,
         before=user_view(user.name, held),
         after=after,
         fields=tuple(fields),
