@@ -1,15 +1,14 @@
 """Single consumer groups: their offsets, members and configs; and offsets by time."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka.protocol.admin import ListGroupsRequest
-from kafka.protocol.consumer import ListOffsetsRequest
 
 from kgitops.cluster.kafka.answers import LOOK_MS, ask_each_broker, result_of, unreadable_error
 from kgitops.cluster.kafka.coordinators import ask_coordinators, read_group_offsets
 from kgitops.cluster.kafka.read.config_resources import read_own_configs
 from kgitops.cluster.kafka.read.rounds import list_topics
+from kgitops.cluster.kafka.read.usage import NO_LEADER, offsets_request, partitions_by_leader
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.errors import UnreachableError
@@ -18,8 +17,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.results import RequestResult
 
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
-_NO_EPOCH, _NO_LEADER, _NO_OFFSET = -1, -1, -1
-_READ_UNCOMMITTED = 0
+_NO_OFFSET = -1
 
 
 def read_groups(wire: Wire, names: Iterable[str]) -> Mapping[str, FoundGroup]:
@@ -74,18 +72,15 @@ def read_offsets_since(wire: Wire, topics: frozenset[str], timestamp_ms: int) ->
     Raises:
         UnreachableError: they can't be read, or the principal may not.
     """
-    led: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
-    for name, topic in list_topics(wire, sorted(topics)).topics.items():
-        for partition, leader in enumerate(topic.leaders):
-            led[leader].setdefault(name, []).append(partition)
-    if leaderless := led.get(_NO_LEADER):
+    led = partitions_by_leader(list_topics(wire, sorted(topics)))
+    if leaderless := led.get(NO_LEADER):
         raise UnreachableError(
             f"a partition of {', '.join(sorted(leaderless))} has no leader now, so its offsets "
             "can't be looked up; try again when it has one"
         )
 
     def ask(leader: int) -> Message:
-        return wire.send(_request(led[leader], timestamp_ms), to=leader)
+        return wire.send(offsets_request(led[leader], timestamp_ms), to=leader)
 
     found: dict[tuple[str, int], int] = {}
     for answer in ask_each_broker(sorted(led), ask):
@@ -97,24 +92,3 @@ def read_offsets_since(wire: Wire, topics: frozenset[str], timestamp_ms: int) ->
                 if row.offset != _NO_OFFSET:
                     found[topic.name, row.partition_index] = row.offset
     return found
-
-
-def _request(partitions: Mapping[str, Sequence[int]], timestamp_ms: int) -> Message:
-    topic = ListOffsetsRequest.ListOffsetsTopic
-    return ListOffsetsRequest(
-        isolation_level=_READ_UNCOMMITTED,
-        topics=[
-            topic(
-                name=name,
-                partitions=[
-                    topic.ListOffsetsPartition(
-                        partition_index=partition,
-                        current_leader_epoch=_NO_EPOCH,
-                        timestamp=timestamp_ms,
-                    )
-                    for partition in ids
-                ],
-            )
-            for name, ids in partitions.items()
-        ],
-    )

@@ -17,7 +17,7 @@ from kgitops.model.cluster_state import NotChecked, TopicUsage, Usage
 from kgitops.model.errors import UnreachableError
 
 _EARLIEST, _LATEST = -2, -1
-_NO_LEADER = -1
+NO_LEADER = -1
 _NO_EPOCH = -1
 _READ_UNCOMMITTED = 0  # the latest offset is then the high watermark
 _WITH_ERRORS = 3  # earlier versions of DescribeLogDirs answer with nothing where they refuse
@@ -50,11 +50,8 @@ class PartitionFacts:
 def read_partitions(wire: Wire, listing: TopicListing, *, offsets_only: bool) -> PartitionFacts:
     """Send each leader two requests for offsets, and one for sizes."""
     facts = PartitionFacts()
-    led: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
-    for name, topic in listing.topics.items():
-        for partition, leader in enumerate(topic.leaders):
-            led[leader].setdefault(name, []).append(partition)
-    if led.pop(_NO_LEADER, None):
+    led = partitions_by_leader(listing)
+    if led.pop(NO_LEADER, None):
         facts.add_missing("what partitions without a leader hold", "they have no leader now")
 
     def ask(leader: int) -> list[Message]:
@@ -74,8 +71,8 @@ def read_partitions(wire: Wire, listing: TopicListing, *, offsets_only: bool) ->
 
 def _requests(partitions: Mapping[str, Sequence[int]], *, offsets_only: bool) -> Iterator[Message]:
     # Kafka refuses a request that has a partition twice, so each end needs its own request.
-    yield _offsets(partitions, _EARLIEST)
-    yield _offsets(partitions, _LATEST)
+    yield offsets_request(partitions, _EARLIEST)
+    yield offsets_request(partitions, _LATEST)
     if not offsets_only:
         topic = DescribeLogDirsRequest.DescribableLogDirTopic
         yield DescribeLogDirsRequest(
@@ -84,7 +81,17 @@ def _requests(partitions: Mapping[str, Sequence[int]], *, offsets_only: bool) ->
         )
 
 
-def _offsets(partitions: Mapping[str, Sequence[int]], which: int) -> Message:
+def partitions_by_leader(listing: TopicListing) -> dict[int, dict[str, list[int]]]:
+    """Return the partitions of each leader by topic; those without one are of NO_LEADER."""
+    led: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
+    for name, topic in listing.topics.items():
+        for partition, leader in enumerate(topic.leaders):
+            led[leader].setdefault(name, []).append(partition)
+    return dict(led)
+
+
+def offsets_request(partitions: Mapping[str, Sequence[int]], timestamp_ms: int) -> Message:
+    """Ask a leader for the first offset of that time or later, or for an end of the partitions."""
     topic = ListOffsetsRequest.ListOffsetsTopic
     return ListOffsetsRequest(
         isolation_level=_READ_UNCOMMITTED,
@@ -93,7 +100,9 @@ def _offsets(partitions: Mapping[str, Sequence[int]], which: int) -> Message:
                 name=name,
                 partitions=[
                     topic.ListOffsetsPartition(
-                        partition_index=partition, current_leader_epoch=_NO_EPOCH, timestamp=which
+                        partition_index=partition,
+                        current_leader_epoch=_NO_EPOCH,
+                        timestamp=timestamp_ms,
                     )
                     for partition in ids
                 ],
