@@ -44,11 +44,12 @@ def pending_text(pending: PendingPlan) -> str:
     levels = counts_text(pending.levels)
     if not pending.applies:
         return f"waits: {counts} ({levels}); it can't be applied as it is"
-    where = pending.path or "PLAN"
-    return (
-        f"waits: {counts} ({levels}); review it, then kgitops apply {where} --expect-digest "
-        f"{pending.digest}"
-    )
+    return f"waits: {counts} ({levels}); review it, then {apply_command(pending)}"
+
+
+def apply_command(pending: PendingPlan) -> str:
+    """The command that applies exactly this plan."""
+    return f"kgitops apply {pending.path or 'PLAN'} --expect-digest {pending.digest}"
 
 
 def _lines(result: TurnResult) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from kgitops.model.verdict import ExitCode
 from kgitops.reconcile.events import EventKind, ReconcileEvent
 from kgitops.reconcile.status import TurnOutcome, TurnResult
+from kgitops.reconcile.wording import apply_command
 
 _NAMED = 10
 _FAILING = (TurnOutcome.FAILED, TurnOutcome.REFUSED)
@@ -105,15 +106,14 @@ def _pending(before: TurnResult | None, after: TurnResult) -> Iterator[Reconcile
         return
     if not pending.applies:
         return  # it can't be applied as it is, which the failure says
-    place = pending.path or "PLAN"
     yield ReconcileEvent(
         kind=EventKind.PENDING,
         at=after.ended,
         project=after.project,
         cluster=after.cluster,
         revision=after.revision,
-        sentence=f"{_where(after)}: {_counts(pending.actions)} wait; review the plan, then kgitops "
-        f"apply {place} --expect-digest {pending.digest}",
+        sentence=f"{_where(after)}: {_counts(pending.actions)} wait; review the plan, then "
+        f"{apply_command(pending)}",
         exit=pending.exit,
         plan_digest=pending.digest,
         plan_path=pending.path,
