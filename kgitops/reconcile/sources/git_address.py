@@ -1,6 +1,5 @@
 """Checks where a git repository is said to be, and takes logins out of text that is shown."""
 
-import ipaddress
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -9,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from kgitops.model.errors import UsageError
+from kgitops.model.resources.names import is_loopback
 
 _COMMIT = re.compile(r"(?a:[0-9a-f]{40}|[0-9a-f]{64})")
 _SSH_SHORT = re.compile(r"(?a:(?:([\w.][\w.-]*)@)?(\w[\w.-]*):(?!:)([^-\s].*))")
@@ -58,7 +58,7 @@ def _checked_url(text: str, *, signed: bool) -> str:
     if parts.query or parts.fragment:
         raise _refused(text, "it has a query or a fragment")
     _check_login(text, parts)
-    if parts.scheme == "http" and not signed and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and not signed and not is_loopback(parts.hostname or ""):
         raise _refused(text, "over http:// anybody on the way could change what is fetched")
     return text
 
@@ -72,13 +72,6 @@ def _check_login(text: str, parts: SplitResult) -> None:
             f"--git {redacted(text)} holds a login, which lists of processes would show; leave it "
             "out, and set KGITOPS_GIT_USERNAME and KGITOPS_GIT_PASSWORD"
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _refused(text: str, why: str) -> UsageError:
