@@ -172,7 +172,7 @@ class Sender:
         ready: dict[str, Request] = {}
         for attempt in attempts:
             step = attempt.step
-            if step.request is None or not sets_password(step.request):
+            if not sets_password(step.request):
                 continue
             try:
                 ready[step.id] = with_password(step.request, self._context.passwords)

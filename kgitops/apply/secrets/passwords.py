@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from msgspec import Struct, field
 
@@ -32,7 +33,9 @@ class PasswordSettings(Struct, frozen=True, kw_only=True):
     may_act: bool = False
 
 
-def sets_password(request: req.Request | None) -> bool:
+def sets_password(
+    request: req.Request | None,
+) -> TypeGuard[req.AlterUserScramCredentialsRequest]:
     """Return whether the request needs a password."""
     return isinstance(request, req.AlterUserScramCredentialsRequest) and not request.removes
 
@@ -56,11 +59,7 @@ def check_passwords(
         SafetyError: the connection is not private, or the plan may not start programs.
         KgitopsError: one is missing or empty; each is named.
     """
-    due = [
-        request
-        for request in requests
-        if isinstance(request, req.AlterUserScramCredentialsRequest) and not request.removes
-    ]
+    due = list(filter(sets_password, requests))
     if not due:
         return
     if not (capabilities.private or settings.allow_plaintext):
@@ -95,7 +94,7 @@ def with_password(request: req.Request, settings: PasswordSettings) -> req.Reque
     Raises:
         KgitopsError: there is none.
     """
-    if not isinstance(request, req.AlterUserScramCredentialsRequest) or request.removes:
+    if not sets_password(request):
         return request
     source = request.password or UNKNOWN_PASSWORD
     try:
