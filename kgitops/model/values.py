@@ -1,6 +1,6 @@
-"""Values with a field that equality ignores, and values overlaid by others."""
+"""Values with a field that equality ignores, and configs overlaid by or compared with others."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 
 from msgspec import Struct
@@ -32,3 +32,17 @@ def overlaid(before: Mapping[str, V], requested: Mapping[str, V | None]) -> dict
     """Configs or quotas overlaid by what is requested; None removes a key (P201-25, P201-27)."""
     merged = {**before, **requested}
     return {key: value for key, value in merged.items() if value is not None}
+
+
+def has_configs(
+    held: Mapping[str, str],
+    wanted: Mapping[str, str | None],
+    normal: Callable[[str, str], str],
+) -> bool:
+    """Tell if all wanted configs are held, by their ``normal`` form, and none that None removes."""
+    return all(
+        held.get(key) is None
+        if value is None
+        else key in held and normal(key, held[key]) == normal(key, value)
+        for key, value in wanted.items()
+    )

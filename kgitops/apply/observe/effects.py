@@ -1,6 +1,5 @@
 """Recognizing the result of a request in the cluster's state."""
 
-from collections.abc import Mapping
 from typing import assert_never
 
 from kgitops.apply.observe.groups import has_group_offsets, has_resource_configs, is_group_deleted
@@ -17,6 +16,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import RequestResult
+from kgitops.model.values import has_configs
 
 
 def is_visible(
@@ -118,14 +118,14 @@ def _is_created(
     if reply and reply.topic_id and reply.topic_id != topic.topic_id:
         return False
     exact = reply is not None or topic.configs.keys() == requested.configs.keys()
-    return exact and _has_configs(topic, requested.configs)
+    return exact and has_configs(topic.configs, requested.configs, normal_value)
 
 
 def _is_altered(topic: TopicState, request: req.AlterTopicRequest) -> bool:
     requested = request.requested_state
     match request.step:
         case req.AlterStep.CONFIGS:
-            return _has_configs(topic, requested.requested_configs)
+            return has_configs(topic.configs, requested.requested_configs, normal_value)
         case req.AlterStep.PARTITIONS:
             return topic.assignment == requested.assignment
         case req.AlterStep.REPLICAS:
@@ -141,16 +141,6 @@ def _has_throttles(request: req.AlterBrokerRequest, state: ClusterState) -> bool
     if broker is None or broker.throttles is None:
         return False
     return all(broker.throttles.get(key) == value for key, value in request.configs.items())
-
-
-def _has_configs(topic: TopicState, wanted: Mapping[str, str | None]) -> bool:
-    return all(
-        topic.configs.get(key) is None
-        if value is None
-        else normal_value(key, topic.configs.get(key, "")) == normal_value(key, value)
-        and key in topic.configs
-        for key, value in wanted.items()
-    )
 
 
 def _records_are_gone(

@@ -1,6 +1,7 @@
 """Reading groups and client metrics, and recognizing results of requests about them."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from kgitops.model.resources.config_resources import (
     normal_resource_value,
 )
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.values import has_configs
 
 _GROUP, _CLIENT_METRICS = "group/", "client-metrics/"
 
@@ -27,14 +29,7 @@ def has_resource_configs(request: req.AlterConfigResourceRequest, state: Cluster
     else:
         held = state.client_metrics.get(name)
     configs = held.configs if held else {}
-    return all(
-        configs.get(key) is None
-        if value is None
-        else key in configs
-        and normal_resource_value(kind, key, configs[key])
-        == normal_resource_value(kind, key, value)
-        for key, value in request.configs.items()
-    )
+    return has_configs(configs, request.configs, partial(normal_resource_value, kind))
 
 
 def has_group_offsets(
