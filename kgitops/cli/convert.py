@@ -40,8 +40,7 @@ def convert(
     from kgitops.model.source import Finding
     from kgitops.model.verdict import ExitCode
     from kgitops.model.wording import counted
-    from kgitops.report.conversion.page import converted_page
-    from kgitops.report.conversion.text import render_conversion
+    from kgitops.report.conversion import converted_page, render_conversion
     from kgitops.workflow.export.files import check_folder
 
     if tool != AUTO and tool not in TOOLS:

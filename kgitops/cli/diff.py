@@ -45,17 +45,17 @@ def diff(
     comparison = compare(_read(old), _read(new))
     match format_:
         case DiffFormat.TEXT:
-            from kgitops.report.comparison.text import render_comparison
+            from kgitops.report.comparison import render_comparison
 
             colour = wants_colour(sys.stdout, no_color=no_color)
             print_result(render_comparison(comparison, full=full, colour=colour))
         case DiffFormat.JSON:
             from kgitops.model.json.layout import json_text
-            from kgitops.report.comparison.json import comparison_json
+            from kgitops.report.comparison import comparison_json
 
             print_result(json_text(comparison_json(comparison)))
         case DiffFormat.MARKDOWN:
-            from kgitops.report.comparison.markdown import render_comparison_markdown
+            from kgitops.report.comparison import render_comparison_markdown
 
             print_result(render_comparison_markdown(comparison))
     differs = bool(comparison.objects) and detailed_exitcode

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from kgitops.comparison.comparing import ComparedState, StateKind
-from kgitops.comparison.plans import objects_of
-from kgitops.comparison.snapshots import snapshot_objects
+from kgitops.comparison.reading import objects_of, snapshot_objects
 from kgitops.fleet.output.runs import newest_run, read_history
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.tables.hydrating import read_state

@@ -1,16 +1,40 @@
-"""Reads a file that is to be compared: a snapshot or a saved plan, in JSON."""
+"""Reads a file that is to be compared, a snapshot or a saved plan, as objects by address."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from kgitops.cluster.snapshot import read_snapshot
-from kgitops.comparison.comparing import ComparedState
-from kgitops.comparison.plans import plan_objects
-from kgitops.comparison.snapshots import snapshot_objects
+import msgspec
+
+from kgitops.cluster.snapshot import read_snapshot, write_snapshot
+from kgitops.comparison.comparing import ComparedState, StateKind, by_partition
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
-from kgitops.plan.document.file import read_plan
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import (
+    acl_address,
+    broker_address,
+    quota_address,
+    topic_address,
+    user_address,
+    virtual_cluster_address,
+)
+from kgitops.plan.document.file import SealedPlan, read_plan, to_text
 from kgitops.workflow.project.saved_plan import is_plan
 
 _NEXT = "name a file of kgitops snapshot -o or plan -o, or the folder of kgitops fleet plan --out"
+_WHOLE = ("target", "principal", "partial", "allow_deletes", "verdict", "policies_loaded")
+_STATEMENTS = (
+    "access_losses",
+    "drift",
+    "kept",
+    "lowering",
+    "warnings",
+    "findings",
+    "refusals",
+)
+_OF_A_CHANGE = ("actions", "labels", "reason", "risks", "impact", "policies")
+_OF_A_REQUEST = ("api", "body")
+_CLUSTER = ("cluster_id", "backend", "has_authorizer", "broker_defaults", "not_checked")
 
 
 def read_file(path: Path) -> ComparedState:
@@ -32,3 +56,67 @@ def read_file(path: Path) -> ComparedState:
     if is_plan(path) and '"kgitops.snapshot"' not in text:
         return plan_objects(read_plan(text, str(path)), str(path))
     return snapshot_objects(read_snapshot(text, str(path)), str(path))
+
+
+def plan_objects(sealed: SealedPlan, name: str) -> ComparedState:
+    """The changes of a plan; not its digests, nor when it was made and where documents stand."""
+    return ComparedState(kind=StateKind.PLAN, name=name, objects=objects_of(sealed))
+
+
+def objects_of(sealed: SealedPlan) -> dict[str, Json]:
+    """The changes by address, and ``plan`` for what is said of all of them."""
+    document = msgspec.json.decode(to_text(sealed))
+    whole = {key: document[key] for key in _WHOLE if key in document}
+    for key in _STATEMENTS:
+        whole[key] = [_placeless(row) for row in document.get(key, ())]
+    objects: dict[str, Json] = {"plan": whole}
+    for change in document["changes"]:
+        shown = {key: change[key] for key in _OF_A_CHANGE if key in change}
+        for side in ("before", "after"):
+            if change[side] is not None:
+                shown[side] = by_partition(change[side], "assignments")
+        shown["requests"] = [
+            {key: request[key] for key in _OF_A_REQUEST} for request in change["requests"]
+        ]
+        objects[change["address"]] = shown
+    return objects
+
+
+def _placeless(row: Json) -> Json:
+    """A statement without the place of what it is about: a line moves with the lines above it."""
+    if not isinstance(row, Mapping):
+        return row
+    return {key: value for key, value in row.items() if key != "source"}
+
+
+def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
+    """The objects of a cluster and their owners; not when it was read, nor how large logs are.
+
+    A record of the registry whose object is not in the snapshot is an object of its own, so that
+    the object counts as removed: ``registry/topic/orders``.
+    """
+    document = msgspec.json.decode(write_snapshot(state))
+    objects: dict[str, Json] = {"cluster": {key: document[key] for key in _CLUSTER}}
+    for topic in document["topics"]:
+        objects[topic_address(topic.pop("name"))] = by_partition(topic, "assignment")
+    for acl in state.acls:
+        objects[acl_address(acl)] = {}
+    for entity, quota in state.quotas.items():
+        objects[quota_address(entity)] = {
+            "quotas": {key: str(value) for key, value in quota.quotas.items()}
+        }
+    for user, held in (document.get("users") or {}).items():
+        objects[user_address(user)] = {"scram": held}
+    for broker in document["brokers"]:
+        objects[broker_address(broker.pop("id"))] = broker
+    for part in document.get("virtual_clusters", ()):
+        objects[virtual_cluster_address(part.pop("name"))] = part
+    for group, offsets in document.get("group_offsets", {}).items():
+        objects[f"group/{group}"] = {"offsets": offsets}
+    registry = document["registry"]
+    for address, owner in (registry or {}).get("owners", {}).items():
+        if address in objects:
+            objects[address]["owner"] = owner
+        else:
+            objects[f"registry/{address}"] = {"owner": owner}
+    return ComparedState(kind=StateKind.SNAPSHOT, name=name, objects=objects)

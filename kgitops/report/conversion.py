@@ -1,11 +1,12 @@
-"""``CONVERTED.md``: what became of the objects of the source, and what to do next."""
+"""A conversion as text for a person, and as the page ``CONVERTED.md``."""
 
 from collections.abc import Iterator
 
 from kgitops.conversion.counts import count_kinds
 from kgitops.conversion.objects import Conversion, Loss
 from kgitops.conversion.users import password_variables
-from kgitops.report.content.safe_text import code_span
+from kgitops.model.wording import counted
+from kgitops.report.content.safe_text import code_span, terminal_text
 
 _NEXT = """\
 ## Next
@@ -19,10 +20,10 @@ _NEXT = """\
 
 def converted_page(conversion: Conversion) -> str:
     """The page as Markdown."""
-    return "\n".join(_lines(conversion)) + "\n"
+    return "\n".join(_page_lines(conversion)) + "\n"
 
 
-def _lines(conversion: Conversion) -> Iterator[str]:
+def _page_lines(conversion: Conversion) -> Iterator[str]:
     yield f"# Converted from {conversion.tool}"
     yield ""
     yield "| in the source | objects | converted | documents | settings | doubles | left out |"
@@ -59,3 +60,26 @@ def _lines(conversion: Conversion) -> Iterator[str]:
 def _loss(loss: Loss) -> str:
     place = f"{loss.source.file}:{loss.source.line}"
     return f"- {code_span(place)} {code_span(loss.problem)}; {code_span(loss.advice)}"
+
+
+def render_conversion(conversion: Conversion) -> str:
+    """A line for each kind of the source."""
+    kinds = count_kinds(conversion.objects)
+    lines = [f"Converted from {conversion.tool}: {counted(len(conversion.objects), 'object')}."]
+    width = max(map(len, kinds), default=0)
+    for kind, counts in kinds.items():
+        parts = [f"{counts.objects:>7,} found", f"{counted(counts.documents, 'document')} written"]
+        if counts.settings:
+            parts.append(f"{counts.settings:,} became settings")
+        if counts.same:
+            parts.append(f"{counts.same:,} declared twice")
+        if counts.partly:
+            parts.append(f"{counts.partly:,} without a part")
+        if counts.lost:
+            parts.append(f"{counts.lost:,} left out")
+        lines.append(f"  {terminal_text(kind):<{width}} {', '.join(parts)}")
+    if variables := password_variables(conversion):
+        lines.append(f"  No password was copied; new users take theirs from {', '.join(variables)}")
+    if conversion.ignored:
+        lines.append(f"  {counted(len(conversion.ignored), 'file or document')} of other programs")
+    return "\n".join(lines)

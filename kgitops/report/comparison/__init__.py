@@ -1,1 +1,0 @@
-"""Two states side by side, as text, JSON and Markdown."""

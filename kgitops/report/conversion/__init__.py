@@ -1,1 +1,0 @@
-"""A conversion as text, and as the page ``CONVERTED.md``."""
