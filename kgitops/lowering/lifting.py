@@ -58,7 +58,7 @@ def lift(physical: ClusterState) -> ClusterState:
     lowered_only = {binding for binding, acl in lowered.acls.items() if not acl.adopted}
     return replace(
         physical,
-        virtual_clusters=_virtual_clusters(records),
+        virtual_clusters=recorded_virtual_clusters(records),
         acls=(physical.acls - lowered_only) | (declared_acls - missing_acls),
         quotas=_states(declared),
         lowered=replace(lowered, missing_acls=missing_acls, missing_quotas=missing_quotas),
@@ -144,7 +144,8 @@ def _states(
     }
 
 
-def _virtual_clusters(records: Records) -> dict[str, VirtualCluster]:
+def recorded_virtual_clusters(records: Records) -> dict[str, VirtualCluster]:
+    """The virtual clusters with all that is not pending; objects being deleted are still there."""
     links: defaultdict[str, dict[str, TopicLink]] = defaultdict(dict)
     users: defaultdict[str, set[str]] = defaultdict(set)
     client_ids: defaultdict[str, set[str]] = defaultdict(set)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import count
+from uuid import NAMESPACE_DNS, uuid5
 
 from msgspec.structs import replace
 
+from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.lowering.effects import LoweredBatch, PhysicalRequest
 from kgitops.lowering.lifting import lift
 from kgitops.lowering.lowerer import Lowerer
@@ -134,8 +136,13 @@ class Brokers:
         self.events += 1
 
 
+def id_text(name: str) -> str:
+    """The id of the topic of that name, as Kafka spells ids."""
+    return uuid_to_text(uuid5(NAMESPACE_DNS, name))
+
+
 def _topic(name: str) -> TopicState:
-    return TopicState(name=name, topic_id=f"id of {name}", assignment=((1,),))
+    return TopicState(name=name, topic_id=id_text(name), assignment=((1,),))
 
 
 def a_requested_topic(name: str) -> RequestedTopicState:

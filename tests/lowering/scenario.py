@@ -1,6 +1,6 @@
 """The worked scenario of the specification (§24), as logical requests in the order of its plans."""
 
-from lowering.modelled_brokers import Brokers, a_requested_topic
+from lowering.modelled_brokers import Brokers, a_requested_topic, id_text
 
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import (
@@ -147,7 +147,7 @@ def commit_4(reports: str) -> tuple[tuple[req.Request, ...], ...]:
         (
             req.DeleteTopicRequest(
                 topic=reports,
-                topic_id=f"id of {reports}",
+                topic_id=id_text(reports),
                 local=LocalName(ANALYTICS, "Reports"),
             ),
         ),

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 from lowering import scenario
-from lowering.modelled_brokers import Brokers, CrashError, a_requested_topic
+from lowering.modelled_brokers import Brokers, CrashError, a_requested_topic, id_text
 from lowering.scenario import (
     ANALYTICS,
     APP,
@@ -66,7 +66,7 @@ def test_a_topic_that_was_begun_goes_on_under_its_name(events: int) -> None:
     assert set(brokers.state.topics) == {name}
     assert len(brokers.minted) == 1
     (link,) = brokers.logical.virtual_clusters[SALES].links.values()
-    assert (link.topic, link.topic_id) == (name, f"id of {name}")
+    assert (link.topic, link.topic_id) == (name, id_text(name))
 
 
 def test_a_plan_shows_a_uuid_that_is_not_there_yet_and_makes_none() -> None:
@@ -113,7 +113,7 @@ def test_a_linked_topic_is_not_deleted_whatever_brokers_would_do() -> None:
     """VC-033, §24.9a: refused, and the links are named."""
     brokers = after_commit_1()
     (result,) = brokers.ask(
-        req.DeleteTopicRequest(topic=STREAM, topic_id=f"id of {STREAM}", local=None)
+        req.DeleteTopicRequest(topic=STREAM, topic_id=id_text(STREAM), local=None)
     )
     assert result.code is ErrorCode.INVALID_REQUEST
     assert f"{SALES}/SalesStream" in (result.message or "")
@@ -131,7 +131,7 @@ def test_what_has_nothing_to_do_with_virtual_clusters_passes_as_it_is() -> None:
         req.DeleteAclRequest(binding=scenario.G1),
         req.AlterClientQuotaRequest(entity=make_entity({"user": "x"}), quotas={KEY: 1.0}),
         req.AlterClientQuotaRequest(entity=make_entity({"ip": "10.0.0.1"}), quotas={}),
-        req.DeleteTopicRequest(topic="plain", topic_id="id of plain"),
+        req.DeleteTopicRequest(topic="plain", topic_id=id_text("plain")),
     ]
     lowering = Lowerer(brokers.logical, brokers.mint)
     for request in passing:

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from lowering import scenario
+from lowering.modelled_brokers import id_text
 from lowering.scenario import (
     ACLS,
     ANALYTICS,
@@ -98,7 +99,7 @@ def test_the_logical_state_after_the_first_commit() -> None:
     assert {name: link.topic for name, link in sales.links.items()} == {
         "Orders": U2, "SalesStream": STREAM, STREAM: STREAM,
     }  # fmt: skip
-    assert {link.topic_id for link in sales.links.values()} == {f"id of {U2}", f"id of {STREAM}"}
+    assert {link.topic_id for link in sales.links.values()} == {id_text(U2), id_text(STREAM)}
     assert sales.users == {APP}
     assert sales.groups == {"sales-etl": "sales-etl"}
     assert logical.virtual_clusters[ANALYTICS].users == {READER}

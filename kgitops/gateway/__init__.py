@@ -1,0 +1,1 @@
+"""Stands between ordinary clients and a Kafka, and translates the names of virtual clusters."""
