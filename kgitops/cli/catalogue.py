@@ -23,7 +23,7 @@ def catalogue(
     """
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.streams import print_result
-    from kgitops.conversion.writing.place import put_project
+    from kgitops.conversion.writing.project import put_project
     from kgitops.model.verdict import ExitCode
     from kgitops.report.catalogue.content import catalogue_of
     from kgitops.report.catalogue.page import render_catalogue

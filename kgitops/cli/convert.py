@@ -34,7 +34,7 @@ def convert(
     from kgitops.cli.running.streams import print_notice, print_result
     from kgitops.conversion.converting import convert as convert_files
     from kgitops.conversion.tools.table import AUTO, TOOLS
-    from kgitops.conversion.writing.place import put_project
+    from kgitops.conversion.writing.project import put_project
     from kgitops.manifests.problems import suggestion
     from kgitops.model.errors import FindingsError, UsageError
     from kgitops.model.source import Finding

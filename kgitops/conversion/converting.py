@@ -6,10 +6,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.conversion.clusters import with_named_clusters
 from kgitops.conversion.compacting.acls import written_acls
 from kgitops.conversion.compacting.compact import compact
-from kgitops.conversion.joining import join
+from kgitops.conversion.joining import join, with_named_clusters
 from kgitops.conversion.objects import Conversion, ConvertedFile
 from kgitops.conversion.reading.folder import find_folder
 from kgitops.conversion.tools.table import AUTO, find_tool, tool_module

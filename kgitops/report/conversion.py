@@ -1,9 +1,10 @@
-"""A conversion as text for a person, and as the page ``CONVERTED.md``."""
+"""A conversion in numbers, as text for a person, and as the page ``CONVERTED.md``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from kgitops.conversion.counts import count_kinds
-from kgitops.conversion.objects import Conversion, Loss
+from msgspec import Struct
+
+from kgitops.conversion.objects import Conversion, Loss, SourceObject
 from kgitops.conversion.users import password_variables
 from kgitops.model.wording import counted
 from kgitops.report.content.safe_text import code_span, terminal_text
@@ -83,3 +84,40 @@ def render_conversion(conversion: Conversion) -> str:
     if conversion.ignored:
         lines.append(f"  {counted(len(conversion.ignored), 'file or document')} of other programs")
     return "\n".join(lines)
+
+
+class KindCounts(Struct, kw_only=True):
+    """The objects of a kind of the source, by what became of them.
+
+    Each is ``converted`` to ``documents``, part of the ``settings``, the ``same`` as another, or
+    ``lost``. Of the first three, ``partly`` lost something.
+    """
+
+    objects: int = 0
+    converted: int = 0
+    documents: int = 0
+    settings: int = 0
+    same: int = 0
+    lost: int = 0
+    partly: int = 0
+
+
+def count_kinds(objects: Iterable[SourceObject]) -> dict[str, KindCounts]:
+    """The counts of each kind, by its name in the source."""
+    kinds: dict[str, KindCounts] = {}
+    for item in objects:
+        counts = kinds.setdefault(item.kind, KindCounts())
+        counts.objects += 1
+        counts.documents += len(item.documents)
+        kept = True
+        if item.documents:
+            counts.converted += 1
+        elif item.settings:
+            counts.settings += 1
+        elif item.same_as is not None:
+            counts.same += 1
+        else:
+            counts.lost += 1
+            kept = False
+        counts.partly += kept and bool(item.losses)
+    return dict(sorted(kinds.items()))

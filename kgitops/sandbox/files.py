@@ -1,11 +1,14 @@
-"""The files of a broker: its ``server.properties`` and its data folder."""
+"""The files of a broker, and a lock on such for work that one process at a time may do."""
 
 import base64
 import re
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.certificates import Certificates
@@ -146,3 +149,19 @@ def write_properties(file: Path, properties: Mapping[str, str]) -> None:
     escaped = {key: value.encode("unicode_escape").decode() for key, value in properties.items()}
     lines = [f"{key}={value}\n" for key, value in escaped.items()]
     file.write_text("".join(lines), encoding="ascii")
+
+
+@contextmanager
+def exclusive(path: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock file next to ``path``; it is released even if this process is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path.with_name(f"{path.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        on_wait()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 
 from kgitops.model.errors import KgitopsError
 from kgitops.model.origin import install_command
-from kgitops.sandbox.locking import exclusive
+from kgitops.sandbox.files import exclusive
 
 KAFKA = "4.3.0"
 """The newest complete release: 4.4.0 has no ``kafka-tools`` (docs/guides/sandbox.md)."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.certificates import issue_certificates
+from kgitops.sandbox.files import exclusive
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jars import fetch_libs
 from kgitops.sandbox.jvm import Jvm, find_java
@@ -21,7 +22,6 @@ from kgitops.sandbox.layout import (
     free_ports,
     listener_names,
 )
-from kgitops.sandbox.locking import exclusive
 from kgitops.sandbox.running import Sandbox
 
 __all__ = ["Sandbox", "start"]

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.sandbox.files import exclusive
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jvm import Jvm
 from kgitops.sandbox.layout import CONTROLLER, Layout, choose_ports, is_free
-from kgitops.sandbox.locking import exclusive
 from kgitops.sandbox.running import Sandbox
 from kgitops.sandbox.sandbox import prepare_jvm, start
 

@@ -19,8 +19,12 @@ from kgitops.serve.forwarding.controllers.requests import ControllerRequests
 from kgitops.serve.forwarding.envelope import ENVELOPE
 from kgitops.serve.forwarding.metrics import ForwardingMetrics
 from kgitops.serve.forwarding.options import ForwardingOptions
-from kgitops.serve.listening.answering import Answer, CloseConnectionError, OutOfOrder
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import (
+    Answer,
+    ClientConnection,
+    CloseConnectionError,
+    OutOfOrder,
+)
 from kgitops.serve.nodes import Node, NodeKind, ServedCluster
 from kgitops.serve.threads import in_thread
 from kgitops.wire import messages

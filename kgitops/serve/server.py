@@ -18,7 +18,7 @@ from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.groups.coordinator import GroupCoordinator
 from kgitops.serve.groups.settings import GroupSettings
 from kgitops.serve.listening.exposure import check_exposure
-from kgitops.serve.listening.limits import ConnectionLimits
+from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.serve.listening.protocol import KafkaProtocol
 from kgitops.serve.listening.reading_settings import listener_settings
 from kgitops.serve.listening.settings import ListenerSettings

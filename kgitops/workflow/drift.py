@@ -1,23 +1,26 @@
 """Drift: a plan back to what was last applied, never meant to be executed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
 from kgitops.cluster.port import Authors, Cluster, RecordsAuthors, author_of
 from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
+from kgitops.manifests.value_origin import ValueOrigin, origins_of
 from kgitops.model import clock
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.source import Severity
+from kgitops.model.errors import FindingsError
+from kgitops.model.registry import Json
+from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import Verdict, decide
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.plan import Drift, Plan
+from kgitops.plan.document.plan import Change, Drift, Plan
+from kgitops.plan.normal_form import last_applied
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.drift_origins import with_declared_origins
 from kgitops.workflow.group_stages import with_group_states
-from kgitops.workflow.loading import OnStage, ignore_stage, loaded
+from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
 from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.plan_stages import with_own_drift, with_users
@@ -147,3 +150,46 @@ def _with_authors(rows: Iterable[Drift], authors: Authors) -> Iterator[Drift]:
         else:
             at = clock.to_text(datetime.fromtimestamp(author.timestamp_ms / 1000, UTC))
             yield replace(row, by=author.principal, at=at)
+
+
+def with_declared_origins(plan: Plan, workspace: Workspace) -> Plan:
+    """The plan with the origins of last applied values, where they are declared as they were.
+
+    Manifests that can't be read, or none, are no reason not to show the drift.
+    """
+    if not workspace.manifests:
+        return plan
+    try:
+        declared = {item.address: item for item in declared_objects(workspace)}
+    except FindingsError:
+        unknown = Finding(
+            source=None,
+            problem="the manifests have findings, so no origin of a value is named",
+            advice="see kgitops validate",
+            severity=Severity.WARNING,
+        )
+        return replace(plan, warnings=(*plan.warnings, unknown))
+    changes = (_named(change, declared.get(change.address)) for change in plan.changes)
+    return replace(plan, changes=tuple(changes))
+
+
+def _named(change: Change, declared: DesiredObject | None) -> Change:
+    owner = change.owner_before
+    origins = origins_of(declared.located) if declared is not None else {}
+    if declared is None or owner is None or not origins:
+        return change
+    now = last_applied(declared)
+    found: dict[str, ValueOrigin] = {
+        field.path: origins[field.path]
+        for field in change.fields
+        if field.path in origins
+        and _value(now, field.path) == _value(owner.last_applied, field.path)
+    }
+    return replace(change, origins=found) if found else change
+
+
+def _value(form: Mapping[str, Json], path: str) -> Json:
+    """The value of a normal form under a field's path: ``configs.retention.ms``."""
+    group, _, key = path.partition(".")
+    value = form.get(group)
+    return value.get(key) if key and isinstance(value, Mapping) else value

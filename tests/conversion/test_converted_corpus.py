@@ -7,8 +7,8 @@ import pytest
 from conversion.corpus import TOOLS, files_of, own_files, simple_objects, simple_topics
 
 from kgitops.conversion.converting import ConvertedProject, convert
-from kgitops.conversion.counts import count_kinds
 from kgitops.conversion.objects import DeclaredDocument
+from kgitops.report.conversion import count_kinds
 
 FILES = [
     pytest.param(tool, file, id=f"{tool}-{file.parents[1].name}-{file.name.lstrip('.')}")

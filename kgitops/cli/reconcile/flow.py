@@ -11,11 +11,9 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.cli.reconcile.durations import parse_seconds
 from kgitops.cli.reconcile.listening import Listening
-from kgitops.cli.reconcile.options import LookOptions, SourceOptions, SuspendOptions
-from kgitops.cli.reconcile.output import TurnPrinter
-from kgitops.cli.reconcile.telling import Telling
+from kgitops.cli.reconcile.options import LookOptions, SourceOptions, SuspendOptions, parse_seconds
+from kgitops.cli.reconcile.output import Telling, TurnPrinter
 from kgitops.cli.running.signals import graceful
 from kgitops.cli.running.streams import print_notice
 from kgitops.model.clock import SystemClock

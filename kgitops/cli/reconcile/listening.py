@@ -50,7 +50,7 @@ class Listening:
         """
         if self._options is None:
             return
-        from kgitops.reconcile.http.listener import open_listener
+        from kgitops.reconcile.http.routes import open_listener
 
         listener = stack.enter_context(
             open_listener(self._options, loop, self._metrics, SystemClock())

@@ -1,7 +1,9 @@
-"""The output of the loop on stdout: a few lines a turn, or JSON, one turn or event a line."""
+"""Tells of turns and events: on stdout, and to those whom the projects name."""
 
+import os
 import threading
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from kgitops.cli.running.streams import print_result
 from kgitops.model.errors import KgitopsError
@@ -11,6 +13,10 @@ from kgitops.reconcile.events import ReconcileEvent
 from kgitops.reconcile.status import TurnResult
 from kgitops.reconcile.wording import turn_text
 from kgitops.report.content.safe_text import guarded_line, terminal_text
+from kgitops.workflow.project.selection import Workspace
+
+if TYPE_CHECKING:
+    from kgitops.reconcile.notifications.routing import NotificationRouter
 
 
 class TurnPrinter:
@@ -58,3 +64,40 @@ class TurnPrinter:
 
 def _safe(line: str) -> str:
     return guarded_line(terminal_text(line))
+
+
+class Telling:
+    """Those who are told of events: who reads stdout, and whom the projects name."""
+
+    def __init__(self, printer: TurnPrinter, *, notify: bool) -> None:
+        """Tell only stdout if not ``notify``."""
+        self._printer = printer
+        self._notify = notify
+        self._lock = threading.Lock()
+        self._router: NotificationRouter | None = None
+
+    def workspace(self, workspace: Workspace) -> None:
+        """Take over the notifications that the project declares now."""
+        file = workspace.file
+        if not self._notify or file is None or file.reconcile is None:
+            return
+        documents = tuple(file.reconcile.notifications)
+        with self._lock:
+            if self._router is None and documents:
+                from kgitops.reconcile.notifications.routing import NotificationRouter
+
+                self._router = NotificationRouter(os.environ, self._printer.notice)
+            router = self._router
+        if router is not None:
+            router.configure(file.name, documents, file.folder)
+
+    def event(self, event: ReconcileEvent) -> None:
+        """Tell of an event."""
+        self._printer.event(event)
+        if self._router is not None:
+            self._router.notify(event)
+
+    def close(self) -> None:
+        """Deliver what can be delivered within a few seconds."""
+        if self._router is not None:
+            self._router.close()

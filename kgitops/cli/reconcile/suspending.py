@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from kgitops.cli.reconcile.durations import parse_moment
 from kgitops.cli.reconcile.flow import ReconcileCommand
-from kgitops.cli.reconcile.options import SuspendOptions
+from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
 from kgitops.cli.running.signals import graceful
 from kgitops.cli.running.streams import print_notice, print_result
 from kgitops.model import clock as moments

@@ -18,7 +18,7 @@ from kgitops.cli.running.streams import (
 )
 from kgitops.serve.control import ControlSocket
 from kgitops.serve.forwarding.options import Consistency, ForwardingOptions
-from kgitops.serve.http.address import parse_address
+from kgitops.serve.http.listener import parse_address
 from kgitops.serve.metrics_listener import MetricsListener
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.workflow.commands.serving import open_served, with_brokers

@@ -11,7 +11,6 @@ from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
 from kgitops.conversion.reading.values import Fields, Value
-from kgitops.conversion.tools.julie_cluster import settings_cluster, settings_object
 from kgitops.conversion.tools.julie_naming import (
     Naming,
     Shared,
@@ -20,6 +19,8 @@ from kgitops.conversion.tools.julie_naming import (
     plan_name,
     read_shared,
     role_entries,
+    settings_cluster,
+    settings_object,
     topic_name_or_loss,
 )
 from kgitops.conversion.tools.julie_roles import (

@@ -1,4 +1,4 @@
-"""Names of Julie's topics, and the settings, plans and roles that all topologies share."""
+"""Names of topics, settings, their cluster, plans and roles, which Julie's topologies share."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,13 +6,21 @@ from types import MappingProxyType
 
 from msgspec import Struct, field
 
+from kgitops.conversion.objects import ConvertedCluster, Loss, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import SourceFolder
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.model.errors import UsageError
+from kgitops.model.source import Source
 from kgitops.workflow.project.java_properties import read_properties
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_NAME = "main"
+_LOGIN = {"sasl.username": "${env:KAFKA_USER}", "sasl.password": "${env:KAFKA_PASSWORD}"}
+_FILES = {
+    "ssl.truststore.location": ("ssl.ca.location", "${env:KAFKA_CA_FILE}"),
+    "ssl.keystore.location": ("ssl.keystore.location", "${env:KAFKA_KEYSTORE_FILE}"),
+}
 
 
 class Settings(Struct, frozen=True):
@@ -138,3 +146,43 @@ def topic_name_or_loss(builder: ObjectBuilder, naming: Naming, project: str) -> 
         )
         return None
     return full
+
+
+def settings_object(settings: Settings) -> SourceObject:
+    """The configuration file as an object; passwords in it are told of, and not copied."""
+    source = Source(settings.file, 1, 1)
+    losses = tuple(
+        Loss(
+            source=source,
+            problem=f"{key} has a secret, which is not copied",
+            advice="put it in the environment as kgitops.yaml asks, and out of the file",
+        )
+        for key, value in settings.properties.items()
+        if ("password" in key or key == "sasl.jaas.config") and not TEMPLATE.search(value)
+    )
+    return SourceObject(
+        kind="settings",
+        name=source.file,
+        source=source,
+        settings=f"spec.clusters.{_NAME}, and names of topics and ACLs",
+        losses=losses,
+    )
+
+
+def settings_cluster(settings: Settings) -> ConvertedCluster | None:
+    """The cluster; None if its address is not written there."""
+    servers = settings.text("bootstrap.servers")
+    if not servers or TEMPLATE.search(servers):
+        return None
+    configs = {
+        config: settings.text(key)
+        for key, config in (
+            ("security.protocol", "security.protocol"),
+            ("sasl.mechanism", "sasl.mechanism"),
+        )
+        if settings.text(key) and not TEMPLATE.search(settings.text(key))
+    }
+    if configs.get("security.protocol", "").startswith("SASL"):
+        configs |= _LOGIN
+    configs |= {config: value for key, (config, value) in _FILES.items() if settings.text(key)}
+    return ConvertedCluster(name=_NAME, bootstrap_servers=servers, configs=configs)

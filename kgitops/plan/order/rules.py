@@ -2,6 +2,8 @@
 
 Topics before the ACLs that name them, a Deny before an Allow; then, in reverse, ACLs before
 the topic they name. A Deny is removed only after every Allow that is removed (A4-85).
+Whoever administers a virtual cluster may touch the credentials of its members alone (VC-160c): so a
+user is let in before its password is set, and its credentials go before its membership does.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,9 +13,10 @@ from msgspec.structs import replace
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator
 from kgitops.model.resources.acls import AclBinding, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.users import user_principal
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.acls.patterns import AclIndex
 from kgitops.plan.document.plan import Action, Change, PlannedRequest
-from kgitops.plan.order.members import MemberEdges
 from kgitops.plan.order.phases import order_key
 from kgitops.plan.virtual_clusters.edges import VirtualClusterEdges
 
@@ -149,3 +152,34 @@ def _names_topic(binding: AclBinding) -> bool:
         and binding.pattern_type is PatternType.LITERAL
         and not binding.scoped
     )
+
+
+class MemberEdges:
+    """The ids of requests about users whose documents are in a virtual cluster."""
+
+    def __init__(self, requests: Sequence[PlannedRequest]) -> None:
+        self._lets_in: dict[str, list[str]] = {}
+        self._changed: dict[str, list[str]] = {}
+        for planned in requests:
+            match planned.request:
+                case req.AlterVirtualClusterRequest(
+                    entity_type=EntityType.USER, change=ChangeType.ADD, entity_name=str(principal)
+                ):
+                    self._lets_in.setdefault(principal, []).append(planned.id)
+                case req.AlterUserScramCredentialsRequest(virtual_cluster=str()) as request:
+                    principal = user_principal(request.user)
+                    self._changed.setdefault(principal, []).append(planned.id)
+                case _:
+                    pass
+
+    def first(self, planned: PlannedRequest) -> Iterator[str]:
+        """Yield the ids of the requests that must be done before this one."""
+        match planned.request:
+            case req.AlterUserScramCredentialsRequest(virtual_cluster=str()) as request:
+                yield from self._lets_in.get(user_principal(request.user), ())
+            case req.AlterVirtualClusterRequest(
+                entity_type=EntityType.USER, change=ChangeType.REMOVE, entity_name=str(principal)
+            ):
+                yield from self._changed.get(principal, ())
+            case _:
+                pass

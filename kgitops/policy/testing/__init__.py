@@ -15,6 +15,7 @@ from kgitops.policy.building import acl, virtual_cluster
 from kgitops.policy.testing.acls import (
     alter_broker,
     alter_client_quota,
+    alter_user_scram_credentials,
     create_acl,
     delete_acl,
     entity,
@@ -33,7 +34,6 @@ from kgitops.policy.testing.topics import (
     delete_topic,
     topic,
 )
-from kgitops.policy.testing.users import alter_user_scram_credentials
 from kgitops.policy.testing.verdicts import cluster, labelled, violation
 from kgitops.policy.testing.virtual_clusters import (
     alter_virtual_cluster,

@@ -1,13 +1,15 @@
-"""Builders of quotas' entities, and of the requests for ACLs, quotas and a broker's configs."""
+"""Builders of the requests for ACLs, quotas, users who log in by SCRAM, and a broker's configs."""
 
 from collections.abc import Mapping
 
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.policy.api.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
+    AlterUserScramCredentialsRequest,
     CreateAclRequest,
     DeleteAclRequest,
 )
@@ -53,3 +55,20 @@ def alter_broker(
     """Configs of a broker that had ``before``; None as a value removes the key."""
     request = req.AlterBrokerRequest(broker=broker_id, configs=configs)
     return asked(AlterBrokerRequest, request, principal, broker_configs=before)
+
+
+def alter_user_scram_credentials(
+    user: str,
+    mechanism: str,
+    iterations: int | None,
+    *,
+    before: Mapping[str, int] | None = None,
+    principal: str = NOBODY,
+) -> AlterUserScramCredentialsRequest:
+    """A mechanism of a user that had ``before`` is set; None as iterations removes it."""
+    request = req.AlterUserScramCredentialsRequest(
+        user=user, mechanism=ScramMechanism(mechanism), iterations=iterations
+    )
+    held = {ScramMechanism(name): known for name, known in (before or {}).items()}
+    state = state_of(users={user: held} if held else {})
+    return asked(AlterUserScramCredentialsRequest, request, principal, state)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.names import is_loopback
 from kgitops.reconcile.http.hook import TOKEN_VARIABLE, HookToken
-from kgitops.serve.http.address import parse_address
+from kgitops.serve.http.listener import parse_address
 
 
 class ListenOptions(Struct, frozen=True, kw_only=True):

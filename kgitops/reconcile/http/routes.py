@@ -1,33 +1,41 @@
-"""The paths and their answers."""
+"""The paths and their answers, and the listener that gives them."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http import HTTPStatus
 
 from msgspec.structs import replace
 
 from kgitops.model.clock import Clock
-from kgitops.reconcile.http.headers import (
-    PLAN_POLICY,
-    framed_by_nobody,
-    names_this_machine,
-    secured,
-)
-from kgitops.reconcile.http.health import health_problem, readiness_problems
+from kgitops.model.resources.names import is_loopback
 from kgitops.reconcile.http.hook import TOKEN_VARIABLE, take_hint
 from kgitops.reconcile.http.options import ListenOptions
-from kgitops.reconcile.http.page.render import render_status
+from kgitops.reconcile.http.page.content import render_status
 from kgitops.reconcile.http.pending_plans import PendingPlans
 from kgitops.reconcile.http.status_document import status_json
-from kgitops.reconcile.loop_status import LoopView
+from kgitops.reconcile.loop_status import LoopView, health_problem, readiness_problems
 from kgitops.reconcile.metrics.loop_metrics import LoopMetrics
+from kgitops.serve.http.listener import HttpListener, in_thread
 from kgitops.serve.http.messages import HTML, JSON, HttpRequest, HttpResponse, text_response
 
 _PLAN = re.compile(r"/plans/([0-9a-f]{64})")
 _WAIT_S = 45.0
 _PATHS = "there are /, /status, /metrics, /healthz, /readyz and POST /reconcile"
+_HEADERS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_HOST = re.compile(r"(?:\[(?P<ipv6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9.-]+))(?::\d{1,5})?")
+PLAN_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""For the report of a plan, which allows its own style and script by their hashes, in itself."""
 
 
 class Routes:
@@ -148,3 +156,39 @@ class Routes:
 def _wrong_method(allowed: str) -> HttpResponse:
     response = text_response(f"only {allowed} here", HTTPStatus.METHOD_NOT_ALLOWED)
     return replace(response, headers={"Allow": allowed})
+
+
+def secured(response: HttpResponse) -> HttpResponse:
+    """The answer with all headers; its own win."""
+    return replace(response, headers={**_HEADERS, **response.headers})
+
+
+def framed_by_nobody(policy: str) -> str:
+    """The policy with what only a header can say."""
+    return f"{policy}; frame-ancestors 'none'"
+
+
+def names_this_machine(host: str | None) -> bool:
+    """Tell if ``Host`` is loopback, not a name that somebody made lead there (DNS rebinding)."""
+    if host is None:
+        return False
+    found = _HOST.fullmatch(host.lower())
+    return found is not None and is_loopback(found["ipv6"] or found["name"])
+
+
+@contextmanager
+def open_listener(
+    options: ListenOptions, view: LoopView, metrics: LoopMetrics, clock: Clock
+) -> Iterator[HttpListener]:
+    """Answer while the ``with`` statement lasts; ``url`` of what it yields is the address.
+
+    Raises:
+        UnreachableError: it can't listen there.
+    """
+    routes = Routes(options, view, metrics, clock)
+    listener = HttpListener(routes, host=options.host, port=options.port, option="--listen")
+    try:
+        with in_thread(listener, "kgitops reconcile listener") as started:
+            yield started
+    finally:
+        routes.close()

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from kgitops.model.json.schema import document_schema, schema_text
 from kgitops.model.registry import Json
-from kgitops.reconcile.http.health import health_problem, readiness_problems
-from kgitops.reconcile.loop_status import LoopStatus, UnitStatus
+from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import PendingPlan, Suspension, TurnResult
 

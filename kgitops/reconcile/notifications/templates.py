@@ -1,20 +1,22 @@
-"""Bodies of webhooks: templates of JSON, in which every value is written as JSON."""
+"""Bodies of webhooks: CloudEvents, or templates of JSON in which every value is JSON."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import StrictUndefined, TemplateError, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kgitops.model.clock import from_text, to_text
 from kgitops.model.errors import KgitopsError, UsageError
-from kgitops.model.json.codec import to_json
+from kgitops.model.json.codec import encode, to_json
+from kgitops.model.registry import Json
 from kgitops.reconcile.events import EventKind, ReconcileEvent
 from kgitops.reconcile.notifications.duplicates import ALARMS, ENDS
-from kgitops.reconcile.notifications.envelope import CONTENT_TYPE, cloud_event
 
 CLOUD_EVENTS = "cloudevents"
 SHIPPED = ("slack", "teams", "alertmanager")
@@ -33,6 +35,8 @@ _TITLES = {
     EventKind.SUSPENDED: "suspended",
     EventKind.RESUMED: "goes on",
 }
+CONTENT_TYPE = "application/cloudevents+json"
+_TYPE = "kgitops.reconcile"
 
 
 class Template:
@@ -130,3 +134,17 @@ def _as_json(value: Any) -> str:  # noqa: ANN401 (whatever a template writes)
 def _for_slack(text: str) -> str:
     """Text in which Slack sees no links, mentions and other commands."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cloud_event(event: ReconcileEvent) -> dict[str, Json]:
+    """The envelope with the event as its ``data``; the same event has the same ``id``."""
+    return {
+        "specversion": "1.0",
+        "id": hashlib.sha256(encode(event)).hexdigest()[:32],
+        "source": f"/kgitops/{quote(event.project, safe='')}/{quote(event.cluster, safe='')}",
+        "type": f"{_TYPE}.{event.kind}",
+        "subject": event.plan_digest or event.revision or event.cluster,
+        "time": event.at,
+        "datacontenttype": "application/json",
+        "data": to_json(event),
+    }

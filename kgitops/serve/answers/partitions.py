@@ -1,6 +1,7 @@
-"""DescribeTopicPartitions: topics page by page, each page a limited number of partitions."""
+"""DescribeTopicPartitions, page by page, and DescribeLogDirs: a broker has one directory."""
 
 from kgitops.cluster.embedded.client.metadata import FoundTopic, LivingBrokers, PartitionMetadata
+from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.acls import ResourceType
 from kgitops.model.resources.names import is_internal
 from kgitops.model.results import ErrorCode
@@ -13,6 +14,8 @@ _MOST_PARTITIONS = 2000
 """``max.request.partition.size.limit`` of a broker."""
 _LATEST = 1
 """Of Metadata's versions: dead brokers are listed."""
+_DIRECTORY = "/kgitops/broker-{id}"
+"""A name alone: there is no such directory."""
 
 
 def describe_topic_partitions(call: ApiCall, request: Message) -> Message:
@@ -111,3 +114,30 @@ def _partition(partition: PartitionMetadata) -> Message:
         last_known_elr=[],
         offline_replicas=list(partition.offline),
     )
+
+
+def describe_log_dirs(call: ApiCall, request: Message) -> Message:
+    """The replicas of this broker, all or those of these partitions (KIP-113)."""
+    response = messages.DescribeLogDirsResponse
+    partitions = None
+    if request.topics is not None:
+        partitions = [
+            (topic.topic, partition) for topic in request.topics for partition in topic.partitions
+        ]
+    try:
+        sizes = call.admin.describe_log_dir(call.node.id, partitions)
+    except Refusal as refusal:
+        return response(error_code=refusal.result.code)
+    topics: dict[str, list[Message]] = {}
+    for (name, partition), size in sizes.items():
+        topics.setdefault(name, []).append(
+            response.DescribeLogDirsPartition(partition_index=partition, partition_size=size)
+        )
+    directory = response.DescribeLogDirsResult(
+        log_dir=_DIRECTORY.format(id=call.node.id),
+        topics=[
+            response.DescribeLogDirsTopic(name=name, partitions=rows)
+            for name, rows in topics.items()
+        ],
+    )
+    return response(results=[directory])

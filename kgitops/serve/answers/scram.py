@@ -1,4 +1,7 @@
-"""AlterUserScramCredentials and DescribeUserScramCredentials (KIP-554)."""
+"""AlterUserScramCredentials and DescribeUserScramCredentials (KIP-554), and SASL with no login.
+
+Logins themselves are answered before requests come here (``kgitops.serve.login``).
+"""
 
 from kgitops.cluster.embedded.controls.scram import (
     ScramDeletion,
@@ -7,6 +10,7 @@ from kgitops.cluster.embedded.controls.scram import (
 )
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages
@@ -69,4 +73,17 @@ def _row(user: UserScramCredentials) -> Message:
             response.CredentialInfo(mechanism=_TYPES[mechanism], iterations=iterations)
             for mechanism, iterations in user.iterations.items()
         ],
+    )
+
+
+def sasl_handshake(call: ApiCall, request: Message) -> Message:  # noqa: ARG001 (as its siblings)
+    """Refused: the client is logged in, or the listener has no SASL."""
+    return messages.SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+
+
+def sasl_authenticate(call: ApiCall, request: Message) -> Message:  # noqa: ARG001 (as its siblings)
+    """Refused, too."""
+    return messages.SaslAuthenticateResponse(
+        error_code=ErrorCode.ILLEGAL_SASL_STATE,
+        error_message="SaslAuthenticate request received after successful authentication",
     )

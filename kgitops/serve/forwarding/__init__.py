@@ -5,7 +5,7 @@ How a forwarded request is answered:
 1. ``dispatch.py`` of ``serve`` sees that its API is one of ``apis.py`` and gives the client's frame
    to ``brokers/requests.py``. ``brokers/checks.py`` refuses what only this broker can judge.
 2. The broker's ``Forwarder`` (``brokers/forwarder.py``) packs the frame, as it came, and the
-   client's principal into an Envelope (``envelope.py``, ``principals.py``) and sends it over the
+   client's principal into an Envelope (``envelope.py``) and sends it over the
    broker's one connection to the active controller (``brokers/channel.py``), again and again until
    a controller answers or the time is up.
 3. The controller's listener knows the broker by its login (``brokers/login.py``).

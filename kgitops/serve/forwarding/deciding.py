@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from kgitops.serve.forwarding.envelope import ForwardedClient
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import ClientConnection
 from kgitops.serve.nodes import Node, ServedCluster
 from kgitops.wire.frames import RequestFrame
 

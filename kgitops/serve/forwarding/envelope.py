@@ -1,11 +1,11 @@
 """Envelopes: a client's request as a broker sends it to the controller, and the answer in one."""
 
 import ipaddress
+from typing import Protocol
 
 from msgspec import Struct
 
 from kgitops.model.results import ErrorCode
-from kgitops.serve.forwarding.principals import PrincipalSerde
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import read, write
@@ -14,6 +14,48 @@ from kgitops.wire.frames import RequestFrame, read_request, response_frame, resp
 
 ENVELOPE = "Envelope"
 VERSION = 0
+_VERSION_BYTES = 2
+_PRINCIPAL_VERSION = 0
+
+
+class PrincipalSerde(Protocol):
+    """Writes principals as bytes and reads them again; the same on all nodes."""
+
+    def serialize(self, principal: str) -> bytes:
+        """The bytes of a principal, ``User:alice`` say."""
+        ...
+
+    def deserialize(self, data: bytes) -> str:
+        """The principal that was written.
+
+        Raises:
+            MalformedError: the bytes are something else.
+        """
+        ...
+
+
+class DefaultPrincipalSerde:
+    """Kafka's own: the version in two bytes, then type, name, and how the client has logged in."""
+
+    def serialize(self, principal: str) -> bytes:
+        """A version, and DefaultPrincipalData."""
+        kind, _, name = principal.partition(":")
+        data = messages.DefaultPrincipalData(type=kind, name=name)
+        return _PRINCIPAL_VERSION.to_bytes(_VERSION_BYTES, "big", signed=True) + write(
+            data, _PRINCIPAL_VERSION
+        )
+
+    def deserialize(self, data: bytes) -> str:
+        """Type and name; delegation tokens, which the rest would be about, do not exist here.
+
+        Raises:
+            MalformedError: the bytes are something else.
+        """
+        if len(data) < _VERSION_BYTES:
+            raise MalformedError(f"a principal of {len(data)} bytes has no version")
+        version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
+        found = read(messages.DefaultPrincipalData, version, data, _VERSION_BYTES)
+        return f"{found.type}:{found.name}"
 
 
 class ForwardedClient(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from kgitops.serve.forwarding.principals import DefaultPrincipalSerde, PrincipalSerde
+from kgitops.serve.forwarding.envelope import DefaultPrincipalSerde, PrincipalSerde
 
 
 class Routing(StrEnum):

@@ -1,9 +1,9 @@
 """The coordinator of classic consumer groups: members, generations, and their rebalances.
 
 ``Group`` (``group.py``) is an immutable value. Each request is a pure function from a group to the
-group after it, with the time given: ``joining.py``, ``syncing.py``, ``heartbeats.py``,
-``leaving.py``; ``expiring.py`` does what time alone brings about, and ``rebalancing.py`` has the
-steps that these share. They follow org.apache.kafka.coordinator.group.GroupMetadataManager.
+group after it, with the time given: ``joining.py``, ``syncing.py``, ``checks.py`` (Heartbeat),
+``expiring.py`` (LeaveGroup, and what time alone brings about); ``rebalancing.py`` has the steps
+that these share. They follow org.apache.kafka.coordinator.group.GroupMetadataManager.
 
 A request that waits has a ticket. What a step answers it puts into ``Group.answers`` by ticket, and
 ``coordinator.py``, which alone knows the event loop, hands the answers out and sets one timer a

@@ -1,8 +1,8 @@
-"""Checks on the member that sends a request, and on its generation."""
+"""Checks on the member that sends a request and on its generation; Heartbeat is just that."""
 
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.group import NO_GENERATION, NO_MEMBER, Group
+from kgitops.serve.groups.group import NO_GENERATION, NO_MEMBER, Group, kept_alive
 
 
 def member_error(group: Group, member_id: str, instance_id: str | None) -> ErrorCode:
@@ -54,3 +54,15 @@ def commit_error(
     if not transactional and group.state is GroupState.COMPLETING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
+
+
+def heartbeat(
+    group: Group, member_id: str, instance_id: str | None, generation: int, now_ms: int
+) -> tuple[Group, ErrorCode]:
+    """The group after a heartbeat, and its answer (``classicGroupHeartbeat``)."""
+    error = generation_error(group, member_id, instance_id, generation)
+    if error is not ErrorCode.NONE:
+        return group, error
+    preparing = group.state is GroupState.PREPARING_REBALANCE
+    error = ErrorCode.REBALANCE_IN_PROGRESS if preparing else ErrorCode.NONE
+    return kept_alive(group, member_id, now_ms), error

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.checks import commit_error
+from kgitops.serve.groups.checks import commit_error, heartbeat
 from kgitops.serve.groups.consumers.coordinator import ConsumerGroups
 from kgitops.serve.groups.consumers.group import HeartbeatAnswer
 from kgitops.serve.groups.consumers.heartbeats import ConsumerHeartbeat, FindTopics
-from kgitops.serve.groups.expiring import expired, next_deadline_ms
+from kgitops.serve.groups.expiring import Leaving, expired, leave, next_deadline_ms
 from kgitops.serve.groups.group import (
     NO_GENERATION,
     NO_MEMBER,
@@ -29,11 +29,8 @@ from kgitops.serve.groups.group import (
     SyncAnswer,
     kept_alive,
 )
-from kgitops.serve.groups.heartbeats import heartbeat
-from kgitops.serve.groups.joining import Joining, join
-from kgitops.serve.groups.leaving import Leaving, leave
+from kgitops.serve.groups.joining import Joining, join, subscribed_topics
 from kgitops.serve.groups.settings import GroupSettings
-from kgitops.serve.groups.subscriptions import subscribed_topics
 from kgitops.serve.groups.syncing import Syncing, sync
 
 _COMMITS_KEEP_ALIVE = frozenset({GroupState.STABLE, GroupState.PREPARING_REBALANCE})

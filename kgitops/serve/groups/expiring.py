@@ -1,11 +1,21 @@
-"""Time alone: sessions that end, and phases of a rebalance that take too long."""
+"""Members leave or are removed (LeaveGroup, KIP-345), or time alone ends sessions and phases."""
 
+from collections.abc import Sequence
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.groups.groups import GroupState
-from kgitops.serve.groups.group import Group
-from kgitops.serve.groups.leaving import after_leaving
-from kgitops.serve.groups.rebalancing import joined, prepared, without_members
+from kgitops.model.results import ErrorCode
+from kgitops.serve.groups.checks import member_error
+from kgitops.serve.groups.group import NO_MEMBER, Group
+from kgitops.serve.groups.rebalancing import (
+    completed_if_joined,
+    joined,
+    prepared,
+    rebalanced,
+    without_members,
+)
 from kgitops.serve.groups.settings import GroupSettings
 
 
@@ -53,3 +63,44 @@ def _end_of_joining(group: Group, now_ms: int, settings: GroupSettings) -> Group
             more_delay_ms=group.more_delay_ms - delay_ms,
         )
     return joined(group, now_ms)
+
+
+class Leaving(Struct, frozen=True, kw_only=True):
+    """One member that leaves; an admin client names a static one by its instance id alone."""
+
+    member_id: str = NO_MEMBER
+    instance_id: str | None = None
+
+
+def leave(
+    group: Group, members: Sequence[Leaving], now_ms: int
+) -> tuple[Group, Sequence[ErrorCode]]:
+    """The group after members have left, and an answer for each (``classicGroupLeave``)."""
+    errors = []
+    for member in members:
+        leaves, error = _leaves(group, member)
+        errors.append(error)
+        if error is ErrorCode.NONE:
+            group = without_members(group, [leaves])
+    if ErrorCode.NONE in errors:
+        group = after_leaving(group, now_ms)
+    return group, errors
+
+
+def after_leaving(group: Group, now_ms: int) -> Group:
+    """The group once it has fewer members: the others share what is free now."""
+    if group.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
+        return rebalanced(group, now_ms)
+    return completed_if_joined(group, now_ms)
+
+
+def _leaves(group: Group, member: Leaving) -> tuple[str, ErrorCode]:
+    """The id of the member that leaves, and the error if there is none."""
+    if member.member_id == NO_MEMBER:
+        static = group.static_member(member.instance_id)
+        if static is None:
+            return NO_MEMBER, ErrorCode.UNKNOWN_MEMBER_ID
+        return static.id, ErrorCode.NONE
+    if member.member_id in group.pending:
+        return member.member_id, ErrorCode.NONE
+    return member.member_id, member_error(group, member.member_id, member.instance_id)

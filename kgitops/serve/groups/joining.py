@@ -26,6 +26,9 @@ from kgitops.serve.groups.rebalancing import (
     without_members,
 )
 from kgitops.serve.groups.settings import GroupSettings
+from kgitops.wire import messages
+from kgitops.wire.codec import read
+from kgitops.wire.errors import MalformedError
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """A new member whose first JoinGroup waits for so long may be gone: its connection is not looked at
@@ -33,6 +36,10 @@ meanwhile."""
 
 MOST_PENDING = 5_000
 """The ids that are given out and not joined with: each costs no more than a request."""
+CONSUMER = "consumer"
+"""The protocol type of consumers; Connect and others use groups for themselves."""
+_VERSION_BYTES = 2
+_NEWEST = 3
 
 
 class Joining(Struct, frozen=True, kw_only=True):
@@ -187,3 +194,28 @@ def _update(group: Group, request: Joining, member: ClassicMember) -> Group:
         joins=request.ticket,
     )
     return with_member(group, changed)
+
+
+def subscribed_topics(group: Group) -> frozenset[str] | None:
+    """The topics of all members, by their own names; None if they don't tell."""
+    if group.protocol_type != CONSUMER:
+        return None
+    topics: set[str] = set()
+    for member in group.members.values():
+        for _, metadata in member.protocols[:1]:
+            try:
+                topics.update(_topics(metadata))
+            except MalformedError:
+                return None
+    return frozenset(topics)
+
+
+def _topics(metadata: bytes) -> list[str]:
+    version = int.from_bytes(metadata[:_VERSION_BYTES], "big")
+    topics: list[str] = read(
+        messages.ConsumerProtocolSubscription,
+        min(version, _NEWEST),
+        metadata,
+        _VERSION_BYTES,
+    ).topics
+    return topics

@@ -1,13 +1,20 @@
 """A listener for HTTP in an event loop."""
 
 import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 
-from kgitops.model.errors import UnreachableError
+from kgitops.model.errors import UnreachableError, UsageError
 from kgitops.serve.http.connection import HttpConnection
 from kgitops.serve.http.messages import HttpAnswering, HttpLimits
 
 _CLOSING_S = 1.0
 _TURNS = 10
+_HIGHEST_PORT = 65535
+_ENDING_S = 10.0
 
 
 class HttpListener:
@@ -100,3 +107,52 @@ class HttpListener:
         oldest.cancel()
         self.made_room += 1
         return True
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """The host and the port of ``--listen``.
+
+    Raises:
+        UsageError: it is not an address.
+    """
+    found = re.fullmatch(
+        r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/,\[\]]+)):(?P<port>\d{1,5})", text
+    )
+    if found is None or int(found["port"]) > _HIGHEST_PORT:
+        raise UsageError(
+            f"--listen {text!r} is not an address; write HOST:PORT, as in 127.0.0.1:9092 "
+            "(port 0 takes free ports)"
+        )
+    return found["ipv6"] or found["host"], int(found["port"])
+
+
+@contextmanager
+def in_thread(listener: HttpListener, name: str) -> Iterator[HttpListener]:
+    """Let the listener answer while the ``with`` statement lasts.
+
+    Raises:
+        UnreachableError: it can't listen.
+    """
+    started: Future[asyncio.AbstractEventLoop] = Future()
+    ended = asyncio.Event()
+
+    async def run() -> None:
+        try:
+            await listener.start()
+        except BaseException as error:  # noqa: BLE001 (it is raised where it is waited for)
+            started.set_exception(error)
+            return
+        started.set_result(asyncio.get_running_loop())
+        try:
+            await ended.wait()
+        finally:
+            await listener.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), name=name, daemon=True)
+    thread.start()
+    loop = started.result()
+    try:
+        yield listener
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join(_ENDING_S)

@@ -1,6 +1,6 @@
 """Cuts whole frames out of the bytes that a connection sends."""
 
-from kgitops.serve.listening.limits import ConnectionLimits
+from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.frames import SIZE_BYTES
 

@@ -11,12 +11,16 @@ from typing import cast
 from msgspec import Struct
 
 from kgitops.model.errors import KgitopsError
-from kgitops.serve.listening.answering import Answer, Answering, CloseConnectionError, OutOfOrder
+from kgitops.serve.listening.answering import (
+    Answer,
+    Answering,
+    ClientConnection,
+    CloseConnectionError,
+    OutOfOrder,
+)
 from kgitops.serve.listening.closing_log import ClosingLog
-from kgitops.serve.listening.connection import ClientConnection
 from kgitops.serve.listening.frames import FrameCutter
-from kgitops.serve.listening.limits import ConnectionLimits
-from kgitops.serve.listening.open_connections import OpenConnections
+from kgitops.serve.listening.open_connections import ConnectionLimits, OpenConnections
 from kgitops.serve.listening.tls import handshake_problem
 from kgitops.wire.errors import MalformedError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from kgitops.model.errors import KgitopsError
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.serve.listening.config_keys import BrokerConfigReader
-from kgitops.serve.listening.limits import ConnectionLimits
+from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.serve.listening.reading_logins import read_sasl, read_tls
 from kgitops.serve.listening.settings import LOOPBACK, ListenerSettings, SecurityProtocol
 

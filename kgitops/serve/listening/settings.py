@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from kgitops.serve.listening.limits import ConnectionLimits
+from kgitops.serve.listening.open_connections import ConnectionLimits
 
 LOOPBACK = "127.0.0.1"
 PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"

@@ -11,8 +11,7 @@ from enum import Enum, auto
 
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
 from kgitops.model.results import ErrorCode
-from kgitops.serve.listening.answering import CloseConnectionError
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import ClientConnection, CloseConnectionError
 from kgitops.serve.login.exchange import LoginExchange, LoginFailedError, LoginStep
 from kgitops.serve.login.failures import FailedLogins
 from kgitops.serve.login.mechanisms import LoginMechanisms

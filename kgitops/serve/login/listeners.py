@@ -11,9 +11,13 @@ from kgitops.cluster.embedded.options import (
     AuthorizerKind,
     Options,
 )
-from kgitops.serve.listening.answering import Answering, CloseConnectionError
+from kgitops.serve.listening.answering import (
+    ANONYMOUS,
+    Answering,
+    ClientConnection,
+    CloseConnectionError,
+)
 from kgitops.serve.listening.closing_log import ClosingLog
-from kgitops.serve.listening.connection import ANONYMOUS, ClientConnection
 from kgitops.serve.listening.open_connections import OpenConnection, OpenConnections
 from kgitops.serve.listening.protocol import Listener
 from kgitops.serve.listening.settings import ListenerSettings, TlsSettings

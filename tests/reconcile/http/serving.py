@@ -11,8 +11,8 @@ from report.plans import sealed
 
 from kgitops.plan.document.file import SealedPlan, to_text
 from kgitops.plan.document.plan import Plan
-from kgitops.reconcile.http.listener import open_listener
 from kgitops.reconcile.http.options import ListenOptions
+from kgitops.reconcile.http.routes import open_listener
 from kgitops.reconcile.loop_status import LoopStatus
 from kgitops.reconcile.metrics.loop_metrics import LoopMetrics
 from kgitops.reconcile.status import PendingPlan

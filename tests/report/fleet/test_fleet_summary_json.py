@@ -18,7 +18,7 @@ from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.schema import schema_text
 from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode
-from kgitops.report.fleet.fleet_schema import fleet_schema
+from kgitops.report.fleet.fleet_json import fleet_schema
 
 VALIDATOR = Draft202012Validator(fleet_schema())
 GOLDEN = Path(__file__).parents[2] / "golden_files" / "fleet"
@@ -26,7 +26,7 @@ WHOLE = a_run(a_unit(creates=3, denied=2), a_failed_unit())
 
 
 def test_the_published_schema_is_one_and_up_to_date() -> None:
-    """Else: python -m kgitops.report.fleet.fleet_schema"""
+    """Else: python -m kgitops.report.fleet.fleet_json"""
     Draft202012Validator.check_schema(fleet_schema())
     published = Path(__file__).parents[3] / "schemas" / "fleet.schema.json"
     assert published.read_text(encoding="utf-8") == schema_text(fleet_schema())

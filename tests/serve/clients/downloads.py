@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from platformdirs import user_cache_path
 
+from kgitops.sandbox.files import exclusive
 from kgitops.sandbox.jars import Jar, fetch_jars
-from kgitops.sandbox.locking import exclusive
 
 HERE = Path(__file__).parent
 KAFKAJS, GO = HERE / "kafkajs", HERE / "go"

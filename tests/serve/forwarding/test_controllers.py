@@ -17,7 +17,7 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.table import ANSWERS, WAITING
 from kgitops.serve.forwarding.apis import FORWARDED
-from kgitops.serve.forwarding.items import item_results
+from kgitops.serve.forwarding.audit import item_results
 from kgitops.wire.apis import apis, keys
 
 ANSWERED = sorted(FORWARDED & {*ANSWERS, *WAITING})

@@ -11,8 +11,7 @@ from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.serve.forwarding.apis import FORWARDED
-from kgitops.serve.forwarding.envelope import ForwardedClient, packed, unpack
-from kgitops.serve.forwarding.principals import DefaultPrincipalSerde
+from kgitops.serve.forwarding.envelope import DefaultPrincipalSerde, ForwardedClient, packed, unpack
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import read, write

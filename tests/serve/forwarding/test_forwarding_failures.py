@@ -5,8 +5,8 @@ from serve.forwarding.requests import with_an_item
 
 from kgitops.model.results import ErrorCode
 from kgitops.serve.forwarding.apis import FORWARDED
+from kgitops.serve.forwarding.audit import has_code, item_results
 from kgitops.serve.forwarding.failures import failed
-from kgitops.serve.forwarding.items import has_code, item_results
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import write
 from kgitops.wire.messages import message_class

@@ -15,7 +15,7 @@ from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.policy import Principal
 from kgitops.serve.forwarding.brokers.internal_topics import create_topics_frame, internal_topic
-from kgitops.serve.forwarding.principals import DefaultPrincipalSerde
+from kgitops.serve.forwarding.envelope import DefaultPrincipalSerde
 from kgitops.wire import messages
 from kgitops.wire.codec import read, write
 

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.expiring import expired, next_deadline_ms
+from kgitops.serve.groups.checks import heartbeat
+from kgitops.serve.groups.expiring import Leaving, expired, leave, next_deadline_ms
 from kgitops.serve.groups.group import Answer, Group, JoinAnswer, SyncAnswer
-from kgitops.serve.groups.heartbeats import heartbeat
 from kgitops.serve.groups.joining import Joining, join
-from kgitops.serve.groups.leaving import Leaving, leave
 from kgitops.serve.groups.settings import GroupSettings
 from kgitops.serve.groups.syncing import Syncing, sync
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
-from kgitops.serve.http.listener import HttpListener
+from kgitops.serve.http.listener import HttpListener, in_thread
 from kgitops.serve.http.messages import (
     HttpAnswering,
     HttpLimits,
@@ -14,7 +14,6 @@ from kgitops.serve.http.messages import (
     HttpResponse,
     text_response,
 )
-from kgitops.serve.http.thread import in_thread
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

@@ -6,11 +6,14 @@ from collections.abc import Awaitable
 
 import pytest
 
-from kgitops.serve.listening.answering import Answer, CloseConnectionError, OutOfOrder
+from kgitops.serve.listening.answering import (
+    Answer,
+    ClientConnection,
+    CloseConnectionError,
+    OutOfOrder,
+)
 from kgitops.serve.listening.closing_log import ClosingLog
-from kgitops.serve.listening.connection import ClientConnection
-from kgitops.serve.listening.limits import ConnectionLimits
-from kgitops.serve.listening.open_connections import OpenConnections
+from kgitops.serve.listening.open_connections import ConnectionLimits, OpenConnections
 from kgitops.serve.listening.protocol import KafkaProtocol, Listener
 from kgitops.serve.nodes import Endpoint, Node, NodeKind
 

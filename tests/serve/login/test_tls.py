@@ -20,7 +20,7 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
 from kgitops.sandbox.certificates import Certificates, issue_certificates
 from kgitops.serve.background import serving
-from kgitops.serve.listening.limits import ConnectionLimits
+from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.serve.listening.settings import PrincipalRule
 from kgitops.serve.login.distinguished_names import subject_name
 from kgitops.serve.login.principals import UnmappedNameError, mapped_name

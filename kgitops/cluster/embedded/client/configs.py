@@ -26,10 +26,14 @@ from kgitops.cluster.embedded.controls.configs import (
     ConfigResource,
 )
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.effective.brokers import broker_entries
+from kgitops.cluster.embedded.effective.brokers import (
+    broker_entries,
+    check_level,
+    logger_entries,
+    set_levels,
+)
 from kgitops.cluster.embedded.effective.entries import ConfigEntry
 from kgitops.cluster.embedded.effective.groups import client_metrics_entries, group_entries
-from kgitops.cluster.embedded.effective.loggers import check_level, logger_entries, set_levels
 from kgitops.cluster.embedded.effective.topics import topic_default_entries, topic_entries
 from kgitops.cluster.embedded.image.records import BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kgitops.cluster.embedded.image.state import controller_id

@@ -1,21 +1,32 @@
-"""The page's contents as values, from the state of the loop at one moment."""
+"""The page: its contents as values, from the state of the loop at one moment, and as HTML."""
 
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
 
 from kgitops.model.wording import counted
-from kgitops.reconcile.http.health import health_problem, readiness_problems
-from kgitops.reconcile.http.page.moments import Moment, duration, moment
-from kgitops.reconcile.http.page.units import Tone, UnitStateRow, by_need, unit_row
-from kgitops.reconcile.loop_status import LoopStatus, UnitStatus
+from kgitops.reconcile.http.page.units import (
+    Moment,
+    Tone,
+    UnitStateRow,
+    by_need,
+    duration,
+    moment,
+    unit_row,
+)
+from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
 from kgitops.reconcile.status import PendingPlan
 from kgitops.reconcile.wording import counts_text, suspension_text
+from kgitops.report.html import render as plan_page
+from kgitops.report.html.render import content_security_policy, environment, inline
 
 REFRESH_S = 30
 _DIGEST = "sha256:"
+_HERE = Path(__file__).parent
+_PLAN_STYLE = Path(plan_page.__file__).parent / "plan.css"
 
 
 class PendingCard(Struct, frozen=True, kw_only=True):
@@ -146,3 +157,21 @@ def _suspended(units: Sequence[UnitStatus]) -> Iterator[Notice]:
             found = unit.suspension
             sentence = suspension_text(found) if found else "the project file suspends it"
             yield Notice(project=unit.project, cluster=unit.cluster, sentence=sentence)
+
+
+class RenderedPage(Struct, frozen=True, kw_only=True):
+    """The page and the policy that it may be shown under."""
+
+    html: bytes
+    csp: str
+
+
+def render_status(
+    status: LoopStatus, now: datetime, ticks: float, *, refresh: bool = True
+) -> RenderedPage:
+    """Render the state at a moment; ``ticks`` are the monotonic clock's."""
+    style = inline(_PLAN_STYLE) + inline(_HERE / "status.css")
+    csp = content_security_policy(style)
+    page = status_page(status, now, ticks, refresh=refresh)
+    template = environment(_HERE).get_template("status.html.jinja")
+    return RenderedPage(html=template.render(page=page, style=style, csp=csp).encode(), csp=csp)

@@ -5,12 +5,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from kgitops.reconcile.http.page.moments import Moment, moment
+from kgitops.model import clock
+from kgitops.model.wording import counted
 from kgitops.reconcile.loop_status import UnitStatus
 from kgitops.reconcile.status import TurnOutcome, TurnResult
 from kgitops.reconcile.wording import OUTCOME_WORDS, counts_text
 
 _REVISION = 19
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 class Tone(StrEnum):
@@ -32,6 +34,13 @@ _TONES = {
     TurnOutcome.APPLIED: Tone.GOOD,
     TurnOutcome.IN_SYNC: Tone.GOOD,
 }
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """A moment as RFC 3339, and in words how far it is from now."""
+
+    text: str
+    words: str
 
 
 class TurnRow(Struct, frozen=True, kw_only=True):
@@ -140,3 +149,23 @@ def _sentences(turn: TurnResult) -> tuple[str, ...]:
 def _revision(name: str | None) -> str:
     """The beginning of a revision's name, which is enough to tell it from others."""
     return (name or "")[:_REVISION]
+
+
+def moment(text: str, now: datetime) -> Moment:
+    """Describe a moment of a status; one that can't be read stays as it is."""
+    try:
+        seconds = (now - clock.from_text(text)).total_seconds()
+    except ValueError:
+        return Moment(text=text, words="")
+    if abs(seconds) < 1:
+        return Moment(text=text, words="now")
+    words = duration(abs(seconds))
+    return Moment(text=text, words=f"{words} ago" if seconds > 0 else f"in {words}")
+
+
+def duration(seconds: float) -> str:
+    """A duration in its largest unit, or in seconds."""
+    for size, noun in _UNITS:
+        if seconds >= 2 * size or (size == _UNITS[-1][0] and seconds >= size):
+            return counted(int(seconds // size), noun)
+    return f"{seconds:.0f} s" if seconds >= 1 or seconds == 0 else f"{seconds:.1f} s"

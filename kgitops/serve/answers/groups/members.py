@@ -6,9 +6,9 @@ from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.groups.groups import coordinated
 from kgitops.serve.call import ApiCall
+from kgitops.serve.groups.expiring import Leaving
 from kgitops.serve.groups.group import JoinAnswer, SyncAnswer
 from kgitops.serve.groups.joining import Joining
-from kgitops.serve.groups.leaving import Leaving
 from kgitops.serve.groups.syncing import Syncing
 from kgitops.wire import messages
 from kgitops.wire.messages import Message

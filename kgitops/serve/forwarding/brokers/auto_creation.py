@@ -16,7 +16,7 @@ from kgitops.serve.forwarding.brokers.internal_topics import (
 )
 from kgitops.serve.forwarding.deciding import client_of
 from kgitops.serve.forwarding.envelope import ForwardedClient
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import ClientConnection
 from kgitops.serve.nodes import Node, NodeKind, ServedCluster
 from kgitops.wire import messages
 from kgitops.wire.messages import Message

@@ -4,8 +4,7 @@ import secrets
 
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
 from kgitops.model.results import ErrorCode
-from kgitops.serve.listening.answering import CloseConnectionError
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import ClientConnection, CloseConnectionError
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 

@@ -13,8 +13,7 @@ from kgitops.serve.forwarding.deciding import Decide, client_of, controller_node
 from kgitops.serve.forwarding.failures import failed
 from kgitops.serve.forwarding.metrics import ForwardingMetrics
 from kgitops.serve.forwarding.options import Consistency, ForwardingOptions, Routing
-from kgitops.serve.listening.answering import CloseConnectionError
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import ClientConnection, CloseConnectionError
 from kgitops.serve.nodes import Node, ServedCluster
 from kgitops.wire.codec import read, write
 from kgitops.wire.frames import (

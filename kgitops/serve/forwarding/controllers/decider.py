@@ -8,12 +8,11 @@ from functools import partial
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
 from kgitops.serve.call import ApiCall, Later, decide_in, make_call
-from kgitops.serve.forwarding.audit import log_decision
+from kgitops.serve.forwarding.audit import has_code, log_decision
 from kgitops.serve.forwarding.brokers.internal_topics import broker_admin
 from kgitops.serve.forwarding.deciding import Decision
 from kgitops.serve.forwarding.envelope import ForwardedClient
 from kgitops.serve.forwarding.failures import failed
-from kgitops.serve.forwarding.items import has_code
 from kgitops.serve.nodes import Node, ServedCluster
 from kgitops.serve.threads import in_thread
 from kgitops.wire.codec import write

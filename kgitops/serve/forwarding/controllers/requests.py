@@ -11,7 +11,7 @@ from kgitops.serve.forwarding.apis import FORWARDED
 from kgitops.serve.forwarding.deciding import Decide, client_of
 from kgitops.serve.forwarding.envelope import EnvelopeError, UnpackedEnvelope, answer_frame, unpack
 from kgitops.serve.forwarding.options import ForwardingOptions
-from kgitops.serve.listening.connection import ClientConnection
+from kgitops.serve.listening.answering import ClientConnection
 from kgitops.serve.nodes import ServedCluster
 from kgitops.serve.printable import printable
 from kgitops.wire.errors import MalformedError

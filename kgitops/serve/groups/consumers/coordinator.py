@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Callable
 
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.consumers.expiring import (
-    next_consumer_deadline_ms,
-    without_late_consumers,
-)
 from kgitops.serve.groups.consumers.group import HeartbeatAnswer, ModernGroup
 from kgitops.serve.groups.consumers.heartbeats import (
     ConsumerHeartbeat,
     FencedError,
     FindTopics,
     consumer_heartbeat,
+)
+from kgitops.serve.groups.consumers.reconciling import (
+    next_consumer_deadline_ms,
+    without_late_consumers,
 )
 from kgitops.serve.groups.settings import GroupSettings
 

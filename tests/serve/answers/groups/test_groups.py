@@ -30,7 +30,7 @@ from kgitops.model.requests import (
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.serve.background import serving
-from kgitops.serve.listening.connection import ANONYMOUS
+from kgitops.serve.listening.answering import ANONYMOUS
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 

@@ -7,10 +7,6 @@ from msgspec.structs import replace
 
 from kgitops.model.results import ErrorCode
 from kgitops.serve.groups.consumers.assigning import by_range, uniform
-from kgitops.serve.groups.consumers.expiring import (
-    next_consumer_deadline_ms,
-    without_late_consumers,
-)
 from kgitops.serve.groups.consumers.group import (
     NOTHING,
     ConsumerGroupState,
@@ -27,6 +23,10 @@ from kgitops.serve.groups.consumers.heartbeats import (
     consumer_heartbeat,
 )
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.serve.groups.consumers.reconciling import (
+    next_consumer_deadline_ms,
+    without_late_consumers,
+)
 from kgitops.serve.groups.settings import GroupSettings
 
 SESSION_MS = 45_000

@@ -11,7 +11,7 @@ import pytest
 from cluster.kafka.token_package import register
 
 from kgitops.cluster.kafka.configs.tokens.cache import TokenError
-from kgitops.cluster.kafka.configs.tokens.entry_points import token_function
+from kgitops.cluster.kafka.configs.tokens.choosing import token_function
 from kgitops.cluster.kafka.configs.tokens.provided import ProvidedTokens
 from kgitops.model.errors import KgitopsError, UsageError
 
