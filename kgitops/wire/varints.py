@@ -5,7 +5,7 @@ from kgitops.wire.errors import MalformedError
 _LARGEST = 0x7FFFFFFF
 
 
-def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
+def read_uvarint(data: bytes | bytearray, at: int) -> tuple[int, int]:
     """The number at a position, and the position after it.
 
     Raises:
