@@ -14,7 +14,7 @@ from kgitops.wire.definitions import FieldDefinition, MessageDefinition
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.reading import MOST_ELEMENTS
 from kgitops.wire.source import FIXED, FunctionSource
-from kgitops.wire.varints import read_uvarint, uvarint
+from kgitops.wire.varints import read_uvarint, skip_tags, uvarint
 
 Chunks = list[bytes | bytearray | memoryview]
 Splicer = Callable[[bytes | bytearray, int, object], Chunks]
@@ -30,7 +30,8 @@ class Hook(Struct, frozen=True):
     """The method that is called about a field.
 
     With ``given`` it takes the value of that field of the same struct first: a number that comes
-    before the field. With ``port`` it returns the bytes and the value of that field, which follows.
+    before the field. With ``port`` it also takes the value of that field, an int32 that comes right
+    after this one, as its last argument, and returns new values of both.
     """
 
     method: str
@@ -55,7 +56,7 @@ def make_splicer(message: MessageDefinition, version: int, hooks: Hooks) -> Spli
     source.names |= {
         "read_uvarint": read_uvarint,
         "uvarint": uvarint,
-        "skip_tags": _skip_tags,
+        "skip_tags": skip_tags,
         "MalformedError": MalformedError,
     }
     source.line("view = memoryview(data); end = len(data); out = []; last = p")
@@ -235,9 +236,14 @@ class _Walk:
         old, new = source.variable(), source.variable()
         source.line("if p > end: raise MalformedError('it ends early')")
         source.line(f"{old} = bytes(view[p - {size} : p])")
-        given = f"{known[hook.given]}, " if hook.given is not None else ""
-        targets = new if hook.port is None else f"{new}, {known[hook.port]}"
-        source.line(f"{targets} = {hook.method}({given}{old})")
+        arguments = [old] if hook.given is None else [known[hook.given], old]
+        targets = new
+        if hook.port is not None:
+            port = source.variable()
+            source.line(f"{port}, = {source.layout('i')}.unpack_from(data, p)")
+            arguments.append(port)
+            targets = f"{new}, {known[hook.port]}"
+        source.line(f"{targets} = {hook.method}({', '.join(arguments)})")
         self._drop(new, "b''", dropped)
         with source.block(f"if {new} is not {old}:"):
             source.line(f"out.append(view[last:{begin}]); last = p; {size} = len({new})")
@@ -358,12 +364,3 @@ class _Walk:
 def _follows(rest: Sequence[FieldDefinition], wanted: Mapping[str, str]) -> bool:
     """Tells if a port, which a hook replaced, is still to come."""
     return any(wanted.get(field.name) == "port" for field in rest)
-
-
-def _skip_tags(data: bytes | bytearray, p: int) -> int:
-    count, p = read_uvarint(data, p)
-    for _ in range(count):
-        _, p = read_uvarint(data, p)
-        size, p = read_uvarint(data, p)
-        p += size
-    return p

@@ -27,6 +27,21 @@ def read_uvarint(data: bytes | bytearray, at: int) -> tuple[int, int]:
     return value, at
 
 
+def skip_tags(data: bytes | bytearray, at: int) -> int:
+    """The position after tagged fields.
+
+    Raises:
+        IndexError: the data end before the tagged fields do.
+        MalformedError: a number is longer or larger than Kafka's.
+    """
+    count, at = read_uvarint(data, at)
+    for _ in range(count):
+        _, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        at += size
+    return at
+
+
 def uvarint(value: int) -> bytes:
     """The bytes of a number."""
     out = bytearray()

@@ -137,8 +137,8 @@ def test_a_tagged_field_that_nobody_knows_stays() -> None:
     assert splice is not None
 
     class Addresses:
-        def advertise(self, node_id: int, host: bytes) -> tuple[bytes, int | None]:
-            return (b"gateway.example", 9100 + node_id) if host == b"broker" else (host, None)
+        def advertise(self, node_id: int, host: bytes, port: int) -> tuple[bytes, int]:
+            return (b"gateway.example", port + node_id) if host == b"broker" else (host, port)
 
     head, body = written.split(b"\x07broker")
     head, tags = head[:-8], head[-8:]
@@ -149,7 +149,7 @@ def test_a_tagged_field_that_nobody_knows_stays() -> None:
     assert spliced.endswith(unknown)
     assert b"broker" not in spliced
     found = read(kind, 16, spliced).node_endpoints[0]
-    assert (found.host, found.port, found.node_id) == ("gateway.example", 9107, 7)
+    assert (found.host, found.port, found.node_id) == ("gateway.example", 9099, 7)
 
 
 @pytest.mark.parametrize("count", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xfe"])

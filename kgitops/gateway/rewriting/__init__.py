@@ -1,0 +1,1 @@
+"""Changes requests on their way to a broker, and responses on their way to a client."""

@@ -1,0 +1,85 @@
+"""Heartbeats of KIP-848's consumers: their subscriptions, which brokers match with all topics.
+
+A pattern is matched here, with local names, and goes to the broker as the physical names that it
+means. A client tells its subscription once; when the virtual cluster's links have changed since,
+it is told again in the next heartbeat.
+"""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from kgitops.gateway.naming.name_table import NameTable
+from kgitops.gateway.rewriting.exchange import ConnectionNames, RequestHeader, TopicSubscription
+from kgitops.gateway.rewriting.request_names import RequestNames
+from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.wire.codec import read_part, write
+from kgitops.wire.messages import Message, message_class
+
+_INVALID = "["
+"""A pattern that is none: the broker says so."""
+_MOST_SUBSCRIPTIONS = 1_000
+
+
+def change_heartbeat(
+    frame: bytes | bytearray,
+    header: RequestHeader,
+    table: NameTable,
+    names: RequestNames,
+    connection: ConnectionNames,
+) -> bytes:
+    """The heartbeat with physical names, and a pattern of these.
+
+    Raises:
+        MalformedError: it is no such request.
+    """
+    kind = message_class(header.api.request)
+    request, _ = read_part(kind, header.version, bytes(frame), header.body)
+    topics, regex = _subscription(request, table, connection)
+    for owned in request.topic_partitions or ():
+        owned.topic_id = names.topic_id(owned.topic_id)
+    changed = replace(
+        request,
+        group_id=names.scoped_id(request.group_id.encode()).decode(),
+        subscribed_topic_names=topics,
+        subscribed_topic_regex=regex,
+    )
+    return bytes(write(changed, header.version))
+
+
+def _subscription(
+    request: Message, table: NameTable, connection: ConnectionNames
+) -> tuple[list[str] | None, str | None]:
+    """The physical topics and the pattern to send; None for what the broker knows already."""
+    topics, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    before = connection.subscriptions.get(request.group_id) or TopicSubscription(None, None, table)
+    now = TopicSubscription(
+        before.topics if topics is None else tuple(topics),
+        before.regex if regex is None else regex,
+        table,
+    )
+    if len(connection.subscriptions) >= _MOST_SUBSCRIPTIONS:
+        connection.subscriptions.clear()
+    connection.subscriptions[request.group_id] = now
+    if topics is None and regex is None and before.table.links != table.links:
+        topics, regex = now.topics, now.regex
+    physical = None if topics is None else _physical(topics, table)
+    return physical, regex if not regex else _physical_regex(regex, table)
+
+
+def _physical(topics: Iterable[str], table: NameTable) -> list[str]:
+    """The topics that there are: a broker refuses the whole subscription for one that is not."""
+    found = {table.links.get(topic.encode()) for topic in topics}
+    return sorted(name.decode() for name in found if name is not None)
+
+
+def _physical_regex(regex: str, table: NameTable) -> str:
+    """A pattern of exactly the physical topics whose local names this one matches."""
+    local = {name.decode(): physical for name, physical in table.links.items()}
+    try:
+        matched = matching(regex, frozenset(local))
+    except InvalidPatternError:
+        return _INVALID
+    physical = sorted({local[name].decode() for name in matched})
+    # A name of a group is never one of a topic: the pattern that matches nothing.
+    return "|".join(f"\\Q{name}\\E" for name in physical or [table.prefix.decode()])

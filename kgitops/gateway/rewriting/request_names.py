@@ -1,0 +1,76 @@
+"""The hooks of a request: local names become physical ones."""
+
+from kgitops.gateway.naming.name_table import NameTable
+from kgitops.gateway.rewriting.apis import GROUP_RESOURCE, TOPIC_RESOURCE
+from kgitops.gateway.rewriting.consumer_protocol import (
+    CONSUMER,
+    change_assignment,
+    change_subscription,
+)
+from kgitops.gateway.rewriting.exchange import ConnectionNames
+from kgitops.wire.messages import NIL_UUID
+
+
+class RequestNames:
+    """Changes the names of one request, and tells what its response needs to know.
+
+    A topic that the virtual cluster does not have gets the name of a group of it, which can't be a
+    topic's: no broker has it, and none creates it.
+    """
+
+    def __init__(self, table: NameTable, connection: ConnectionNames) -> None:
+        self._table = table
+        self._connection = connection
+        self.unknown = False
+        self.asked: dict[bytes, list[bytes]] = {}
+        self.group: bytes | None = None
+        self.kind: bytes | None = None
+
+    def topic(self, raw: bytes) -> bytes:
+        """The physical name of a topic."""
+        table = self._table
+        physical = table.links.get(raw)
+        if physical is None:
+            self.unknown = True
+            return table.prefix + raw
+        if len(table.local_names[physical]) > 1:
+            self._connection.preferred[physical] = raw
+            self.asked.setdefault(physical, []).append(raw)
+        return physical
+
+    def scoped_id(self, raw: bytes) -> bytes:
+        """The physical id of a group or a transactional id, or of a coordinator's key."""
+        self.group = raw
+        self.kind = self._connection.protocol_types.get(raw)
+        return self._table.prefix + raw
+
+    def topic_id(self, raw: bytes) -> bytes:
+        """The id, or a mask for it if no link of the virtual cluster leads to its topic."""
+        if raw == NIL_UUID or self._connection.topic_ids.own(raw, self._table):
+            return raw
+        return self._connection.masks.mask(raw)
+
+    described_topic_id = topic_id
+
+    def resource(self, resource_type: int, raw: bytes) -> bytes:
+        """The physical name of what has configs: topics and groups have names of their own."""
+        if resource_type == TOPIC_RESOURCE:
+            return self.topic(raw)
+        return self.scoped_id(raw) if resource_type == GROUP_RESOURCE else raw
+
+    def protocol_type(self, raw: bytes) -> bytes:
+        """Remember the kind of group."""
+        self.kind = raw
+        return raw
+
+    def subscription(self, raw: bytes) -> bytes:
+        """The blob with which a member joins."""
+        return change_subscription(raw, self) if self.kind in (None, CONSUMER) else raw
+
+    def assignment(self, raw: bytes) -> bytes:
+        """The blob that a leader gives a member."""
+        return change_assignment(raw, self) if self.kind in (None, CONSUMER) else raw
+
+    def id_pattern(self, raw: bytes) -> bytes:
+        """A pattern (RE2) of transactional ids, which come with their prefix."""
+        return b"\\Q" + self._table.prefix + b"\\E(?:" + raw + b")"

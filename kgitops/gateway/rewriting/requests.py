@@ -1,0 +1,117 @@
+"""A client's request, changed for the broker."""
+
+from kgitops.gateway.naming.name_table import NameTable
+from kgitops.gateway.rewriting.api_versions import refuse_version
+from kgitops.gateway.rewriting.apis import REFUSED, passed_on, used_in_virtual_clusters, versions_of
+from kgitops.gateway.rewriting.exchange import (
+    API_VERSIONS,
+    ConnectionNames,
+    Exchange,
+    Forward,
+    LocalAnswer,
+    RefusedFrameError,
+    RequestHeader,
+)
+from kgitops.gateway.rewriting.fetches import acknowledged, end_stale_session
+from kgitops.gateway.rewriting.heartbeats import change_heartbeat
+from kgitops.gateway.rewriting.hooks import names_splicer
+from kgitops.gateway.rewriting.metadata import change_metadata_request
+from kgitops.gateway.rewriting.refusals import refuse_change
+from kgitops.gateway.rewriting.request_names import RequestNames
+from kgitops.gateway.rewriting.topic_ids import TooManyTopicIdsError
+from kgitops.wire.errors import MalformedError, UnwritableMessageError
+from kgitops.wire.splicing import Chunks
+
+_UNREAD = ("SaslHandshake", "SaslAuthenticate")
+_MOST_GROUPS = 1_000
+
+
+def rewrite_request(
+    frame: bytes | bytearray,
+    header: RequestHeader,
+    table: NameTable | None,
+    connection: ConnectionNames,
+) -> Forward | LocalAnswer:
+    """The request with physical names, or the gateway's own answer to it.
+
+    Without a ``table`` the client is in no virtual cluster, and its request goes on as it is.
+
+    Raises:
+        RefusedFrameError: the connection has to be closed.
+    """
+    api = header.api
+    if header.key == API_VERSIONS:
+        if header.version not in api.versions:
+            return refuse_version(header)
+        early = not connection.logged_in
+        return Forward([frame], _exchange(header, table, early=early))
+    allowed = passed_on() if table is None else used_in_virtual_clusters()
+    if header.key not in allowed:
+        raise RefusedFrameError("api", f"{api.name} can't be used through the gateway")
+    if header.version not in versions_of(api):
+        sentence = f"version {header.version} of {api.name} can't be used through the gateway"
+        raise RefusedFrameError("version", sentence)
+    try:
+        if table is None or api.name in _UNREAD:
+            answered = api.name != "Produce" or acknowledged(frame, header)
+            return Forward([frame], _exchange(header, table) if answered else None)
+        return _changed(frame, header, table, connection)
+    except (MalformedError, UnwritableMessageError, IndexError) as error:
+        raise RefusedFrameError("malformed", f"a request is malformed: {error}") from error
+    except TooManyTopicIdsError:
+        sentence = "the client uses too many ids of topics that are not in its virtual cluster"
+        raise RefusedFrameError("topic-ids", sentence) from None
+
+
+def _changed(
+    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: ConnectionNames
+) -> Forward | LocalAnswer:
+    api = header.api
+    names = RequestNames(table, connection)
+    listing = False
+    chunks: Chunks
+    if api.name in REFUSED:
+        return refuse_change(frame, header, table)
+    if api.name == "Fetch":
+        ended = end_stale_session(frame, header, table, connection)
+        if ended is not None:
+            return ended
+    if api.name == "Metadata":
+        body, listing = change_metadata_request(frame, header, table, names)
+        chunks = [body]
+    elif api.name == "ConsumerGroupHeartbeat":
+        chunks = [change_heartbeat(frame, header, table, names, connection)]
+    else:
+        splice = names_splicer(api.request, header.version)
+        chunks = (
+            [memoryview(frame)[header.body :]]
+            if splice is None
+            else splice(frame, header.body, names)
+        )
+    if api.name == "JoinGroup":
+        _remember_protocol(names, connection)
+    exchange = _exchange(header, table)
+    exchange.unknown = names.unknown
+    exchange.asked = {name: asked for name, asked in names.asked.items() if len(asked) > 1}
+    exchange.protocol_type = names.kind
+    exchange.listing = listing
+    answered = api.name != "Produce" or acknowledged(frame, header)
+    return Forward([memoryview(frame)[: header.body], *chunks], exchange if answered else None)
+
+
+def _remember_protocol(names: RequestNames, connection: ConnectionNames) -> None:
+    if names.group is not None and names.kind is not None:
+        if len(connection.protocol_types) >= _MOST_GROUPS:
+            connection.protocol_types.clear()
+        connection.protocol_types[names.group] = names.kind
+
+
+def _exchange(header: RequestHeader, table: NameTable | None, *, early: bool = False) -> Exchange:
+    return Exchange(
+        key=header.key,
+        version=header.version,
+        correlation_id=header.correlation_id,
+        api=header.api,
+        table=table,
+        early=early,
+    )
