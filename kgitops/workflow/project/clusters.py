@@ -69,9 +69,14 @@ class ChosenCluster:
         Raises:
             UnreachableError: it can't be opened.
         """
+        with self.secrets_hidden(), closing(self.connect(policies)) as cluster:
+            yield cluster
+
+    @contextmanager
+    def secrets_hidden(self) -> Iterator[None]:
+        """A block whose errors show no values from the environment."""
         try:
-            with closing(self.connect(policies)) as cluster:
-                yield cluster
+            yield
         except FindingsError:
             raise
         except KgitopsError as error:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from itertools import product
 
 import pytest
+from gateway.naming.logs import ID, OTHER_ID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowering import scenario
@@ -31,8 +32,6 @@ from kgitops.virtual_clusters.resolution import bind
 
 Raw = Mapping[str, Mapping[str, Json]]
 CALLERS = tuple(product((*USERS, "User:ANONYMOUS"), (None, "", *LINKS, "nobody")))
-ID = "FQm1fG6LQ5yB2BLBVZcmYA"
-OTHER_ID = "__79_Pv6-fj39vX08_Lx8A"
 
 
 def raw_of(*records: Record) -> dict[str, Mapping[str, Json]]:
