@@ -158,7 +158,8 @@ class GitSource:
                 self._good = None
                 raise
         remote = self._mirror.remote(self._ref)
-        if good is not None and self._mirror.object(GOOD) == remote.target:
+        kept = good is not None and self._mirror.object(f"{GOOD}^{{commit}}") == good.name
+        if good is not None and kept and self._mirror.object(GOOD) == remote.target:
             return good if good.folder.exists() else self._checked(GOOD, self._ref_of_good())
         # From here on the id, not the name: it could come to mean what was not checked.
         new = self._mirror.candidate()

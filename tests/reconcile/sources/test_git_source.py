@@ -253,6 +253,28 @@ def test_a_checkout_that_fails_half_way_leaves_nothing(repository, open_source, 
     assert source.refresh().name == second
 
 
+def test_a_disk_that_is_full_at_the_last_step_hides_no_newer_revision(
+    repository, open_source, monkeypatch
+):
+    """The copy has the newer one already when its name can't be written."""
+    repository.commit(PROJECT)
+    source = open_source()
+    good = source.refresh()
+    second = repository.commit(PROJECT + "# second\n")
+    write_text = Path.write_text
+
+    def full(path: Path, *words: object, **named: object) -> int:
+        if path.name == "ref":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_text(path, *words, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        kept = source.refresh()
+    assert (kept.name, kept.failures) == (good.name, 1)
+    assert source.refresh().name == second
+
+
 def test_hooks_and_filters_of_a_repository_never_run(repository, open_source, tmp_path):
     ran = tmp_path / "ran"
     for hook in ("post-checkout", "post-index-change", "reference-transaction", "post-upload-pack"):
