@@ -43,6 +43,7 @@ class KafkaRegistryLog:
         self._exists: bool | None = None
         self._newest_ms = 0
         self._state: RegistryState | None = None
+        self._whole: Sequence[RegistryEntry] = ()
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
         """Read every committed entry from ``since`` on; None when there is no registry.
@@ -50,7 +51,10 @@ class KafkaRegistryLog:
         Reading waits for the entries that this log has appended. Aborted transactions are skipped,
         and transaction markers take up offsets, so there are gaps.
         """
-        return self._observe(self._reader.read(since, self._until))
+        entries = self._observe(self._reader.read(since, self._until))
+        if since == 0 and self._state is None:
+            self._whole = entries or ()
+        return entries
 
     def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
         """As :meth:`read`, including unreadable entries; a meta record is not required."""
@@ -68,8 +72,13 @@ class KafkaRegistryLog:
 
     def read_state(self) -> RegistryState | None:
         """Build the state of the registry from its entries; None when there is no registry."""
-        before = self._state
-        entries = self.read(before.offset + 1 if before else 0)
+        before, whole = self._state, self._whole
+        # What was read as a whole a moment ago is not asked for again.
+        last = before.offset if before else whole[-1].offset if whole else -1
+        entries = self.read(last + 1)
+        self._whole = ()
+        if entries is not None and before is None:
+            entries = (*whole, *entries)
         if entries is None or self._reader.topic is None:
             self._state = None
         else:

@@ -174,6 +174,23 @@ def test_ten_thousand_owners_cost_five_requests(logs: Logs) -> None:
     assert owners.keys() - news.owners.keys() == {"topic/t-7"}
 
 
+def test_a_state_is_built_from_what_was_read_before_and_what_came_since(logs: Logs) -> None:
+    log, reader = logs.open(), logs.open()
+    owners = {f"topic/t-{number}": _an_owner(number) for number in range(3)}
+    log.append([meta_record(), *(owner_record(name, owner) for name, owner in owners.items())])
+    entries = reader.read()
+    assert entries is not None
+    log.append([owner_record("topic/t-1", None)])
+    asked: list[int] = []
+    scan = reader._reader.scan
+    reader._reader.scan = lambda since, until=0: asked.append(since) or scan(since, until)
+    state = reader.read_state()
+    assert asked == [entries[-1].offset + 1], "what was read is not read again"
+    assert state == logs.open().read_state()
+    assert state is not None
+    assert set(state.owners) == {"topic/t-0", "topic/t-2"}
+
+
 def test_an_append_under_the_fence_is_all_or_nothing(kafka: Sandbox, logs: Logs) -> None:
     """A process dies in the middle of one: nobody ever sees a part of it."""
     log = logs.open()
