@@ -20,6 +20,8 @@ class EventKind(StrEnum):
     FIGHT = "fight"  # an object is changed again and again; it is not healed any more
     FAILED = "failed"  # turns fail since now, or for another reason
     RECOVERED = "recovered"  # the first turn that did not fail
+    SOURCE_FAILED = "source-failed"  # no newer revision can be had; the last good one holds
+    SOURCE_RECOVERED = "source-recovered"
     SUSPENDED = "suspended"
     RESUMED = "resumed"
 

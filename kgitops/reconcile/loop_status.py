@@ -22,7 +22,7 @@ class UnitStatus(Struct, frozen=True, kw_only=True):
     ``turns`` are the last ones, newest first. ``last_success`` is the end of the last turn that
     neither failed nor was refused. ``suspended`` has a ``suspension`` where one is kept on the
     cluster. ``revision`` is the newest good one, and ``source_failures`` counts the attempts in a
-    row that found no newer one.
+    row that found no newer one that can be used.
     """
 
     project: str

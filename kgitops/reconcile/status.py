@@ -65,7 +65,8 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     ``applied_…`` those of the plan with the digest ``applied``. ``drift`` counts the drifted
     objects by kind as the turn found them, ``drifting`` those left so; ``healed`` are the addresses
     put right. ``violations`` counts what policies objected to, by level. ``fights`` are addresses
-    that somebody else keeps changing, which are not healed any more.
+    that somebody else keeps changing, which are not healed any more. ``last_good`` is the revision
+    that the cluster was compared with, where ``revision`` can't be used; then nothing is applied.
     """
 
     project: str
@@ -80,6 +81,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     reasons: tuple[Reason, ...] = ()
     revision: str | None = None
     revision_problem: str | None = None
+    last_good: str | None = None
     actions: Mapping[str, int] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     drift: Mapping[str, int] = field(default_factory=dict)

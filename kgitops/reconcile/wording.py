@@ -1,5 +1,6 @@
 """Turns in words, a few lines each, for the terminal and the log."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from kgitops.reconcile.status import PendingPlan, Suspension, TurnOutcome, TurnResult
@@ -49,7 +50,8 @@ def pending_text(pending: PendingPlan) -> str:
 
 def apply_command(pending: PendingPlan) -> str:
     """The command that applies exactly this plan."""
-    return f"kgitops apply {pending.path or 'PLAN'} --expect-digest {pending.digest}"
+    path = shlex.quote(pending.path) if pending.path else "PLAN"
+    return f"kgitops apply {path} --expect-digest {pending.digest}"
 
 
 def _lines(result: TurnResult) -> Iterator[str]:
@@ -57,6 +59,8 @@ def _lines(result: TurnResult) -> Iterator[str]:
         yield f"revision {result.revision[:_REVISION]}"
     if result.revision_problem:
         yield f"no newer revision: {result.revision_problem}"
+    if result.last_good:
+        yield f"compared with the last good revision {result.last_good[:_REVISION]}"
     if result.resumed_run:
         yield f"went on with the unfinished run {result.resumed_run}"
     if result.applied:

@@ -6,7 +6,7 @@ sealed plan is what ``workflow.execution`` approves and applies, exactly it or n
 
 import secrets
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 
 from kgitops.approval.judging import denial_check, judge_plan
@@ -140,9 +140,9 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
         raise UsageError(f"no declared or managed object has the address {address!r}; {hint}")
 
 
-def seal_now(plan: Plan, current: ClusterState) -> SealedPlan:
+def seal_now(plan: Plan, current: ClusterState, now: datetime | None = None) -> SealedPlan:
     """Seal a plan with this moment, an expiry after a day and a nonce of its own."""
-    created = SystemClock().now()
+    created = now or SystemClock().now()
     return seal(
         plan,
         captured_at=current.captured_at,

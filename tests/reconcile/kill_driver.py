@@ -20,8 +20,9 @@ from apply.plans import open_cluster
 from kgitops.cluster.port import Cluster
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnOutcome, TurnResult
-from kgitops.reconcile.turns.pending import PlanShelf
-from kgitops.reconcile.turns.turn import TurnContext, TurnMemory, take_turn
+from kgitops.reconcile.turns.shelf import PlanShelf
+from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
+from kgitops.reconcile.turns.turn import take_turn
 from kgitops.workflow.project.selection import Selection
 
 

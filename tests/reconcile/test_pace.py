@@ -88,6 +88,38 @@ def test_turns_that_hang_hold_up_no_other() -> None:
     assert set(turns.under_way(now)) == {f"cluster-{number}" for number in range(10)}
 
 
+def test_those_that_failed_leave_half_of_the_places_to_the_others() -> None:
+    """They come back sooner than an interval, and each may hang for the whole of its patience."""
+    names = [f"bad-{number}" for number in range(10)] + [f"good-{number}" for number in range(190)]
+    turns = schedule(*names, concurrency=8)
+    for name in names:  # one round, in which the first ten fail
+        turns.ended(name, 0, 5 if name.startswith("bad") else 5.5, doubtful=name.startswith("bad"))
+    now, under_way, taken = 5.6, set[str](), set[str]()
+    while len(taken) < 190:
+        begun = turns.take(now)
+        assert begun, "a healthy one finds a place at once"
+        for name in begun:
+            if name.startswith("bad"):
+                under_way.add(name)
+            else:
+                taken.add(name)
+                turns.ended(name, now, 10_000)
+        assert len(under_way) <= 4
+        now += 0.01
+
+
+def test_one_place_is_shared_by_all() -> None:
+    turns = schedule("bad", "good", concurrency=1)
+    turns.ended("bad", 0, 1, doubtful=True)
+    turns.ended("good", 0, 2)
+    assert turns.take(3) == ["bad"]
+    assert turns.take(62) == []
+    assert turns.take(63) == ["good"], "it waits for its patience, not for ever"
+    turns.ended("bad", 64, 1)
+    turns.ended("good", 64, 1)
+    assert turns.take(66) == ["bad"]
+
+
 def test_asking_during_a_turn_means_one_more_after_it() -> None:
     turns = schedule("a")
     assert turns.take(0) == ["a"]

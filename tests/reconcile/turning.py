@@ -11,7 +11,8 @@ from kgitops.model.requests import AlterStep, AlterTopicRequest, DeleteTopicRequ
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnResult
-from kgitops.reconcile.turns.turn import TurnContext, TurnMemory, take_turn
+from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
+from kgitops.reconcile.turns.turn import take_turn
 from kgitops.workflow.project.selection import Selection
 
 

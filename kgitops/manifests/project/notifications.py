@@ -10,7 +10,7 @@ from kgitops.manifests.kinds.fields import NotNull, Text, manifest
 
 EventName = Literal[
     "synced", "applied", "drifted", "healed", "pending", "fight", "failed", "recovered",
-    "suspended", "resumed",
+    "source-failed", "source-recovered", "suspended", "resumed",
 ]  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from kgitops.model.clock import Clock
+from kgitops.model.errors import KgitopsError
 from kgitops.reconcile.revision import Revision, RevisionSource
 
 
@@ -35,7 +36,9 @@ class RevisionFeed:
         self._found: Revision | None = None
         self._at = 0.0
         self._used: Counter[str] = Counter()
+        self._kept: dict[Hashable, str] = {}
         self._ask = False
+        self._failed: tuple[float, KgitopsError] | None = None
 
     @contextmanager
     def revision(self) -> Iterator[Revision]:
@@ -49,6 +52,12 @@ class RevisionFeed:
             yield revision
         finally:
             self._give_back(revision)
+
+    def keep(self, user: Hashable, revision: Revision | None) -> None:
+        """Keep the folder of this revision for a user, in the place of the one kept before."""
+        with self._lock:
+            if revision is not None:
+                self._kept[user] = revision.name
 
     def ask_again(self) -> None:
         """Let the next one who asks for a revision have the source looked at."""
@@ -67,18 +76,30 @@ class RevisionFeed:
         self._source.close()
 
     def _take(self) -> Revision:
+        asked = self._clock.monotonic()
         with self._lock:
             now = self._clock.monotonic()
             old = self._found is None or now - self._at >= self._fresh_s
             if self._found is None or old or self._ask:
-                self._ask = False
-                self._found = self._source.refresh()
-                self._at = self._clock.monotonic()
-                if self._found.notice is not None:
-                    self._on_notice(self._found.notice)
+                self._found = self._look(asked)
             self._used[self._found.name] += 1
-            self._source.retain(frozenset(self._used))
+            self._source.retain(frozenset(self._used) | frozenset(self._kept.values()))
             return self._found
+
+    def _look(self, asked: float) -> Revision:
+        """Look for the newest revision; who waited while that failed is told the same."""
+        if self._failed is not None and asked < self._failed[0]:
+            raise self._failed[1].with_traceback(None)
+        self._ask = False
+        try:
+            found = self._source.refresh()
+        except KgitopsError as error:
+            self._failed = self._clock.monotonic(), error
+            raise
+        self._at = self._clock.monotonic()
+        if found.notice is not None:
+            self._on_notice(found.notice)
+        return found
 
     def _give_back(self, revision: Revision) -> None:
         with self._lock:

@@ -12,27 +12,32 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kgitops.model import clock as moments
 from kgitops.model.clock import Clock, SystemClock
 from kgitops.model.errors import KgitopsError
-from kgitops.model.verdict import ExitCode, Reason, decide
+from kgitops.model.verdict import ExitCode, Reason
 from kgitops.reconcile.events import ReconcileEvent
 from kgitops.reconcile.loop_status import LoopStatus
 from kgitops.reconcile.looping.backoff import Pace, next_wait
 from kgitops.reconcile.looping.board import Board, TargetKey
 from kgitops.reconcile.looping.feed import RevisionFeed
 from kgitops.reconcile.looping.schedule import Schedule
+from kgitops.reconcile.looping.taking import (
+    ClusterLocks,
+    UnderWay,
+    source_failures,
+    timed_out,
+    turn_without_manifests,
+)
 from kgitops.reconcile.looping.transitions import events_between, says_something
 from kgitops.reconcile.revision import Revision
-from kgitops.reconcile.status import TurnOutcome, TurnResult
+from kgitops.reconcile.status import TurnResult
 from kgitops.reconcile.turns.stages import FETCH
-from kgitops.reconcile.turns.turn import TurnContext, TurnMemory, take_turn
-from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
+from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
+from kgitops.reconcile.turns.turn import take_turn
+from kgitops.workflow.project.selection import Selection, Workspace
 
-_TERM = 15
 _APPLYING = "applying"
 _TICK_S = 1.0
-_NO_REVISION = Revision(name="", folder=Path())
 
 
 class LoopTarget(Struct, frozen=True, kw_only=True):
@@ -53,29 +58,6 @@ class LoopSettings(Struct, frozen=True, kw_only=True):
     stopping_s: float = 60.0
     plans: Path | None = None
     parallelism: int = 10
-
-
-class _UnderWay:
-    """A turn under way: the stage it is in, and whether it is to stop."""
-
-    def __init__(self, deadline: float, clock: Clock, stopping: Callable[[], int | None]) -> None:
-        self._deadline = deadline
-        self._clock = clock
-        self._stopping = stopping
-        self.timed_out = False
-        self.stage = ""
-
-    def interrupted(self) -> int | None:
-        """The signal that asks the turn to end: the process's own, or SIGTERM after its time."""
-        number = self._stopping()
-        if number is None and self._clock.monotonic() >= self._deadline:
-            self.timed_out = True
-            return _TERM
-        return number
-
-    def on_stage(self, stage: str) -> None:
-        """Note the stage that begins."""
-        self.stage = stage
 
 
 class ReconcileLoop:
@@ -103,8 +85,8 @@ class ReconcileLoop:
         self._signal: int | None = None
         self._changed = threading.Condition()
         self._threads: dict[TargetKey, threading.Thread] = {}
-        self._under_way: dict[TargetKey, _UnderWay] = {}
-        self._cluster_locks: dict[str, threading.Lock] = {}
+        self._under_way: dict[TargetKey, UnderWay] = {}
+        self._locks = ClusterLocks()
         self._schedule = Schedule(
             self._targets,
             now=self._clock.monotonic(),
@@ -153,7 +135,7 @@ class ReconcileLoop:
             for key in begun:
                 self.board.began(key, now)
                 deadline = now + self._settings.timeout_s
-                self._under_way[key] = _UnderWay(deadline, self._clock, lambda: self._signal)
+                self._under_way[key] = UnderWay(deadline, self._clock, lambda: self._signal)
                 name = f"reconcile {key.project} {key.cluster or ''}".strip()
                 thread = threading.Thread(target=self._take, args=(key,), name=name, daemon=True)
                 self._threads[key] = thread
@@ -210,29 +192,19 @@ class ReconcileLoop:
         try:
             with target.feed.revision() as revision:
                 fetched = self._clock.monotonic() - began
-                selection = target.selection(revision)
-                lock = self._lock_of(selection)
-                if not lock.acquire(timeout=self._settings.timeout_s):
-                    sentence = (
-                        "another project's turn on this cluster has not ended; see which hangs"
-                    )
-                    reason = Reason(exit=ExitCode.LOCKED, sentence=sentence)
-                    return self._failed(key, [reason]), memory, revision
-                try:
-                    result, memory = take_turn(
-                        selection,
-                        revision,
-                        memory,
-                        self._context(target, state),
-                        names=self._names(key),
-                    )
-                finally:
-                    lock.release()
+                result, memory = take_turn(
+                    target.selection(revision),
+                    revision,
+                    memory,
+                    self._context(target, state),
+                    names=self._names(key),
+                )
+                target.feed.keep(key, memory.loaded)
         except KgitopsError as error:
-            return self._failed(key, list(error.reasons)), memory, None
+            return self._failed(key, error.reasons), memory, None
         result = replace(result, stages={FETCH: round(fetched, 3), **result.stages})
         if state.timed_out and result.exit not in (ExitCode.SUCCESS, ExitCode.CHANGES):
-            result = self._timed_out(result)
+            result = timed_out(result, self._settings.timeout_s)
         return result, memory, revision
 
     def _end(
@@ -244,14 +216,15 @@ class ReconcileLoop:
             now = self._clock.monotonic()
             self._memories[key] = memory
             before = status.last
-            self._schedule.ended(key, now, wait)
+            # One that failed may hang the next time too.
+            self._schedule.ended(key, now, wait, doubtful=failures > 0)
             self.board.ended(
                 key,
                 result,
                 now=now,
                 due=now + self._schedule.due_in(key, now),
                 failures=failures,
-                source_failures=revision.failures if revision else status.source_failures + 1,
+                source_failures=source_failures(status, result, memory, revision),
                 revision=revision,
             )
             self._changed.notify_all()
@@ -259,7 +232,7 @@ class ReconcileLoop:
         for event in events_between(before if before and says_something(before) else None, result):
             self._on_event(event)
 
-    def _context(self, target: LoopTarget, state: _UnderWay) -> TurnContext:
+    def _context(self, target: LoopTarget, state: UnderWay) -> TurnContext:
         return TurnContext(
             plans=self._settings.plans,
             clock=self._clock,
@@ -267,51 +240,15 @@ class ReconcileLoop:
             is_current=target.feed.is_current,
             is_copy=not target.feed.in_place,
             on_stage=state.on_stage,
+            on_workspace=self._on_workspace,
+            alone=lambda workspace: self._locks.alone(workspace, self._settings.timeout_s),
             parallelism=self._settings.parallelism,
         )
-
-    def _lock_of(self, selection: Selection) -> threading.Lock:
-        """The lock of the selection's cluster: turns of several projects on it take turns."""
-        try:
-            workspace = open_workspace(selection)
-        except KgitopsError:
-            return threading.Lock()  # the turn itself reports it
-        self._on_workspace(workspace)
-        cluster = workspace.cluster
-        relative = cluster.url.startswith("embedded:")
-        place = f"{cluster.url} {cluster.base.resolve() if relative else ''}"
-        with self._changed:
-            return self._cluster_locks.setdefault(place, threading.Lock())
 
     def _names(self, key: TargetKey) -> tuple[str, str]:
         status = self.board.of(key)
         return status.project, status.cluster
 
-    def _failed(self, key: TargetKey, reasons: list[Reason]) -> TurnResult:
-        """A turn that could not be taken: without manifests, or without its cluster."""
-        now = self._clock.now()
-        project, cluster = self._names(key)
-        verdict = decide(reasons, changes=False)
-        busy = verdict.exit is ExitCode.LOCKED
-        return TurnResult(
-            project=project,
-            cluster=cluster,
-            number=self._memories[key].number,
-            mode="",
-            started=moments.to_text(now),
-            ended=moments.to_text(now),
-            seconds=0.0,
-            outcome=TurnOutcome.BUSY if busy else TurnOutcome.FAILED,
-            exit=verdict.exit,
-            reasons=verdict.reasons,
-        )
-
-    def _timed_out(self, result: TurnResult) -> TurnResult:
-        sentence = (
-            f"the turn took longer than {self._settings.timeout_s:g} seconds and was stopped; see "
-            "what the cluster waits for, or raise --timeout"
-        )
-        reason = Reason(exit=ExitCode.UNREACHABLE, sentence=sentence)
-        kept = tuple(r for r in result.reasons if r.exit is not ExitCode.TERMINATED)
-        exit_ = ExitCode.PARTIAL if result.exit is ExitCode.PARTIAL else ExitCode.UNREACHABLE
-        return replace(result, outcome=TurnOutcome.FAILED, exit=exit_, reasons=(reason, *kept))
+    def _failed(self, key: TargetKey, reasons: Sequence[Reason]) -> TurnResult:
+        number = self._memories[key].number
+        return turn_without_manifests(self._names(key), number, reasons, self._clock.now())

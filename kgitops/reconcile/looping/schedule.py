@@ -12,18 +12,23 @@ K = TypeVar("K", bound=Hashable)
 
 
 class _Entry(Struct):
-    """One target: when its next turn is due, since when one is under way, and another asked for."""
+    """One target: when its next turn is due, since when one is under way, and another asked for.
+
+    ``doubtful``: the last turn failed in a way that may have taken long, and so may the next.
+    """
 
     due: float
     since: float | None = None
     again: bool = False
+    doubtful: bool = False
 
 
 class Schedule(Generic[K]):
     """Decides about turns; a target has at most one under way, and one more asked for after it.
 
     At most ``concurrency`` are under way. One that takes longer than ``patience_s`` no longer
-    counts, so that some that hang don't hold up the others.
+    counts, so that some that hang don't hold up the others; and those whose last turn failed for
+    now take half of the places at most, so that the others find one at once.
     """
 
     def __init__(
@@ -35,10 +40,13 @@ class Schedule(Generic[K]):
 
     def take(self, now: float) -> list[K]:
         """Return the targets whose turns begin now, those that are due longest first."""
-        free = self._concurrency - sum(
-            entry.since is not None and now - entry.since < self._patience_s
+        counted = [
+            entry
             for entry in self._entries.values()
-        )
+            if entry.since is not None and now - entry.since < self._patience_s
+        ]
+        free = self._concurrency - len(counted)
+        free_to_doubtful = max(1, self._concurrency // 2) - sum(one.doubtful for one in counted)
         due = sorted(
             (
                 (entry.due, number, target)
@@ -47,15 +55,22 @@ class Schedule(Generic[K]):
             ),
             key=lambda item: item[:2],
         )
-        begun = [target for _, _, target in due[: max(0, free)]]
-        for target in begun:
+        begun: list[K] = []
+        for _, _, target in due:
+            doubtful = self._entries[target].doubtful
+            if len(begun) >= free:
+                break
+            if doubtful and free_to_doubtful <= 0:
+                continue
+            free_to_doubtful -= doubtful
             self._entries[target].since = now
+            begun.append(target)
         return begun
 
-    def ended(self, target: K, now: float, wait_s: float) -> None:
+    def ended(self, target: K, now: float, wait_s: float, *, doubtful: bool = False) -> None:
         """Note that a turn has ended; the next one is due after ``wait_s``, or now if asked for."""
         entry = self._entries[target]
-        entry.since = None
+        entry.since, entry.doubtful = None, doubtful
         entry.due = now if entry.again else now + wait_s
         entry.again = False
 

@@ -24,10 +24,9 @@ def events_between(before: TurnResult | None, after: TurnResult) -> Iterator[Rec
         yield _applied(after)
     if after.outcome in _SILENT:
         return
+    yield from _source(before, after)
     yield from _suspensions(before, after)
     yield from _failures(before, after)
-    if after.outcome in _FAILING and after.pending is None and not after.fights:
-        return
     yield from _fights(before, after)
     yield from _drift(before, after)
     yield from _pending(before, after)
@@ -47,6 +46,17 @@ def _is_synced(result: TurnResult) -> bool:
 
 def _same_sync(before: TurnResult, after: TurnResult) -> bool:
     return _is_synced(before) and before.revision == after.revision and not after.applied
+
+
+def _source(before: TurnResult | None, after: TurnResult) -> Iterator[ReconcileEvent]:
+    was = before.revision_problem if before else None
+    now = after.revision_problem
+    if now is not None and now != was:
+        sentence = f"{_where(after)}: no newer revision, so the last good one holds: {now}"
+        yield _event(after, EventKind.SOURCE_FAILED, sentence)
+    elif was is not None and now is None and after.revision is not None:
+        sentence = f"{_where(after)}: newer revisions are found again"
+        yield _event(after, EventKind.SOURCE_RECOVERED, sentence)
 
 
 def _suspensions(before: TurnResult | None, after: TurnResult) -> Iterator[ReconcileEvent]:

@@ -152,7 +152,7 @@ SOURCE_FAILURES = Metric(
     "kgitops_source_failures",
     _GAUGE,
     UNIT,
-    "Failed attempts in a row to find a newer revision of the manifests.",
+    "Attempts in a row that found no newer revision of the manifests that can be used.",
 )
 BUILD = Metric("kgitops_build_info", _GAUGE, ("version", "python"), "1 for what runs.")
 

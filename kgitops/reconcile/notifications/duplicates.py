@@ -7,6 +7,7 @@ ENDS = {
     EventKind.APPLIED: (EventKind.PENDING,),
     EventKind.HEALED: (EventKind.DRIFTED,),
     EventKind.RECOVERED: (EventKind.FAILED,),
+    EventKind.SOURCE_RECOVERED: (EventKind.SOURCE_FAILED,),
     EventKind.RESUMED: (EventKind.SUSPENDED,),
 }
 """The kinds of event that end others."""

@@ -32,6 +32,8 @@ _TITLES = {
     EventKind.FIGHT: "somebody keeps changing it back",
     EventKind.FAILED: "turns fail",
     EventKind.RECOVERED: "turns succeed again",
+    EventKind.SOURCE_FAILED: "no newer revision is found",
+    EventKind.SOURCE_RECOVERED: "newer revisions are found again",
     EventKind.SUSPENDED: "suspended",
     EventKind.RESUMED: "goes on",
 }

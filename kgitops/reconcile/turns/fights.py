@@ -1,10 +1,13 @@
 """Fights: objects that somebody else changes again and again, as a value over the last heals."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 
+import msgspec
 from msgspec import Struct, field
 
 from kgitops.manifests.project.reconcile import ReconcileSettings
+from kgitops.model import clock as moments
 
 
 class HealHistory(Struct, frozen=True, kw_only=True):
@@ -40,3 +43,36 @@ class HealHistory(Struct, frozen=True, kw_only=True):
         for address in addresses:
             heals[address] = (*heals.get(address, ()), now)
         return HealHistory(heals=heals, fights=self.fights)
+
+
+class _HealsFile(Struct, frozen=True, kw_only=True):
+    """A history in a file, for later processes: moments by the calendar, RFC 3339."""
+
+    heals: dict[str, list[str]]
+    fights: list[str]
+
+
+def history_to_text(history: HealHistory, now: datetime, ticks: float) -> str:
+    """The text of a history; ``ticks`` are those of the clock that never goes back, now."""
+    heals = {
+        address: [moments.to_text(now - timedelta(seconds=ticks - at)) for at in heals]
+        for address, heals in sorted(history.heals.items())
+    }
+    file = _HealsFile(heals=heals, fights=sorted(history.fights))
+    return msgspec.json.encode(file).decode() + "\n"
+
+
+def history_from_text(text: str, now: datetime, ticks: float) -> HealHistory:
+    """The history of a text; what seems to lie in the future was just now.
+
+    Raises:
+        ValueError: the text is no history.
+    """
+    file = msgspec.json.decode(text, type=_HealsFile)
+    heals = {
+        address: tuple(
+            ticks - max(0.0, (now - moments.from_text(moment)).total_seconds()) for moment in found
+        )
+        for address, found in file.heals.items()
+    }
+    return HealHistory(heals=heals, fights=frozenset(file.fights))

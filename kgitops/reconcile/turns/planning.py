@@ -1,5 +1,7 @@
 """The plans of a turn: of all that is declared, and of the part that may be applied by itself."""
 
+from datetime import datetime
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -68,7 +70,9 @@ class Planner(Struct, frozen=True, kw_only=True):
 
         return permitted_part(plan, permission, plan_part)
 
-    def sealed(self, plan: Plan, current: ClusterState, permission: Permission) -> SealedPlan:
+    def sealed(
+        self, plan: Plan, current: ClusterState, permission: Permission, now: datetime
+    ) -> SealedPlan:
         """Seal a plan that is to be applied by itself.
 
         Raises:
@@ -79,7 +83,7 @@ class Planner(Struct, frozen=True, kw_only=True):
                 "the plan has changes that may not be applied by themselves, so nothing is "
                 "applied; review it, and apply it with kgitops apply"
             )
-        return seal_now(plan, current)
+        return seal_now(plan, current, now)
 
     def _desired(self) -> DesiredState:
         desired = self.declared.desired

@@ -6,64 +6,33 @@ lock is held only while something is applied, and what can't be known or decided
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.reading import latest_values
-from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.manifests.files import names_from
 from kgitops.model import clock as moments
-from kgitops.model.clock import Clock, SystemClock
 from kgitops.model.errors import KgitopsError, StaleError
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.revision import Revision
-from kgitops.reconcile.status import PendingPlan, TurnResult
+from kgitops.reconcile.status import TurnResult
 from kgitops.reconcile.suspension import find_suspension
 from kgitops.reconcile.turns.fights import HealHistory
-from kgitops.reconcile.turns.pending import PlanShelf, changes_digest, pending_plan
+from kgitops.reconcile.turns.pending import changes_digest
 from kgitops.reconcile.turns.permission import Permission, forbidden, healed_by, permission_of
 from kgitops.reconcile.turns.planning import Planner, disabled_addresses
+from kgitops.reconcile.turns.shelf import PlanShelf, leave_plan
 from kgitops.reconcile.turns.stages import Stages
+from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
 from kgitops.reconcile.turns.turn_report import TurnReport
 from kgitops.reconcile.turns.unfinished import others_unfinished, own_unfinished
 from kgitops.workflow.execution import execute_plan, execute_resume
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
-
-
-class TurnMemory(Struct, frozen=True, kw_only=True):
-    """The knowledge that a turn hands to the next one of the same project and cluster."""
-
-    number: int = 0
-    history: HealHistory = field(default_factory=HealHistory)
-    pending_changes: str = ""
-    pending_since: str = ""
-
-
-class TurnContext(Struct, frozen=True, kw_only=True):
-    """The surroundings of a turn: where plans wait, the clock, and who may stop it.
-
-    ``interrupted`` returns the number of the signal that asks it to end, or None. ``is_current``
-    tells whether the manifests are still those of the revision: a folder may change meanwhile.
-    ``is_copy``: the revision's folder is a copy, so its files are named from there.
-    """
-
-    plans: Path | None = None
-    clock: Clock = field(default_factory=SystemClock)
-    interrupted: Callable[[], int | None] = lambda: None
-    is_current: Callable[[Revision], bool] = lambda _: True
-    is_copy: bool = False
-    on_stage: Callable[[str], None] = lambda _: None
-    on_event: Callable[[object], None] = lambda _: None
-    parallelism: int = 10
-    timeout_ms: int = ApplySettings().timeout_ms
+from kgitops.workflow.project.selection import Selection, Workspace, of_folder, open_workspace
 
 
 def take_turn(
@@ -80,15 +49,14 @@ def take_turn(
     """
     report = TurnReport(context.clock, revision, memory.number + 1, names)
     turn = _Turn(selection, revision, memory, context, report)
-    naming = names_from(revision.folder) if context.is_copy else nullcontext()
     try:
-        with naming:
-            turn.run()
+        turn.run()
     except KgitopsError as error:
-        report.stopped(error.reasons)
+        report.stopped(error.reasons, by_machine=isinstance(error.__cause__, OSError))
     except OSError as error:
         sentence = f"{error.filename or 'a file'}: {(error.strerror or str(error)).lower()}"
-        report.stopped([Reason(exit=ExitCode.ERROR, sentence=f"{sentence}; see to it")])
+        reason = Reason(exit=ExitCode.ERROR, sentence=f"{sentence}; see to it")
+        report.stopped([reason], by_machine=True)
     except Exception as error:  # noqa: BLE001 (a loop goes on, and says what happened)
         report.failed_unexpectedly(error)
     return report.result(), replace(turn.memory, number=memory.number + 1)
@@ -110,20 +78,46 @@ class _Turn:
         self.memory = memory
         self._context = context
         self._report = report
+        self._is_loaded = False
         self._stages = Stages(context.clock, report.stages, context.on_stage)
 
     def run(self) -> None:
-        """Open the project and the cluster, and go on there."""
+        """Open the project and the cluster, and go on there.
+
+        Where the revision can't be loaded, the cluster is compared with the last one that could.
+        """
+        try:
+            self._take(self._revision)
+        except KgitopsError as error:
+            good = self.memory.loaded
+            if self._is_loaded or good is None or not self._context.is_copy:
+                raise  # what lies in a user's folder is not there any more as it was
+            self._report.stopped(error.reasons)
+            self._report.last_good = good.name
+            self._take(good)
+
+    def _take(self, revision: Revision) -> None:
+        """Take the turn with a revision; with any but the newest, nothing is applied or left."""
+        context, report = self._context, self._report
+        is_newest = revision is self._revision
         self._stages("loading the manifests")
-        workspace = open_workspace(self._selection)
-        self._report.project = workspace.project.name
-        self._report.cluster = workspace.target_name
-        self._report.mode = workspace.reconcile.mode
-        with loaded(workspace, self._stages) as declared:
-            self._stages("connecting")
-            with workspace.connected(declared.policies.bundle) as cluster:
-                self._on_cluster(workspace, declared, cluster)
-            self._stages.end()
+        with names_from(revision.folder) if context.is_copy else nullcontext():
+            workspace = open_workspace(
+                self._selection if is_newest else of_folder(self._selection, revision.folder)
+            )
+            report.project = workspace.project.name
+            report.cluster = workspace.target_name
+            report.mode = workspace.reconcile.mode
+            if is_newest:
+                context.on_workspace(workspace)
+            with context.alone(workspace), loaded(workspace, self._stages) as declared:
+                if is_newest:
+                    self._is_loaded = True
+                    self.memory = replace(self.memory, loaded=revision)
+                self._stages("connecting")
+                with workspace.connected(declared.policies.bundle) as cluster:
+                    self._on_cluster(workspace, declared, cluster)
+                self._stages.end()
 
     def _on_cluster(self, workspace: Workspace, declared: Loaded, cluster: Cluster) -> None:
         report, settings = self._report, workspace.reconcile
@@ -140,6 +134,8 @@ class _Turn:
         suspended = settings.suspend or report.suspension is not None
         report.suspended = suspended
         permission = permission_of(settings, suspended=suspended)
+        if not self._is_loaded:
+            permission = replace(permission, applies=False)
         unfinished = own_unfinished(latest, workspace.project)
         if unfinished is not None:
             report.unfinished_run = unfinished.run.id
@@ -159,8 +155,9 @@ class _Turn:
         plan = planner.whole(current)
         report.disabled = len(disabled_addresses(planner.declared.desired))
         ticks = self._context.clock.monotonic()
-        history = self.memory.history.seen(healed_by(plan), ticks, settings)
-        self.memory = replace(self.memory, history=history)
+        before = self._history()
+        history = before.seen(healed_by(plan), ticks, settings)
+        self._remember(before, history)
         permission = replace(permission, left_alone=history.fights)
         report.planned(plan, history.fights)
         part = planner.part(current, plan, permission)
@@ -170,12 +167,15 @@ class _Turn:
                 report.interrupted(signal)
                 return
             self._check_current()
-            sealed = planner.sealed(part, current, permission)
+            sealed = planner.sealed(part, current, permission, self._context.clock.now())
             if not self._applied(planner, sealed):
                 return
             current = planner.read()
             plan = planner.whole(current)
-        self._leave(plan, permission, lambda: seal_now(plan, current))
+        if not self._is_loaded:
+            report.left(plan, waits=False)
+            return
+        self._leave(plan, permission, lambda: seal_now(plan, current, self._context.clock.now()))
 
     def _check_current(self) -> None:
         """Refuse to apply what was planned from files that changed while they were read."""
@@ -193,19 +193,21 @@ class _Turn:
             planner.workspace,
             planner.declared.policies,
             # The plan was made of the manifests in this turn: it names no other program.
-            self._apply_context(planner.workspace, planner.cluster, may_act=True),
+            self._context.of_apply(planner.workspace, planner.cluster, may_act=True),
         )
         healed = healed_by(sealed.plan)
         ticks = self._context.clock.monotonic()
-        self.memory = replace(self.memory, history=self.memory.history.healed(healed, ticks))
         self._report.applied(sealed, result, healed)
+        if healed:
+            before = self._history()
+            self._remember(before, before.healed(healed, ticks))
         return not result.verdict.stops
 
     def _resumed(self, workspace: Workspace, declared: Loaded, cluster: Cluster) -> bool:
         """Go on with the project's unfinished run; False if it is still not finished."""
         self._stages("applying")
         result = execute_resume(
-            workspace, declared.policies, self._apply_context(workspace, cluster, may_act=False)
+            workspace, declared.policies, self._context.of_apply(workspace, cluster, may_act=False)
         )
         if result is None:
             return True
@@ -217,7 +219,7 @@ class _Turn:
         report = self._report
         waits = bool(forbidden(plan, permission)) or plan.verdict.stops
         report.left(plan, waits=waits)
-        shelf = self._shelf(report.project, report.cluster)
+        shelf = self._shelf()
         if not waits:
             if shelf:
                 shelf.clear()
@@ -229,39 +231,21 @@ class _Turn:
         if self.memory.pending_changes != changes or not since:
             since = moments.to_text(now)
         self.memory = replace(self.memory, pending_changes=changes, pending_since=since)
-        report.pending = self._pending(shelf, plan, seal, since)
+        report.pending = leave_plan(shelf, plan, seal, since, now)
 
-    def _pending(
-        self,
-        shelf: PlanShelf | None,
-        plan: Plan,
-        seal: Callable[[], SealedPlan],
-        since: str,
-    ) -> PendingPlan:
-        if shelf is None:
-            return pending_plan(seal(), None, since)
-        found = shelf.find(plan, self._context.clock.now())
-        if found is None:
-            sealed = seal()
-            found = sealed, shelf.put(sealed)
-        return pending_plan(*found, since)
+    def _history(self) -> HealHistory:
+        """The heals so far, also those of an earlier process."""
+        shelf, clock = self._shelf(), self._context.clock
+        if self.memory.history is not None:
+            return self.memory.history
+        return shelf.read_heals(clock.now(), clock.monotonic()) if shelf else HealHistory()
 
-    def _shelf(self, project: str, cluster: str) -> PlanShelf | None:
-        plans = self._context.plans
-        return None if plans is None else PlanShelf(plans, project, cluster)
+    def _remember(self, before: HealHistory, history: HealHistory) -> None:
+        """Keep the heals, also for a later process where they changed."""
+        shelf, clock = self._shelf(), self._context.clock
+        self.memory = replace(self.memory, history=history)
+        if shelf and before != history:
+            shelf.write_heals(history, clock.now(), clock.monotonic())
 
-    def _apply_context(
-        self, workspace: Workspace, cluster: Cluster, *, may_act: bool
-    ) -> ApplyContext:
-        timeout_ms = self._context.timeout_ms
-        return ApplyContext(
-            cluster=cluster,
-            settings=ApplySettings(
-                parallelism=self._context.parallelism,
-                timeout_ms=timeout_ms,
-                lease_ms=2 * timeout_ms,
-            ),
-            on_event=self._context.on_event,
-            interrupted=self._context.interrupted,
-            passwords=PasswordSettings(base=workspace.base, may_act=may_act),
-        )
+    def _shelf(self) -> PlanShelf | None:
+        return self._context.shelf(self._report.project, self._report.cluster)

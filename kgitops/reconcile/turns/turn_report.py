@@ -42,6 +42,7 @@ class TurnReport:
         self._failed = False
         self.project, self.cluster = names
         self.mode = ""
+        self.last_good: str | None = None
         self.stages: dict[str, float] = {}
         self.registry_records: int | None = None
         self.suspension: Suspension | None = None
@@ -97,8 +98,9 @@ class TurnReport:
         if plan.verdict.stops:
             self._reasons += plan.verdict.reasons
 
-    def stopped(self, reasons: Iterable[Reason]) -> None:
-        """Note why the turn stopped."""
+    def stopped(self, reasons: Iterable[Reason], *, by_machine: bool = False) -> None:
+        """Note why the turn stopped: what is declared is refused, or the machine failed."""
+        self._failed = self._failed or by_machine
         self._reasons += reasons
 
     def interrupted(self, signal: int) -> None:
@@ -133,6 +135,7 @@ class TurnReport:
             reasons=_fewer(verdict.reasons),
             revision=self._revision.name,
             revision_problem=self._revision.problem,
+            last_good=self.last_good,
             actions=count_actions(left) if left else {},
             levels=count_levels(left) if left else {},
             drift=_drifted(plan.drift) if plan else {},

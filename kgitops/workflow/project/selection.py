@@ -65,6 +65,11 @@ class Selection:
         return bool(self.targets or self.excludes or self.selector)
 
 
+def of_folder(selection: Selection, folder: Path) -> Selection:
+    """The same options for the project in another folder."""
+    return dataclasses.replace(selection, paths=(folder,))
+
+
 class Workspace(Struct, frozen=True, kw_only=True):
     """A project, the part of it that was asked for, and the cluster it is for.
 

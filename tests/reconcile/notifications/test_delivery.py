@@ -110,7 +110,7 @@ def test_a_dead_sink_delays_neither_the_loop_nor_other_sinks(tmp_path):
         wait_until(lambda: sum(_settled(notifications.counts()[1])) == 20)
         assert notifications.counts()[1].delivered >= 6
         notifications.close()
-    assert told == []
+        assert told == []
 
 
 def test_the_newest_events_are_kept(tmp_path):

@@ -1,6 +1,5 @@
 """The page: its contents as values, from the state of the loop at one moment, and as HTML."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,7 @@ from kgitops.reconcile.http.page.units import (
 )
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
 from kgitops.reconcile.status import PendingPlan
-from kgitops.reconcile.wording import counts_text, suspension_text
+from kgitops.reconcile.wording import apply_command, counts_text, suspension_text
 from kgitops.report.html import render as plan_page
 from kgitops.report.html.render import content_security_policy, environment, inline
 
@@ -135,7 +134,6 @@ def _summary(rows: Sequence[UnitStateRow]) -> str:
 
 def _card(unit: UnitStatus, pending: PendingPlan, now: datetime) -> PendingCard:
     hexadecimal = pending.digest.removeprefix(_DIGEST)
-    path = shlex.quote(pending.path) if pending.path else "PLAN"
     stopped = f"It can't be applied as it is: kgitops apply would end with {int(pending.exit)}."
     return PendingCard(
         project=unit.project,
@@ -146,7 +144,7 @@ def _card(unit: UnitStatus, pending: PendingPlan, now: datetime) -> PendingCard:
         expires=moment(pending.expires, now),
         actions=counts_text(pending.actions),
         levels=counts_text(pending.levels),
-        command=f"kgitops apply {path} --expect-digest {pending.digest}" if pending.applies else "",
+        command=apply_command(pending) if pending.applies else "",
         problem="" if pending.applies else stopped,
     )
 
