@@ -14,18 +14,12 @@ def _offsets(request: policy_requests.AlterConsumerGroupOffsetsRequest, _: Clust
     ]
 
 
-_GROUP = RecordField(STRING, "The group's id.", lambda request, _: request.group)
+_GROUP = RecordField(STRING, "The group's id.")
 CONFIG_RESOURCE = Record(
     "configs of a group or of client metrics",
     {
-        "resourceType": RecordField(
-            STRING, "GROUP or CLIENT_METRICS.", lambda request, _: request.resource_type.value
-        ),
-        "resourceName": RecordField(
-            STRING,
-            "The group's id, or the name of the subscription.",
-            lambda request, _: request.resource_name,
-        ),
+        "resourceType": RecordField(STRING, "GROUP or CLIENT_METRICS."),
+        "resourceName": RecordField(STRING, "The group's id, or the name of the subscription."),
         "requestedConfigs": RecordField(
             map_of(STRING.or_null),
             "Only the configs that the request names, as text; null for a key that it removes.",

@@ -11,36 +11,30 @@ from kgitops.policy.cel.records.record import (
     BeforeAndAfter,
     Record,
     RecordField,
+    changed,
     changed_configs,
     changes,
-    differences,
 )
 from kgitops.policy.cel.types import BOOL, DOUBLE, INT, STRING, list_of, map_of, record
 
 _TOPIC = {
-    "name": RecordField(STRING, "The topic's name.", lambda topic, _: topic.name),
+    "name": RecordField(STRING, "The topic's name."),
     "partitions": RecordField(INT, "How many partitions.", lambda topic, _: topic.num_partitions),
-    "replicationFactor": RecordField(
-        INT, "How many replicas partition 0 has.", lambda topic, _: topic.replication_factor
-    ),
+    "replicationFactor": RecordField(INT, "How many replicas partition 0 has."),
     "assignments": RecordField(
         list_of(list_of(INT)),
         "The broker ids of each partition's replicas, the preferred leader first.",
         lambda topic, _: topic.assignment,
     ),
     "configs": RecordField(
-        map_of(STRING),
-        "The topic's own configs; a key that it doesn't set is missing.",
-        lambda topic, _: dict(topic.configs),
+        map_of(STRING), "The topic's own configs; a key that it doesn't set is missing."
     ),
     "effectiveConfigs": RecordField(
         map_of(STRING),
         "The same over the cluster's defaults, so that every config of Kafka is there.",
         lambda topic, cluster: {**cluster.default_configs(), **topic.configs},
     ),
-    "internal": RecordField(
-        BOOL, "Whether brokers own the topic.", lambda topic, _: topic.internal
-    ),
+    "internal": RecordField(BOOL, "Whether brokers own the topic."),
 }
 REQUESTED_TOPIC = Record(
     "a topic",
@@ -49,7 +43,6 @@ REQUESTED_TOPIC = Record(
         "requestedConfigs": RecordField(
             map_of(STRING.or_null),
             "Only the configs that the request names; null for a key that it removes.",
-            lambda topic, _: dict(topic.requested_configs),
         ),
         "generatedAssignments": RecordField(
             BOOL,
@@ -60,12 +53,7 @@ REQUESTED_TOPIC = Record(
 )
 CURRENT_TOPIC = Record(
     "a topic",
-    {
-        **_TOPIC,
-        "reassigning": RecordField(
-            BOOL, "Whether replicas are being moved just now.", lambda topic, _: topic.reassigning
-        ),
-    },
+    {**_TOPIC, "reassigning": RecordField(BOOL, "Whether replicas are being moved just now.")},
 )
 RECORDS = Record(
     "a deletion of records",
@@ -106,29 +94,23 @@ TOPIC_CHANGE = Record(
             INT, "How many replicas more; fewer where negative.", _delta("replication_factor")
         ),
         "replicas": RecordField(
-            BOOL,
-            "Whether replicas of partitions that stay move, or change their order.",
-            _replicas,
+            BOOL, "Whether replicas of partitions that stay move, or change their order.", _replicas
         ),
     },
 )
 
 
 class BrokerValue(Struct, frozen=True):
-    """A broker and its configs; ``requested`` are those that the request names."""
+    """A broker and its configs; ``requested_configs`` are those that the request names."""
 
     id: int
     configs: Mapping[str, str]
-    requested: Mapping[str, str | None]
+    requested_configs: Mapping[str, str | None]
 
 
 _BROKER = {
-    "id": RecordField(INT, "The broker's id.", lambda broker, _: broker.id),
-    "configs": RecordField(
-        map_of(STRING),
-        "Its configs, as far as they are known.",
-        lambda broker, _: dict(broker.configs),
-    ),
+    "id": RecordField(INT, "The broker's id."),
+    "configs": RecordField(map_of(STRING), "Its configs, as far as they are known."),
 }
 CURRENT_BROKER = Record("a broker", _BROKER)
 REQUESTED_BROKER = Record(
@@ -138,7 +120,6 @@ REQUESTED_BROKER = Record(
         "requestedConfigs": RecordField(
             map_of(STRING.or_null),
             "Only the configs that the request names; null for a key that it removes.",
-            lambda broker, _: dict(broker.requested),
         ),
     },
 )
@@ -150,37 +131,24 @@ BROKER_CHANGE = Record(
 ACL = Record(
     "an ACL",
     {
-        "principal": RecordField(
-            STRING, "Who, such as User:billing.", lambda acl, _: acl.principal
-        ),
-        "host": RecordField(STRING, "From where; * is anywhere.", lambda acl, _: acl.host),
-        "operation": RecordField(
-            STRING, "Such as Read, in Kafka's spelling.", lambda acl, _: acl.operation.value
-        ),
+        "principal": RecordField(STRING, "Who, such as User:billing."),
+        "host": RecordField(STRING, "From where; * is anywhere."),
+        "operation": RecordField(STRING, "Such as Read, in Kafka's spelling."),
         "permission": RecordField(
             STRING, "Allow or Deny.", lambda acl, _: acl.permission_type.value
         ),
         "resourceType": RecordField(
-            STRING,
-            "topic, group, cluster, transactionalId, delegationToken or user.",
-            lambda acl, _: acl.resource_type.value,
+            STRING, "topic, group, cluster, transactionalId, delegationToken or user."
         ),
-        "resourceName": RecordField(
-            STRING, "The resource's name or prefix; * is all.", lambda acl, _: acl.resource_name
-        ),
-        "patternType": RecordField(
-            STRING, "literal or prefixed.", lambda acl, _: acl.pattern_type.value
-        ),
+        "resourceName": RecordField(STRING, "The resource's name or prefix; * is all."),
+        "patternType": RecordField(STRING, "literal or prefixed."),
         "virtualCluster": RecordField(
             STRING,
             "The virtual cluster in which the resource's name holds, or its prefix; * is every "
             "one, kafka-cluster none.",
-            lambda acl, _: acl.virtual_cluster,
         ),
         "virtualClusterPatternType": RecordField(
-            STRING,
-            "How virtualCluster is read: literal or prefixed.",
-            lambda acl, _: acl.virtual_cluster_pattern_type.value,
+            STRING, "How virtualCluster is read: literal or prefixed."
         ),
     },
 )
@@ -190,11 +158,11 @@ DEFAULT_ENTITY = "<default>"
 
 
 class Quota(Struct, frozen=True):
-    """The quotas of one entity; ``requested`` are those that the request names."""
+    """The quotas of one entity; ``requested_quotas`` are those that the request names."""
 
     entity: ClientQuotaEntity
     quotas: Mapping[str, float]
-    requested: Mapping[str, float | None]
+    requested_quotas: Mapping[str, float | None]
 
 
 def _entity(quota: Quota, _: ClusterState) -> object:
@@ -210,18 +178,13 @@ def _entity(quota: Quota, _: ClusterState) -> object:
 _QUOTA = {
     "entity": RecordField(
         record(
-            "an entity",
-            dict.fromkeys(("user", "clientId", "ip", "virtualCluster"), STRING.or_null),
+            "an entity", dict.fromkeys(("user", "clientId", "ip", "virtualCluster"), STRING.or_null)
         ),
         f"Whom it is about: user, clientId, ip, virtualCluster; null where the entity has "
         f"no such part, `'{DEFAULT_ENTITY}'` for the default.",
         _entity,
     ),
-    "quotas": RecordField(
-        map_of(DOUBLE),
-        "The quotas by Kafka's key, such as producer_byte_rate.",
-        lambda quota, _: dict(quota.quotas),
-    ),
+    "quotas": RecordField(map_of(DOUBLE), "The quotas by Kafka's key, such as producer_byte_rate."),
 }
 CURRENT_QUOTA = Record("a quota", _QUOTA)
 REQUESTED_QUOTA = Record(
@@ -231,21 +194,11 @@ REQUESTED_QUOTA = Record(
         "requestedQuotas": RecordField(
             map_of(DOUBLE.or_null),
             "Only the quotas that the request names; null for a key that it removes.",
-            lambda quota, _: dict(quota.requested),
         ),
     },
 )
 
 
-def _quotas(sides: BeforeAndAfter, _: ClusterState) -> object:
-    before = {} if sides.before is None else sides.before.quotas
-    return differences(before, sides.after.quotas, _same)
-
-
-def _same(_key: str, before: object, after: object) -> bool:
-    return before == after
-
-
 QUOTA_CHANGE = Record(
-    "a change of a quota", {"quotas": RecordField(changes(DOUBLE), CHANGED, _quotas)}
+    "a change of a quota", {"quotas": RecordField(changes(DOUBLE), CHANGED, changed("quotas"))}
 )

@@ -1,6 +1,8 @@
 """The description of an object by its fields, and the differences between two objects."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Set
+from enum import Enum
 from typing import Any
 
 from msgspec import Struct
@@ -9,13 +11,16 @@ from kgitops.model.resources.topic_configs import normal_value
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.types import Type, map_of, record
 
+Read = Callable[[Any, ClusterState], object]
+"""Reads a field from an object, or from the cluster."""
+
 
 class RecordField(Struct, frozen=True, eq=False):
-    """A field: its type, its documentation, and the function that reads it from the object."""
+    """A field: its type and its documentation; ``read``, if it is no attribute of its own name."""
 
     type: Type
     doc: str
-    read: Callable[[Any, ClusterState], object]
+    read: Read | None = None
 
 
 class Record(Struct, frozen=True, eq=False):
@@ -28,6 +33,23 @@ class Record(Struct, frozen=True, eq=False):
     def type(self) -> Type:
         """Its type."""
         return record(self.name, {name: field.type for name, field in self.fields.items()})
+
+    def reader(self, name: str) -> Read:
+        """The function that reads a field: ``virtualCluster`` is ``virtual_cluster``."""
+        read = self.fields[name].read
+        if read is not None:
+            return read
+        attribute = re.sub(r"[A-Z]", lambda match: f"_{match[0].lower()}", name)
+        return lambda value, _: _plain(getattr(value, attribute))
+
+
+def _plain(value: object) -> object:
+    """A value in the types that expressions know."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(value)
+    return sorted(value) if isinstance(value, Set) else value
 
 
 CHANGED = "What differs, by key, as `{before, after}`; null where the key is not set."
@@ -43,6 +65,16 @@ class BeforeAndAfter(Struct, frozen=True):
 def changes(side: Type) -> Type:
     """The type of the differences by key; ``side`` is that of the values."""
     return map_of(record("a change", {"before": side.or_null, "after": side.or_null}))
+
+
+def changed(name: str) -> Read:
+    """Read the differences of a mapping of the object, which may be new."""
+
+    def read(sides: BeforeAndAfter, _: ClusterState) -> object:
+        before = {} if sides.before is None else getattr(sides.before, name)
+        return differences(before, getattr(sides.after, name), lambda _, old, new: bool(old == new))
+
+    return read
 
 
 def changed_configs(sides: BeforeAndAfter, _: ClusterState) -> object:

@@ -16,33 +16,22 @@ def _links(policy_input: PolicyInput, _: ClusterState) -> object:
 REQUEST = Record(
     "a request",
     {
-        "api": RecordField(
-            STRING,
-            "CreateTopic, AlterTopic, … as in match.",
-            lambda policy_input, _: policy_input.api,
-        ),
+        "api": RecordField(STRING, "CreateTopic, AlterTopic, … as in match."),
         "name": RecordField(
             STRING,
             "The name that match.names is compared with: of a topic or link, of an ACL's resource, "
             "in its virtual cluster where it is in one; of a quota its entity as in the address; "
             "of a broker its id; of a user its name; of a virtual cluster also where a member is "
             "altered.",
-            lambda policy_input, _: policy_input.name,
         ),
-        "address": RecordField(
-            STRING,
-            "The object's address, such as topic/orders.",
-            lambda policy_input, _: policy_input.address,
-        ),
+        "address": RecordField(STRING, "The object's address, such as topic/orders."),
         "virtualCluster": RecordField(
             STRING.or_null,
             "The virtual cluster that the object is in, or that is asked for; null for none.",
-            lambda policy_input, _: policy_input.virtual_cluster,
         ),
         "topic": RecordField(
             STRING.or_null,
             "The physical name of the topic, or of the topic behind a link; null for others.",
-            lambda policy_input, _: policy_input.topic,
         ),
         "links": RecordField(
             list_of(
@@ -54,16 +43,14 @@ REQUEST = Record(
     },
 )
 LABELS = RecordField(
-    map_of(STRING),
-    "The document's `metadata.labels`; empty where no document asks for it.",
-    lambda request, _: dict(request.labels),
+    map_of(STRING), "The document's `metadata.labels`; empty where no document asks for it."
 )
 """A field of everything that is requested, read from the request itself."""
 PRINCIPAL = Record(
     "a principal",
     {
-        "type": RecordField(STRING, "User in most cases.", lambda principal, _: principal.type),
-        "name": RecordField(STRING, "What follows the colon.", lambda principal, _: principal.name),
+        "type": RecordField(STRING, "User in most cases."),
+        "name": RecordField(STRING, "What follows the colon."),
     },
 )
 
@@ -87,9 +74,7 @@ CLUSTER = Record(
             lambda _, cluster: cluster.topic_count(),
         ),
         "partitions": RecordField(
-            INT,
-            "How many partitions these topics have.",
-            lambda _, cluster: cluster.partitions(),
+            INT, "How many partitions these topics have.", lambda _, cluster: cluster.partitions()
         ),
         "virtualClusters": RecordField(
             list_of(STRING),

@@ -4,15 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.cel.records.record import (
-    CHANGED,
-    BeforeAndAfter,
-    Record,
-    RecordField,
-    changes,
-    differences,
-)
+from kgitops.policy.cel.records.record import CHANGED, Record, RecordField, changed, changes
 from kgitops.policy.cel.types import INT, STRING, map_of
 
 
@@ -26,11 +18,9 @@ class JudgedUser(Struct, frozen=True):
 
 
 _USER = {
-    "name": RecordField(STRING, "The user's name, without User:.", lambda user, _: user.name),
+    "name": RecordField(STRING, "The user's name, without User:."),
     "scram": RecordField(
-        map_of(INT),
-        "The user's mechanisms, such as SCRAM-SHA-512, with their iterations.",
-        lambda user, _: dict(user.scram),
+        map_of(INT), "The user's mechanisms, such as SCRAM-SHA-512, with their iterations."
     ),
 }
 CURRENT_USER = Record("a user", _USER)
@@ -38,25 +28,14 @@ REQUESTED_USER = Record(
     "a user",
     {
         **_USER,
-        "mechanism": RecordField(
-            STRING, "The mechanism that the request is about.", lambda user, _: user.mechanism
-        ),
+        "mechanism": RecordField(STRING, "The mechanism that the request is about."),
         "iterations": RecordField(
-            INT.or_null,
-            "Its iterations; null where the mechanism is removed.",
-            lambda user, _: user.iterations,
+            INT.or_null, "Its iterations; null where the mechanism is removed."
         ),
     },
 )
 
 
-def _scram(sides: BeforeAndAfter, _: ClusterState) -> object:
-    before = {} if sides.before is None else sides.before.scram
-    return differences(before, sides.after.scram, _same)
-
-
-def _same(_key: str, before: object, after: object) -> bool:
-    return before == after
-
-
-USER_CHANGE = Record("a change of a user", {"scram": RecordField(changes(INT), CHANGED, _scram)})
+USER_CHANGE = Record(
+    "a change of a user", {"scram": RecordField(changes(INT), CHANGED, changed("scram"))}
+)

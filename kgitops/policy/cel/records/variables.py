@@ -142,7 +142,7 @@ def read_variables(
     values = {name: _fields(*sources[name], cluster, fields) for name, fields in selection.items()}
     requested, fields = values.get("requested"), selection.get("requested", frozenset())
     if requested is not None and (fields is None or "labels" in fields):
-        requested["labels"] = LABELS.read(policy_input.request, cluster)
+        requested["labels"] = dict(policy_input.request.labels)
     return dict(values)
 
 
@@ -159,9 +159,7 @@ def _readers(
     record: Record, names: frozenset[str] | None
 ) -> tuple[tuple[str, Callable[[Any, ClusterState], object]], ...]:
     return tuple(
-        (name, field.read)
-        for name, field in record.fields.items()
-        if names is None or name in names
+        (name, record.reader(name)) for name in record.fields if names is None or name in names
     )
 
 

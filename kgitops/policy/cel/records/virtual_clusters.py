@@ -6,24 +6,12 @@ from kgitops.policy.cel.types import STRING, list_of, map_of
 VIRTUAL_CLUSTER = Record(
     "a virtual cluster",
     {
-        "name": RecordField(STRING, "Its name.", lambda cluster, _: cluster.name),
-        "users": RecordField(
-            list_of(STRING),
-            "The principals of its users, such as User:jane.",
-            lambda cluster, _: sorted(cluster.users),
-        ),
-        "clientIds": RecordField(
-            list_of(STRING), "Its client ids.", lambda cluster, _: sorted(cluster.client_ids)
-        ),
-        "groups": RecordField(
-            list_of(STRING),
-            "Its consumer groups, by the names that it knows.",
-            lambda cluster, _: sorted(cluster.groups),
-        ),
+        "name": RecordField(STRING, "Its name."),
+        "users": RecordField(list_of(STRING), "The principals of its users, such as User:jane."),
+        "clientIds": RecordField(list_of(STRING), "Its client ids."),
+        "groups": RecordField(list_of(STRING), "Its consumer groups, by the names that it knows."),
         "transactionalIds": RecordField(
-            list_of(STRING),
-            "Its transactional ids, by the names that it knows.",
-            lambda cluster, _: sorted(cluster.transactional_ids),
+            list_of(STRING), "Its transactional ids, by the names that it knows."
         ),
         "links": RecordField(
             map_of(STRING),
@@ -51,14 +39,10 @@ VIRTUAL_CLUSTER_CHANGE = Record(
             lambda request, _: request.entity_name,
         ),
         "movedFrom": RecordField(
-            STRING.or_null,
-            "The virtual cluster that gives the member up at the same moment.",
-            lambda request, _: request.moved_from,
+            STRING.or_null, "The virtual cluster that gives the member up at the same moment."
         ),
         "adopts": RecordField(
-            STRING.or_null,
-            "The global group that a group takes over, or whose offsets it gets.",
-            lambda request, _: request.adopts,
+            STRING.or_null, "The global group that a group takes over, or whose offsets it gets."
         ),
     },
 )
@@ -68,7 +52,7 @@ LINK = Record(
         "name": RecordField(
             STRING, "Its name in the virtual cluster.", lambda request, _: request.link
         ),
-        "topic": RecordField(STRING, "The physical topic.", lambda request, _: request.topic),
+        "topic": RecordField(STRING, "The physical topic."),
         "sharedWith": RecordField(
             list_of(STRING),
             "The other virtual clusters that see the topic.",
@@ -81,9 +65,7 @@ REQUESTED_LINK = Record(
     {
         **LINK.fields,
         "replaces": RecordField(
-            STRING.or_null,
-            "The physical topic that the link leads to so far.",
-            lambda request, _: request.replaces,
+            STRING.or_null, "The physical topic that the link leads to so far."
         ),
     },
 )
