@@ -32,10 +32,21 @@ def failed(api: str, version: int, request: Message, code: ErrorCode) -> Message
 _WITH_TEXTS = frozenset({"DescribeQuorum", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"})
 
 
-def _create_topics(request: Message, code: ErrorCode) -> Message:
-    row = messages.CreateTopicsResponse.CreatableTopicResult
-    rows = [row(name=t.name, error_code=code, error_message=None) for t in request.topics]
-    return messages.CreateTopicsResponse(topics=rows)
+def _rows(api: str, items: str, rows: str, row: str, *same: str) -> Fail:
+    """Answer with a row for each item of the request, which has ``same`` fields of the item."""
+
+    def fail(request: Message, code: ErrorCode) -> Message:
+        response = message_class(f"{api}Response")
+        make = getattr(response, row)
+        failures = [
+            make(
+                error_code=code, error_message=None, **{name: getattr(item, name) for name in same}
+            )
+            for item in getattr(request, items)
+        ]
+        return response(**{rows: failures})
+
+    return fail
 
 
 def _delete_topics(request: Message, code: ErrorCode) -> Message:
@@ -43,42 +54,6 @@ def _delete_topics(request: Message, code: ErrorCode) -> Message:
     topics = [row(name=t.name, topic_id=t.topic_id, error_code=code) for t in request.topics]
     named = [row(name=name, error_code=code) for name in request.topic_names]
     return messages.DeleteTopicsResponse(responses=[*topics, *named])
-
-
-def _create_partitions(request: Message, code: ErrorCode) -> Message:
-    row = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
-    rows = [row(name=topic.name, error_code=code) for topic in request.topics]
-    return messages.CreatePartitionsResponse(results=rows)
-
-
-def _create_acls(request: Message, code: ErrorCode) -> Message:
-    row = messages.CreateAclsResponse.AclCreationResult
-    rows = [row(error_code=code, error_message=None) for _ in request.creations]
-    return messages.CreateAclsResponse(results=rows)
-
-
-def _delete_acls(request: Message, code: ErrorCode) -> Message:
-    row = messages.DeleteAclsResponse.DeleteAclsFilterResult
-    rows = [row(error_code=code, error_message=None) for _ in request.filters]
-    return messages.DeleteAclsResponse(filter_results=rows)
-
-
-def _alter_configs(kind: str) -> Fail:
-    def fail(request: Message, code: ErrorCode) -> Message:
-        response = message_class(f"{kind}Response")
-        return response(
-            responses=[
-                response.AlterConfigsResourceResponse(
-                    error_code=code,
-                    error_message=None,
-                    resource_type=resource.resource_type,
-                    resource_name=resource.resource_name,
-                )
-                for resource in request.resources
-            ]
-        )
-
-    return fail
 
 
 def _elect_leaders(request: Message, code: ErrorCode) -> Message:
@@ -151,12 +126,6 @@ def _alter_user_scram_credentials(request: Message, code: ErrorCode) -> Message:
     return messages.AlterUserScramCredentialsResponse(results=rows)
 
 
-def _create_virtual_clusters(request: Message, code: ErrorCode) -> Message:
-    row = messages.CreateVirtualClustersResponse.CreatableVirtualClustersResult
-    rows = [row(name=asked.name, error_code=code) for asked in request.virtual_clusters]
-    return messages.CreateVirtualClustersResponse(virtual_clusters=rows)
-
-
 def _alter_virtual_clusters(request: Message, code: ErrorCode) -> Message:
     response = messages.AlterVirtualClustersResponse
     rows = [
@@ -177,26 +146,37 @@ def _alter_virtual_clusters(request: Message, code: ErrorCode) -> Message:
     return response(virtual_cluster=rows)
 
 
-def _delete_virtual_clusters(request: Message, code: ErrorCode) -> Message:
-    row = messages.DeleteVirtualClustersResponse.DeletableVirtualClusterResult
-    rows = [row(name=asked.name, error_code=code) for asked in request.virtual_clusters]
-    return messages.DeleteVirtualClustersResponse(responses=rows)
-
-
+_OF_CONFIGS = (
+    "resources", "responses", "AlterConfigsResourceResponse", "resource_type", "resource_name"
+)  # fmt: skip
 _BY_API: Mapping[str, Fail] = {
-    "CreateTopics": _create_topics,
+    "CreateTopics": _rows("CreateTopics", "topics", "topics", "CreatableTopicResult", "name"),
     "DeleteTopics": _delete_topics,
-    "CreatePartitions": _create_partitions,
-    "CreateAcls": _create_acls,
-    "DeleteAcls": _delete_acls,
-    "AlterConfigs": _alter_configs("AlterConfigs"),
-    "IncrementalAlterConfigs": _alter_configs("IncrementalAlterConfigs"),
+    "CreatePartitions": _rows(
+        "CreatePartitions", "topics", "results", "CreatePartitionsTopicResult", "name"
+    ),
+    "CreateAcls": _rows("CreateAcls", "creations", "results", "AclCreationResult"),
+    "DeleteAcls": _rows("DeleteAcls", "filters", "filter_results", "DeleteAclsFilterResult"),
+    "AlterConfigs": _rows("AlterConfigs", *_OF_CONFIGS),
+    "IncrementalAlterConfigs": _rows("IncrementalAlterConfigs", *_OF_CONFIGS),
     "ElectLeaders": _elect_leaders,
     "AlterPartitionReassignments": _alter_partition_reassignments,
     "ListPartitionReassignments": _list_partition_reassignments,
     "AlterClientQuotas": _alter_client_quotas,
     "AlterUserScramCredentials": _alter_user_scram_credentials,
-    "CreateVirtualClusters": _create_virtual_clusters,
+    "CreateVirtualClusters": _rows(
+        "CreateVirtualClusters",
+        "virtual_clusters",
+        "virtual_clusters",
+        "CreatableVirtualClustersResult",
+        "name",
+    ),
     "AlterVirtualClusters": _alter_virtual_clusters,
-    "DeleteVirtualClusters": _delete_virtual_clusters,
+    "DeleteVirtualClusters": _rows(
+        "DeleteVirtualClusters",
+        "virtual_clusters",
+        "responses",
+        "DeletableVirtualClusterResult",
+        "name",
+    ),
 }
