@@ -42,11 +42,14 @@ def enum_member(members: type[E], text: str | None) -> E | None:
 
 
 def declare_acls(
-    builder: ObjectBuilder, acls: Iterable[AclSource], *, clusters: tuple[str, ...] = ()
+    builder: ObjectBuilder, acls: Iterable[AclSource | None], *, clusters: tuple[str, ...] = ()
 ) -> None:
-    """Add an Acl document for each resource; operations that mean nothing on it are losses."""
+    """Add an Acl document for each resource; operations that mean nothing on it are losses.
+
+    None is an ACL that could not be read, and is a loss already.
+    """
     merged: dict[AclSource, list[Operation]] = {}
-    for acl in acls:
+    for acl in filter(None, acls):
         merged.setdefault(replace(acl, operations=()), []).extend(acl.operations)
     for shared, all_operations in merged.items():
         acl = replace(shared, operations=tuple(dict.fromkeys(all_operations)))

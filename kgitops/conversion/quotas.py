@@ -9,6 +9,13 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.quotas import INTEGRAL_KEYS
 from kgitops.workflow.export.files import Inline
 
+CAMEL_CASE = {
+    "producerByteRate": "producer_byte_rate",
+    "consumerByteRate": "consumer_byte_rate",
+    "requestPercentage": "request_percentage",
+    "controllerMutationRate": "controller_mutation_rate",
+}
+"""The keys of tools in Kubernetes' manner, to Kafka's."""
 DEFAULT = Inline({"default": True})
 """The entity that all others of its type are."""
 
@@ -41,8 +48,8 @@ def declare_quota(
             {"entity": Inline(entity), "quotas": written},
             clusters=clusters,
         )
-    elif not builder.losses:
-        builder.lose(builder.value, f"{builder} sets no quota", "it is left out")
+    else:
+        builder.lose_if_empty(written, "sets no quota")
 
 
 def _number(value: Value) -> float | None:

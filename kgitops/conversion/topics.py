@@ -1,6 +1,6 @@
 """Declares topics for any tool: sizes, and configs in Kafka's spelling, each checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -37,6 +37,15 @@ class TopicSource(Struct, frozen=True, kw_only=True):
     configs: Mapping[str, Value] = field(default_factory=dict)
     profile: str | None = None
     complete: bool = True
+
+
+def read_assignments(rows: Iterable[Value]) -> dict[int, list[int]] | None:
+    """The brokers of each partition, from a list of lists; None if it is empty."""
+    brokers = [[item.integer() for item in row.items()] for row in rows]
+    return {
+        number: [broker for broker in row if broker is not None]
+        for number, row in enumerate(brokers)
+    } or None
 
 
 def topic_spec(builder: ObjectBuilder, topic: TopicSource) -> dict[str, Json] | None:

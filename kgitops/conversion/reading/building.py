@@ -1,6 +1,6 @@
 """Builds a ``SourceObject`` while a tool's module reads it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
 from kgitops.conversion.reading.comments import is_secret_name, shown_comment
@@ -33,6 +33,11 @@ class ObjectBuilder:
         """Note a part that has no counterpart."""
         source = at.source if isinstance(at, Value) else at
         self.losses.append(Loss(source=source, problem=problem, advice=advice))
+
+    def lose_if_empty(self, found: Sized, problem: str) -> None:
+        """Note that nothing of the object was found, unless a loss says so already."""
+        if not found and not self.losses:
+            self.lose(self.value, f"{self} {problem}", "it is left out")
 
     def refuse(self, problem: str, advice: str) -> SourceObject:
         """The object if none of it can be declared; whatever was read of it is dropped."""

@@ -2,13 +2,13 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.conversion.objects import Loss, SourceObject
+from kgitops.conversion.objects import ConvertedFile, Loss, SourceObject
 from kgitops.conversion.reading.comments import Comments, find_comments, scalar_spans
 from kgitops.conversion.reading.values import TEMPLATE, SourceFile, Value
 from kgitops.manifests.files import display_name
@@ -117,11 +117,22 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def read_yaml_files(
-    folder: SourceFolder, suffixes: Sequence[str] = YAML_SUFFIXES
-) -> list[YamlFile]:
+def read_yaml_files(folder: SourceFolder) -> list[YamlFile]:
     """Every YAML file of the folder, parsed."""
-    return [read_yaml(file) for file in folder.with_suffix(*suffixes)]
+    return [read_yaml(file) for file in folder.with_suffix(*YAML_SUFFIXES)]
+
+
+def documents_of(files: Iterable[YamlFile]) -> Iterator[Value]:
+    """All documents that could be parsed."""
+    return (document for file in files for document in file.documents)
+
+
+def converted_file(file: YamlFile, objects: Iterable[SourceObject]) -> ConvertedFile:
+    """The file with the objects read from it, in its order, and the comments that none took."""
+    found = sorted([*file.broken, *objects], key=lambda item: item.source)
+    return ConvertedFile(
+        path=file.file.path, objects=tuple(found), comments=file.file.comments.rest()
+    )
 
 
 def read_yaml(file: FoundFile) -> YamlFile:
@@ -180,31 +191,22 @@ def _explained(finding: Finding, text: SourceText) -> Finding:
 
 def broken_document(finding: Finding, name: str) -> SourceObject:
     """A document, or a whole file, that can't be parsed."""
-    source = finding.source or Source(name, 1, 1)
-    return SourceObject(
-        kind="document",
-        name="",
-        source=source,
-        losses=(Loss(source=source, problem=finding.problem, advice=finding.advice),),
-    )
+    return _lost(name, finding.problem, finding.advice, kind="document", source=finding.source)
 
 
 def lost_document(value: Value, problem: str, advice: str) -> SourceObject:
     """A whole document that has no counterpart."""
-    return SourceObject(
-        kind="document",
-        name="",
-        source=value.source,
-        losses=(Loss(source=value.source, problem=problem, advice=advice),),
-        comments=value.take_comments(),
-    )
+    lost = _lost("", problem, advice, kind="document", source=value.source)
+    return replace(lost, comments=value.take_comments())
 
 
-def _lost(name: str, problem: str, advice: str) -> SourceObject:
-    source = Source(name, 1, 1)
+def _lost(
+    file: str, problem: str, advice: str, *, kind: str = "file", source: Source | None = None
+) -> SourceObject:
+    source = source or Source(file, 1, 1)
     return SourceObject(
-        kind="file",
-        name=name,
+        kind=kind,
+        name=file if kind == "file" else "",
         source=source,
         losses=(Loss(source=source, problem=problem, advice=advice),),
     )

@@ -186,6 +186,10 @@ class Fields:
             return []
         return value.items() if value.is_list() else [value]
 
+    def texts(self, key: str) -> dict[str, str]:
+        """The mapping under ``key`` as texts, such as labels."""
+        return {name: value.text() or "" for name, value in self.fields(key).entries()}
+
     def text(self, *keys: str) -> str | None:
         """The text under one of ``keys``; anything but a scalar is a loss."""
         value = self.take(*keys)

@@ -5,12 +5,19 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
-from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
-from kgitops.conversion.quotas import DEFAULT, declare_quota
+from kgitops.conversion.objects import Conversion, SourceObject
+from kgitops.conversion.quotas import CAMEL_CASE, DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    lost_document,
+    read_yaml_files,
+)
+from kgitops.conversion.reading.resources import header, is_known_version
 from kgitops.conversion.reading.values import Fields, Value
-from kgitops.conversion.reading.versions import is_known_version
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
@@ -18,12 +25,6 @@ from kgitops.model.registry import Json
 _DELETE = "jikkou.io/delete"
 _ITERATIONS = 8192
 """The number that Jikkou hashes passwords with where none is written."""
-_QUOTAS = {
-    "producerByteRate": "producer_byte_rate",
-    "consumerByteRate": "consumer_byte_rate",
-    "requestPercentage": "request_percentage",
-    "controllerMutationRate": "controller_mutation_rate",
-}
 # Jikkou's types of quotas, to the entities that are the default of theirs.
 _ENTITIES: Mapping[str, Mapping[str, Json]] = {
     "USERS_DEFAULT": {"user": DEFAULT},
@@ -37,23 +38,16 @@ _ENTITIES: Mapping[str, Mapping[str, Json]] = {
 
 def count(folder: SourceFolder) -> int:
     """The number of Jikkou's documents."""
-    return sum(map(_is_jikkou, _documents(read_yaml_files(folder))))
+    return sum(map(_is_jikkou, documents_of(read_yaml_files(folder))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of Jikkou's resources; documents of others are lost."""
     files = read_yaml_files(folder)
-    shared = _shared(_documents(files))
+    shared = _shared(documents_of(files))
     return Conversion(
         tool="jikkou",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(_objects(file, shared)),
-                comments=file.file.comments.rest(),
-            )
-            for file in files
-        ),
+        files=tuple(converted_file(file, _objects(file, shared)) for file in files),
     )
 
 
@@ -64,25 +58,14 @@ class _Shared(Struct, frozen=True):
     roles: dict[str, Value] = field(default_factory=dict)
 
 
-def _documents(files: Iterable[YamlFile]) -> Iterable[Value]:
-    return (document for file in files for document in file.documents)
-
-
-def _header(document: Value) -> tuple[str, str]:
-    """``apiVersion`` and ``kind``."""
-    entries = dict(document.entries())
-    api, kind = entries.get("apiVersion"), entries.get("kind")
-    return (api and api.text()) or "", (kind and kind.text()) or ""
-
-
 def _is_jikkou(document: Value) -> bool:
-    return "jikkou.io/" in _header(document)[0]
+    return "jikkou.io/" in header(document)[0]
 
 
 def _shared(documents: Iterable[Value]) -> _Shared:
     shared = _Shared()
     for document in documents:
-        _, kind = _header(document)
+        _, kind = header(document)
         metadata = dict(document.entries()).get("metadata")
         name = dict(metadata.entries()).get("name") if metadata else None
         text = name.text() if name else None
@@ -93,38 +76,29 @@ def _shared(documents: Iterable[Value]) -> _Shared:
     return shared
 
 
-def _objects(file: YamlFile, shared: _Shared) -> list[SourceObject]:
-    found = list(file.broken)
+def _objects(file: YamlFile, shared: _Shared) -> Iterable[SourceObject]:
     for document in file.documents:
-        api, kind = _header(document)
+        api, kind = header(document)
         if not _is_jikkou(document):
             problem = f"{f'apiVersion {api}' if api else 'a document without apiVersion'}"
-            found.append(
-                lost_document(document, f"{problem} is none of Jikkou's", "convert it by hand")
-            )
-            continue
-        if kind.endswith("List") and kind.removesuffix("List") in _KINDS:
-            found += _list(document, kind.removesuffix("List"), shared)
+            yield lost_document(document, f"{problem} is none of Jikkou's", "convert it by hand")
+        elif kind.endswith("List") and kind.removesuffix("List") in _KINDS:
+            yield from _list(document, kind.removesuffix("List"), shared)
         else:
-            found.append(_object(document, kind, shared, {}))
-    return sorted(found, key=lambda item: item.source)
+            yield _object(document, kind, shared, {})
 
 
 def _list(document: Value, kind: str, shared: _Shared) -> Iterable[SourceObject]:
     """The items of a list, which have its labels; the rest of the list, if any of it is lost."""
     builder = ObjectBuilder(f"{kind}List", "", document)
     fields = builder.fields()
-    labels = _labels(fields.fields("metadata"))
+    labels = fields.fields("metadata").texts("labels")
     for item in fields.items("items"):
         yield _object(item, kind, shared, labels)
     fields.skip("apiVersion", "kind")
     fields.lose_rest(f"a {kind}List")
     if builder.losses:
         yield builder.build()
-
-
-def _labels(metadata: Fields) -> dict[str, str]:
-    return {key: value.text() or "" for key, value in metadata.fields("labels").entries()}
 
 
 def _object(value: Value, kind: str, shared: _Shared, labels: Mapping[str, str]) -> SourceObject:
@@ -136,7 +110,7 @@ def _object(value: Value, kind: str, shared: _Shared, labels: Mapping[str, str])
     fields.skip("apiVersion", "kind")
     metadata = fields.fields("metadata")
     metadata.skip("name")
-    all_labels = {**labels, **_labels(metadata)}
+    all_labels = {**labels, **metadata.texts("labels")}
     annotations = metadata.fields("annotations")
     deleted = annotations.text(_DELETE) == "true"
     annotations.entries()  # Jikkou's own, or notes of other tools
@@ -144,8 +118,8 @@ def _object(value: Value, kind: str, shared: _Shared, labels: Mapping[str, str])
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("kgitops has no such kind", "keep it in Jikkou, or write it by hand")
-    if "apiVersion" in outer and not is_known_version(_header(value)[0]):
-        return builder.refuse(f"kgitops does not know {_header(value)[0]}", "convert it by hand")
+    if "apiVersion" in outer and not is_known_version(header(value)[0]):
+        return builder.refuse(f"kgitops does not know {header(value)[0]}", "convert it by hand")
     if deleted:
         return builder.refuse(
             f"it is to be deleted ({_DELETE})",
@@ -201,11 +175,9 @@ def _authorization(
             )
         else:
             entries += Fields(document, []).fields("spec").items("acls")
-    acls = [_acl(builder, entry) for entry in entries]
-    declare_acls(builder, [acl for acl in acls if acl is not None])
+    declare_acls(builder, [_acl(builder, entry) for entry in entries])
     spec.lose_rest(str(builder))
-    if not entries and not builder.losses:
-        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+    builder.lose_if_empty(entries, "grants nothing")
 
 
 def _acl(builder: ObjectBuilder, entry: Value) -> AclSource | None:
@@ -248,7 +220,7 @@ def _quota(
         key: name for key in ("user", "clientId") if (name := names.text(key)) is not None
     } | dict(_ENTITIES.get(kind, {}))
     names.lose_rest(f"the entity of {builder}")
-    quotas = {_QUOTAS.get(key, key): value for key, value in spec.fields("configs").entries()}
+    quotas = {CAMEL_CASE.get(key, key): value for key, value in spec.fields("configs").entries()}
     spec.lose_rest(str(builder))
     if kind not in _ENTITIES or not entity:
         problem = f"{builder}: {kind or 'no type'} is none of Jikkou's types of quotas with a name"
@@ -278,8 +250,7 @@ def _user(
         login.lose_rest(f"a login of {builder}")
     declare_user(builder, builder.name, credentials)
     spec.lose_rest(str(builder))
-    if not credentials and not builder.losses:
-        builder.lose(builder.value, f"{builder} has no way to log in", "it is left out")
+    builder.lose_if_empty(credentials, "has no way to log in")
 
 
 def _config_map(

@@ -9,7 +9,14 @@ from kgitops.conversion.acls import declare_acls
 from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    lost_document,
+    read_yaml_files,
+)
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.tools.julie_naming import (
     Naming,
@@ -45,22 +52,14 @@ _ELSEWHERE = {
 
 def count(folder: SourceFolder) -> int:
     """The number of topologies."""
-    files = read_yaml_files(folder)
-    return sum(_is_topology(document) for file in files for document in file.documents)
+    return sum(map(_is_topology, documents_of(read_yaml_files(folder))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all topologies, plans and roles; other documents are lost."""
     files = read_yaml_files(folder)
-    shared = read_shared(folder, (document for file in files for document in file.documents))
-    converted = [
-        ConvertedFile(
-            path=file.file.path,
-            objects=tuple(_objects(file, shared)),
-            comments=file.file.comments.rest(),
-        )
-        for file in files
-    ]
+    shared = read_shared(folder, documents_of(files))
+    converted = [converted_file(file, _objects(file, shared)) for file in files]
     if shared.settings.file:
         objects = (settings_object(shared.settings),)
         converted.append(ConvertedFile(path="settings", objects=objects))
@@ -75,23 +74,18 @@ def _is_topology(document: Value) -> bool:
     return "context" in entries and bool({"projects", "platform", "special_topics"} & set(entries))
 
 
-def _objects(file: YamlFile, shared: Shared) -> list[SourceObject]:
-    found = list(file.broken)
+def _objects(file: YamlFile, shared: Shared) -> Iterator[SourceObject]:
     for document in file.documents:
         if is_plans(document):
-            found += [_plan(label, plan) for label, plan in _entries(document, "plans")]
+            for label, plan in Fields(document, []).fields("plans").entries():
+                yield _plan(label, plan)
         elif is_roles(document):
-            found += map(_role, role_entries(document))
+            yield from map(_role, role_entries(document))
         elif _is_topology(document):
-            found += _Topology(file.file.path, document, shared).objects()
+            yield from _Topology(file.file.path, document, shared).objects()
         else:
             problem = "the document is no topology with a context, nor plans or roles"
-            found.append(lost_document(document, problem, "convert it by hand"))
-    return sorted(found, key=lambda item: item.source)
-
-
-def _entries(document: Value, key: str) -> list[tuple[str, Value]]:
-    return Fields(document, []).fields(key).entries()
+            yield lost_document(document, problem, "convert it by hand")
 
 
 def _plan(label: str, value: Value) -> SourceObject:
@@ -228,17 +222,12 @@ class _Topology:
             return ObjectBuilder(key, "", value).refuse(
                 "no roles file among the files has this role", "convert the file together with it"
             )
-        scope = GrantedTopics(topics=(), prefix="", prefixed=False, settings=self.shared.settings)
+        scope = GrantedTopics(settings=self.shared.settings)
         return _granted(_Entry(key, value, partial(own_role, role)), scope)
 
     def _grants_of_topic(self, topic: Value, name: str | None) -> Iterator[SourceObject]:
         fields = Fields(topic, [])
-        scope = GrantedTopics(
-            topics=(name,) if name else (),
-            prefix="",
-            prefixed=False,
-            settings=self.shared.settings,
-        )
+        scope = GrantedTopics(topics=(name,) if name else (), settings=self.shared.settings)
         for key, expand in ON_TOPICS.items():
             for item in fields.items(key):
                 yield _granted(_Entry(key.removesuffix("s"), item, expand), scope)
@@ -253,7 +242,7 @@ class _Topology:
         sized = all(key in config or key in inherited for key in _SIZES)
         profile = plan_name(label) if label and sized else None
         source = _topic_source(config, profile=profile, complete=True)
-        labels = {key: item.text() or "" for key, item in fields.fields("metadata").entries()}
+        labels = fields.texts("metadata")
         for key in ("schemas", "subject.name.strategy"):
             value = fields.take(key)
             if value is not None:
@@ -271,7 +260,7 @@ class _Topology:
         return builder.build(parts)
 
     def _platform(self, platform: Fields) -> Iterator[SourceObject]:
-        scope = GrantedTopics(topics=(), prefix="", prefixed=False, settings=self.shared.settings)
+        scope = GrantedTopics(settings=self.shared.settings)
         for key, expand in OF_PLATFORM.items():
             server = platform.fields(key)
             for item in server.items("instances"):
@@ -306,8 +295,7 @@ def _granted(entry: _Entry, scope: GrantedTopics) -> SourceObject:
     acls = entry.expand(principal, builder, fields, scope)
     fields.lose_rest(str(builder))
     declare_acls(builder, acls)
-    if not acls and not builder.losses:
-        builder.lose(builder.value, f"{builder} is granted nothing", "it is left out")
+    builder.lose_if_empty(acls, "is granted nothing")
     return builder.build()
 
 

@@ -80,8 +80,12 @@ class Naming(Struct, frozen=True, kw_only=True):
         return self.settings.text("topology.topic.prefix.separator", ".")
 
     def _filled(self, pattern: str, own: Mapping[str, str]) -> str:
-        known = {**self.parts, **own}
-        return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), pattern)
+        return filled(pattern, {**self.parts, **own})
+
+
+def filled(pattern: str, names: Mapping[str, str]) -> str:
+    """The text with ``{{name}}`` replaced, where the name is known."""
+    return _PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), pattern)
 
 
 class Shared(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """The bindings that Julie makes for a project's consumers, producers, applications and servers."""
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -9,10 +8,9 @@ from msgspec import Struct
 from kgitops.conversion.acls import AclFields, AclSource, read_acl
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Fields, Value
-from kgitops.conversion.tools.julie_naming import Settings
+from kgitops.conversion.tools.julie_naming import Settings, filled
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PatternType, ResourceType
 
-_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _CENTER_TOPIC = (Operation.WRITE, Operation.READ, Operation.CREATE, Operation.DESCRIBE)
 _REGISTRY_TOPIC = (
     Operation.CREATE,
@@ -29,9 +27,9 @@ class GrantedTopics(Struct, frozen=True, kw_only=True):
     ``prefixed``: one binding on the prefix stands for one on each topic.
     """
 
-    topics: tuple[str, ...]
-    prefix: str
-    prefixed: bool
+    topics: tuple[str, ...] = ()
+    prefix: str = ""
+    prefixed: bool = False
     settings: Settings
 
 
@@ -225,18 +223,14 @@ def own_role(
                 AclFields(
                     at=entry,
                     type=acl.take("resourceType"),
-                    name=_named(acl.text("resourceName") or "", names),
+                    name=filled(acl.text("resourceName") or "", names),
                     pattern=acl.take("patternType"),
                     operations=[operation] if operation else [],
                     host=acl.text("host"),
                 ),
             )
         )
-    return [acl for acl in acls if acl is not None]
-
-
-def _named(text: str, names: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), text)
+    return list(filter(None, acls))
 
 
 ON_TOPICS: Mapping[str, Expand] = {"consumers": _consumer, "producers": _producer}

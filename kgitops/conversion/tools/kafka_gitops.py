@@ -6,9 +6,16 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
-from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
+from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    lost_document,
+    read_yaml_files,
+)
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.tools.kafka_gitops_roles import service_acls, user_acls
 from kgitops.conversion.topics import TopicSource, declare_topic
@@ -21,14 +28,13 @@ _SECTIONS = ("settings", *_INCLUDED, *_CUSTOM)
 
 def count(folder: SourceFolder) -> int:
     """The number of state files."""
-    files = read_yaml_files(folder)
-    return sum(_is_state(document) for file in files for document in file.documents)
+    return sum(map(_is_state, documents_of(read_yaml_files(folder))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all state files with the files they name; others are ignored."""
     files = read_yaml_files(folder)
-    found: dict[str, list[SourceObject]] = {file.file.path: list(file.broken) for file in files}
+    found: dict[str, list[SourceObject]] = {file.file.path: [] for file in files}
     named: dict[str, Value] = {}
     states = [
         _State(file.file.path, document, files, named)
@@ -55,14 +61,7 @@ def convert(folder: SourceFolder) -> Conversion:
                 ignored.append(f"{document.source.file}:{document.source.line}")
     return Conversion(
         tool="kafka-gitops",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(sorted(found[file.file.path], key=lambda item: item.source)),
-                comments=file.file.comments.rest(),
-            )
-            for file in files
-        ),
+        files=tuple(converted_file(file, found[file.file.path]) for file in files),
         ignored=tuple(ignored),
     )
 
@@ -266,8 +265,7 @@ def _granted(
         )
     acls = list(acls)
     declare_acls(builder, acls)
-    if not acls and not builder.losses:
-        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+    builder.lose_if_empty(acls, "grants nothing")
     return builder.build()
 
 

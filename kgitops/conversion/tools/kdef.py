@@ -1,13 +1,21 @@
 """kdef's definitions: topics and ACLs; those of brokers are lost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
-from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
+from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    lost_document,
+    read_yaml_files,
+)
+from kgitops.conversion.reading.resources import header, metadata_name
 from kgitops.conversion.reading.values import Fields, Value
-from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.conversion.topics import TopicSource, declare_topic, read_assignments
 from kgitops.model.registry import Json
 
 _OTHERS = ("broker", "brokers")
@@ -15,47 +23,35 @@ _OTHERS = ("broker", "brokers")
 
 def count(folder: SourceFolder) -> int:
     """The number of kdef's definitions."""
-    files = read_yaml_files(folder)
-    return sum(_kind(item) is not None for file in files for item in file.documents)
+    return sum(_kind(item) is not None for item in documents_of(read_yaml_files(folder)))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of kdef's definitions; other documents are lost."""
     return Conversion(
         tool="kdef",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(_objects(file)),
-                comments=file.file.comments.rest(),
-            )
-            for file in read_yaml_files(folder)
-        ),
+        files=tuple(converted_file(file, _objects(file)) for file in read_yaml_files(folder)),
     )
 
 
 def _kind(document: Value) -> str | None:
     """The kind of a definition; None if the document is none."""
-    fields = Fields(document, [])
-    api, kind = fields.text("apiVersion"), fields.text("kind")
+    api, kind = header(document)
     return kind if api == "v1" and kind in (*_KINDS, *_OTHERS) else None
 
 
-def _objects(file: YamlFile) -> list[SourceObject]:
-    found = list(file.broken)
+def _objects(file: YamlFile) -> Iterator[SourceObject]:
     for document in file.documents:
         kind = _kind(document)
         if kind is None:
             problem = "the document is no definition of kdef's (apiVersion v1, kind topic or acl)"
-            found.append(lost_document(document, problem, "convert it by hand"))
+            yield lost_document(document, problem, "convert it by hand")
         else:
-            found.append(_object(document, kind))
-    return sorted(found, key=lambda item: item.source)
+            yield _object(document, kind)
 
 
 def _object(value: Value, kind: str) -> SourceObject:
-    name = Fields(value, []).fields("metadata").text("name") or ""
-    builder = ObjectBuilder(kind, name, value)
+    builder = ObjectBuilder(kind, metadata_name(value), value)
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("the configs of brokers can't be declared", "keep it in kdef")
@@ -63,7 +59,7 @@ def _object(value: Value, kind: str) -> SourceObject:
     fields.skip("apiVersion", "kind", "state")
     metadata = fields.fields("metadata")
     metadata.skip("name")
-    labels = {key: item.text() or "" for key, item in metadata.fields("labels").entries()}
+    labels = metadata.texts("labels")
     spec = fields.fields("spec")
     convert_one(builder, metadata, spec, labels)
     for rest, of in ((metadata, "metadata of "), (spec, ""), (fields, "")):
@@ -74,10 +70,7 @@ def _object(value: Value, kind: str) -> SourceObject:
 def _topic(
     builder: ObjectBuilder, _metadata: Fields, spec: Fields, labels: Mapping[str, str]
 ) -> None:
-    rows = [[item.integer() for item in row.items()] for row in spec.items("assignments")]
-    assignments = {
-        number: [broker for broker in row if broker is not None] for number, row in enumerate(rows)
-    }
+    assignments = read_assignments(spec.items("assignments"))
     partitions = spec.integer("partitions")
     replication_factor = spec.integer("replicationFactor")
     managed = spec.take("managedAssignments")
@@ -103,7 +96,7 @@ def _topic(
         TopicSource(
             partitions=partitions,
             replication_factor=replication_factor,
-            assignments=assignments or None,
+            assignments=assignments,
             configs=dict(spec.fields("configs").entries()),
         ),
         labels=labels,
@@ -146,9 +139,8 @@ def _acl(
             f"{builder}: kgitops removes no ACLs that nobody declared (deleteUndefinedAcls)",
             "kgitops drift tells of them",
         )
-    declare_acls(builder, [acl for acl in acls if acl is not None])
-    if not acls and not builder.losses:
-        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+    declare_acls(builder, acls)
+    builder.lose_if_empty(acls, "grants nothing")
 
 
 _KINDS = {"topic": _topic, "acl": _acl}

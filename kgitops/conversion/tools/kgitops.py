@@ -6,11 +6,12 @@ from typing import Any
 
 from kgitops.conversion.acls import enum_member
 from kgitops.conversion.compacting.acls import acl_spec
-from kgitops.conversion.objects import Conversion, ConvertedFile, DeclaredDocument, SourceObject
+from kgitops.conversion.objects import Conversion, DeclaredDocument, SourceObject
 from kgitops.conversion.reading.folder import (
     FoundFile,
     SourceFolder,
-    YamlFile,
+    converted_file,
+    documents_of,
     read_yaml,
     read_yaml_files,
 )
@@ -29,8 +30,7 @@ def count(folder: SourceFolder) -> int:
     """The number of documents of kgitops."""
     return sum(
         _text(document, "apiVersion").startswith("kgitops/")
-        for file in read_yaml_files(folder)
-        for document in file.documents
+        for document in documents_of(read_yaml_files(folder))
     )
 
 
@@ -41,14 +41,7 @@ def convert(folder: SourceFolder) -> Conversion:
     read = [read_yaml(file) for file in manifests]
     return Conversion(
         tool="kgitops",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(_objects(file)),
-                comments=file.file.comments.rest(),
-            )
-            for file in read
-        ),
+        files=tuple(converted_file(file, map(_object, file.documents)) for file in read),
         project=project.path.read_text(encoding="utf-8") if project else "",
         copied={file.relative: text for file in others if (text := _readable(file)) is not None},
     )
@@ -83,11 +76,6 @@ def _readable(file: FoundFile) -> str | None:
         return file.path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _objects(file: YamlFile) -> list[SourceObject]:
-    found = [*file.broken, *map(_object, file.documents)]
-    return sorted(found, key=lambda item: item.source)
 
 
 def _object(value: Value) -> SourceObject:

@@ -5,10 +5,18 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from kgitops.conversion.acls import AclSource, declare_acls, read_member
-from kgitops.conversion.objects import Conversion, ConvertedFile, SourceObject
+from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.quotas import declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    lost_document,
+    read_yaml_files,
+)
+from kgitops.conversion.reading.resources import header, metadata_name
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import Operation, PatternType, ResourceType
@@ -36,30 +44,22 @@ class _Namespace(Struct, frozen=True):
 def count(folder: SourceFolder) -> int:
     """The number of ns4kafka's resources."""
     files = read_yaml_files(folder)
-    return sum(_kind(item) is not None for file in files for item in file.documents)
+    return sum(_kind(item) is not None for item in documents_of(files))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of ns4kafka's resources; other documents are lost."""
     files = read_yaml_files(folder)
-    namespaces = _namespaces(item for file in files for item in file.documents)
+    namespaces = _namespaces(documents_of(files))
     return Conversion(
         tool="ns4kafka",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(_objects(file, namespaces)),
-                comments=file.file.comments.rest(),
-            )
-            for file in files
-        ),
+        files=tuple(converted_file(file, _objects(file, namespaces)) for file in files),
     )
 
 
 def _kind(document: Value) -> str | None:
     """The kind of a resource; None if the document is none."""
-    fields = Fields(document, [])
-    api, kind = fields.text("apiVersion"), fields.text("kind")
+    api, kind = header(document)
     known = (*_NAMESPACED, *_OTHERS, "Namespace")
     return kind if api == "v1" and kind in known else None
 
@@ -83,28 +83,25 @@ def _namespaces(documents: Iterable[Value]) -> dict[str, _Namespace]:
     }
 
 
-def _objects(file: YamlFile, namespaces: dict[str, _Namespace]) -> list[SourceObject]:
-    found = list(file.broken)
+def _objects(file: YamlFile, namespaces: dict[str, _Namespace]) -> Iterable[SourceObject]:
     for document in file.documents:
         kind = _kind(document)
         if kind is None:
             problem = "the document is none of ns4kafka's resources (apiVersion v1)"
-            found.append(lost_document(document, problem, "convert it by hand"))
+            yield lost_document(document, problem, "convert it by hand")
         else:
-            found.append(_object(document, kind, namespaces))
-    return sorted(found, key=lambda item: item.source)
+            yield _object(document, kind, namespaces)
 
 
 def _object(value: Value, kind: str, namespaces: dict[str, _Namespace]) -> SourceObject:
-    name = Fields(value, []).fields("metadata").text("name") or ""
-    builder = ObjectBuilder(kind, name, value)
+    builder = ObjectBuilder(kind, metadata_name(value), value)
     if kind in _OTHERS:
         return builder.refuse("kgitops has no such kind", "keep it in ns4kafka")
     fields = builder.fields()
     fields.skip("apiVersion", "kind", "status")
     metadata, spec = fields.fields("metadata"), fields.fields("spec")
     metadata.skip("name", "cluster", "creationTimestamp", "finalizer", "updateTimestamp", "status")
-    labels = {key: item.text() or "" for key, item in metadata.fields("labels").entries()}
+    labels = metadata.texts("labels")
     namespace = metadata.text("namespace")
     if kind == "Topic":
         _topic(builder, spec, labels)

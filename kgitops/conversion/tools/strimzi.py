@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
-from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
-from kgitops.conversion.quotas import declare_quota
+from kgitops.conversion.objects import Conversion, ConvertedCluster, SourceObject
+from kgitops.conversion.quotas import CAMEL_CASE, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    read_yaml_files,
+)
+from kgitops.conversion.reading.resources import header, is_known_version, metadata_name
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
-from kgitops.conversion.reading.versions import is_known_version
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
 
 _GROUPS = ("kafka.strimzi.io/", "core.strimzi.io/", "eventstreams.ibm.com/")
 _CLUSTER = ("strimzi.io/cluster", "eventstreams.ibm.com/cluster")
-_QUOTAS = {
-    "producerByteRate": "producer_byte_rate",
-    "consumerByteRate": "consumer_byte_rate",
-    "requestPercentage": "request_percentage",
-    "controllerMutationRate": "controller_mutation_rate",
-}
 _ITERATIONS = 4096
 """The number that Strimzi's operator hashes every password with."""
 _NOT_CERTIFICATES = ("scram-sha-512", None)
@@ -28,30 +28,23 @@ _NOT_CERTIFICATES = ("scram-sha-512", None)
 def count(folder: SourceFolder) -> int:
     """The number of Strimzi's resources."""
     files = read_yaml_files(folder)
-    return sum(_is_strimzi(item) for file in files for item in _resources(file.documents))
+    return sum(map(_is_strimzi, _resources(documents_of(files))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of Strimzi's resources; those of others in Kubernetes are ignored."""
     files = read_yaml_files(folder)
-    resources = [item for file in files for item in _resources(file.documents)]
+    resources = list(_resources(documents_of(files)))
     clusters = _clusters(resources)
     several = len(clusters) > 1
     ignored = tuple(
-        f"{item.source.file}:{item.source.line} {_header(item)[1] or 'document'}"
+        f"{item.source.file}:{item.source.line} {header(item)[1] or 'document'}"
         for item in resources
         if not _is_strimzi(item)
     )
     return Conversion(
         tool="strimzi",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path,
-                objects=tuple(_objects(file, several=several)),
-                comments=file.file.comments.rest(),
-            )
-            for file in files
-        ),
+        files=tuple(converted_file(file, _objects(file, several=several)) for file in files),
         clusters=clusters,
         ignored=ignored,
     )
@@ -61,22 +54,15 @@ def _resources(documents: Iterable[Value]) -> Iterator[Value]:
     """The documents, with those that a List or a Template holds in its place."""
     for document in documents:
         fields = dict(document.entries())
-        inside = {"List": "items", "Template": "objects"}.get(_header(document)[1])
+        inside = {"List": "items", "Template": "objects"}.get(header(document)[1])
         if inside is not None and inside in fields:
             yield from fields[inside].items()
         else:
             yield document
 
 
-def _header(document: Value) -> tuple[str, str]:
-    """``apiVersion`` and ``kind``."""
-    entries = dict(document.entries())
-    api, kind = entries.get("apiVersion"), entries.get("kind")
-    return (api and api.text()) or "", (kind and kind.text()) or ""
-
-
 def _is_strimzi(document: Value) -> bool:
-    return _header(document)[0].startswith(_GROUPS)
+    return header(document)[0].startswith(_GROUPS)
 
 
 def _label(document: Value, names: Iterable[str]) -> str | None:
@@ -97,30 +83,23 @@ def _clusters(resources: Iterable[Value]) -> tuple[ConvertedCluster, ...]:
     )
 
 
-def _objects(file: YamlFile, *, several: bool) -> list[SourceObject]:
-    found = list(file.broken)
-    found += [
-        _object(resource, several=several)
-        for resource in _resources(file.documents)
-        if _is_strimzi(resource)
-    ]
-    return sorted(found, key=lambda item: item.source)
+def _objects(file: YamlFile, *, several: bool) -> Iterator[SourceObject]:
+    for resource in filter(_is_strimzi, _resources(file.documents)):
+        yield _object(resource, several=several)
 
 
 def _object(value: Value, *, several: bool) -> SourceObject:
-    kind = _header(value)[1]
-    name = Fields(value, []).fields("metadata").text("name") or ""
-    builder = ObjectBuilder(kind, name, value)
+    api, kind = header(value)
+    builder = ObjectBuilder(kind, metadata_name(value), value)
     fields = builder.fields()
     fields.skip("apiVersion", "kind", "status")
-    api = _header(value)[0]
     if not is_known_version(api):
         return builder.refuse(f"kgitops does not know {api}", "convert it by hand")
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("kgitops has no such kind", "keep it with Strimzi's operator")
     metadata = fields.fields("metadata")
-    labels = {key: item.text() or "" for key, item in metadata.fields("labels").entries()}
+    labels = metadata.texts("labels")
     cluster = next((labels.pop(key) for key in _CLUSTER if key in labels), None)
     annotations = {key: item.text() for key, item in metadata.fields("annotations").entries()}
     if annotations.get("strimzi.io/managed") == "false":
@@ -169,7 +148,7 @@ def _user(
     name = builder.name if kind in _NOT_CERTIFICATES else f"CN={builder.name}"
     acls = _acls(builder, spec, f"User:{name}")
     declare_acls(builder, acls, clusters=clusters)
-    quotas = {_QUOTAS.get(key, key): value for key, value in spec.fields("quotas").entries()}
+    quotas = {CAMEL_CASE.get(key, key): value for key, value in spec.fields("quotas").entries()}
     if quotas:
         declare_quota(builder, {"user": name}, quotas, clusters=clusters)
     spec.skip("template")  # the Kubernetes secret's labels
@@ -189,7 +168,7 @@ def _acls(builder: ObjectBuilder, spec: Fields, principal: str) -> list[AclSourc
         builder.lose(kind, f"{builder}: authorization by {kind.shown} is not Kafka's", "leave it")
     acls = [_acl(builder, item, principal) for item in authorization.items("acls")]
     authorization.lose_rest(f"authorization of {builder}")
-    return [acl for acl in acls if acl is not None]
+    return list(filter(None, acls))
 
 
 def _acl(builder: ObjectBuilder, value: Value, principal: str) -> AclSource | None:

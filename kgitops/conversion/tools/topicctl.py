@@ -1,14 +1,21 @@
 """topicctl's configs: topics with their placement, ACLs, and the clusters they are for."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
-from kgitops.conversion.objects import Conversion, ConvertedCluster, ConvertedFile, SourceObject
+from kgitops.conversion.objects import Conversion, ConvertedCluster, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import SourceFolder, YamlFile, lost_document, read_yaml_files
+from kgitops.conversion.reading.folder import (
+    SourceFolder,
+    YamlFile,
+    converted_file,
+    documents_of,
+    lost_document,
+    read_yaml_files,
+)
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
-from kgitops.conversion.topics import TopicSource, declare_topic
+from kgitops.conversion.topics import TopicSource, declare_topic, read_assignments
 from kgitops.model.registry import Json
 
 _MINUTE_MS = 60_000
@@ -23,24 +30,17 @@ _MECHANISMS = {
 
 def count(folder: SourceFolder) -> int:
     """The number of topicctl's documents."""
-    files = read_yaml_files(folder)
-    return sum(_kind(item) is not None for file in files for item in file.documents)
+    return sum(_kind(item) is not None for item in documents_of(read_yaml_files(folder)))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of topicctl's documents; others are lost."""
     files = read_yaml_files(folder)
-    documents = [item for file in files for item in file.documents]
+    documents = list(documents_of(files))
     several = len({name for item in documents if (name := _cluster_of(item))}) > 1
-    found = [(file, _objects(file, several=several)) for file in files]
     return Conversion(
         tool="topicctl",
-        files=tuple(
-            ConvertedFile(
-                path=file.file.path, objects=tuple(objects), comments=file.file.comments.rest()
-            )
-            for file, objects in found
-        ),
+        files=tuple(converted_file(file, _objects(file, several=several)) for file in files),
         clusters=_clusters(documents),
     )
 
@@ -112,16 +112,14 @@ def _configs(name: str, spec: Fields) -> dict[str, str]:
     return configs
 
 
-def _objects(file: YamlFile, *, several: bool) -> list[SourceObject]:
-    found = list(file.broken)
+def _objects(file: YamlFile, *, several: bool) -> Iterator[SourceObject]:
     for document in file.documents:
         kind = _kind(document)
         if kind is None:
             problem = "the document has no meta and spec of a topic, cluster or ACL"
-            found.append(lost_document(document, problem, "convert it by hand"))
+            yield lost_document(document, problem, "convert it by hand")
         else:
-            found.append(_object(document, kind, several=several))
-    return sorted(found, key=lambda item: item.source)
+            yield _object(document, kind, several=several)
 
 
 def _object(value: Value, kind: str, *, several: bool) -> SourceObject:
@@ -135,7 +133,7 @@ def _object(value: Value, kind: str, *, several: bool) -> SourceObject:
         return builder.build(())
     cluster = meta.text("cluster")
     clusters = (cluster,) if several and cluster else ()
-    labels = {key: item.text() or "" for key, item in meta.fields("labels").entries()}
+    labels = meta.texts("labels")
     labels |= {key: text for key in ("environment", "region") if (text := meta.text(key))}
     description = meta.text("description")
     meta.skip("name")
@@ -177,12 +175,7 @@ def _topic(
     minutes = spec.take("retentionMinutes")
     placement = spec.fields("placement")
     strategy = placement.take("strategy")
-    rows = [
-        [item.integer() for item in row.items()] for row in placement.items("staticAssignments")
-    ]
-    assignments = {
-        number: [broker for broker in row if broker is not None] for number, row in enumerate(rows)
-    }
+    assignments = read_assignments(placement.items("staticAssignments"))
     placement.skip("picker")
     if strategy is not None and strategy.text() not in ("any", "static"):
         builder.lose(
@@ -195,7 +188,7 @@ def _topic(
     topic = TopicSource(
         partitions=spec.integer("partitions"),
         replication_factor=spec.integer("replicationFactor"),
-        assignments=assignments or None,
+        assignments=assignments,
         configs=configs,
     )
     number = minutes.integer() if minutes is not None else None
@@ -234,6 +227,5 @@ def _acls(builder: ObjectBuilder, spec: Fields, clusters: tuple[str, ...]) -> No
         )
         resource.lose_rest(f"a resource of {builder}")
         fields.lose_rest(f"an ACL of {builder}")
-    declare_acls(builder, [acl for acl in acls if acl is not None], clusters=clusters)
-    if not acls and not builder.losses:
-        builder.lose(builder.value, f"{builder} grants nothing", "it is left out")
+    declare_acls(builder, acls, clusters=clusters)
+    builder.lose_if_empty(acls, "grants nothing")

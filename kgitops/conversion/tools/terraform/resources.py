@@ -51,7 +51,7 @@ def _acl(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> N
             host=fields.text("acl_host"),
         ),
     )
-    declare_acls(builder, [acl] if acl else [], clusters=clusters)
+    declare_acls(builder, [acl], clusters=clusters)
 
 
 def _quota(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
@@ -117,7 +117,7 @@ def _cloud_acl(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]
             host=fields.text("host"),
         ),
     )
-    declare_acls(builder, [acl] if acl else [], clusters=clusters)
+    declare_acls(builder, [acl], clusters=clusters)
 
 
 RESOURCES: Mapping[str, Declare] = {
