@@ -70,6 +70,8 @@ def refuse_change(frame: bytes | bytearray, header: RequestHeader, table: NameTa
         )
         for item in getattr(request, form.items)
     ]
+    if api.name == "CreateTopics":
+        _tell_existing(results, table)
     if api.name == "DeleteTopics" and version < 6:
         part = getattr(kind, form.part)
         results = [
@@ -79,6 +81,14 @@ def refuse_change(frame: bytes | bytearray, header: RequestHeader, table: NameTa
     response = kind(**{form.results: results})
     head = header.correlation_id.to_bytes(4, "big", signed=True)
     return LocalAnswer(head + bytes(response_tags(api, version)) + bytes(write(response, version)))
+
+
+def _tell_existing(results: list[Message], table: NameTable) -> None:
+    """Answer as brokers do for a topic that there is: Connect creates its own at each start."""
+    for result in results:
+        if result.name.encode() in table.links:
+            result.error_code = int(ErrorCode.TOPIC_ALREADY_EXISTS)
+            result.error_message = f"Topic '{result.name}' already exists."
 
 
 def _copied(item: Message, form: _Form, kind: Message) -> dict[str, object]:

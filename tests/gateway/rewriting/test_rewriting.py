@@ -299,6 +299,17 @@ def test_declared_objects_are_not_changed(kind, items, part, fields, results) ->
         assert getattr(row, "name", None) in (None, "new", "Orders", "o")
 
 
+def test_a_topic_that_exists_can_not_be_created() -> None:
+    """As brokers say, whose policies come after that: Connect and others count on it."""
+    kind = messages.CreateTopicsRequest
+    topics = [kind.CreatableTopic(name=name) for name in ("Orders", "new")]
+    answer = Rewriter(table_of()).refusal(kind(topics=topics), 7)
+    assert [(row.name, row.error_code) for row in answer.topics] == [
+        ("Orders", ErrorCode.TOPIC_ALREADY_EXISTS),
+        ("new", ErrorCode.POLICY_VIOLATION),
+    ]
+
+
 def test_errors_of_brokers_have_local_names() -> None:
     """A sentence may quote a topic or a group."""
     client = Rewriter(table_of())
