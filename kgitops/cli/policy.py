@@ -125,7 +125,7 @@ def audit(
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.streams import print_result, wants_colour
     from kgitops.model.verdict import ExitCode
-    from kgitops.report.json.policy_audit import policy_audit_to_json
+    from kgitops.report.json.policies import policy_audit_to_json
     from kgitops.report.text.policy_audit import render_policy_audit
     from kgitops.workflow.loading import loaded
     from kgitops.workflow.policy_audit import audit_policies

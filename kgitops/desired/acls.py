@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kgitops.desired.expansion.roles import Grant, expand_grants
-from kgitops.desired.findings import Findings, Path
-from kgitops.desired.names import ADVICE, address_in_java, scope_of
+from kgitops.desired.findings import ADVICE, Findings, Path, address_in_java, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

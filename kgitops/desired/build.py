@@ -13,8 +13,7 @@ from kgitops.desired.digest import digest
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
-from kgitops.desired.groups.client_metrics import build_client_metrics
-from kgitops.desired.groups.groups import build_group
+from kgitops.desired.groups import build_client_metrics, build_group
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety

@@ -3,8 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from kgitops.desired.findings import Findings, Path
-from kgitops.desired.names import address, check_name
+from kgitops.desired.findings import Findings, Path, address, check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.document import Document

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kgitops.desired.findings import Findings, Path
-from kgitops.desired.names import scope_of
+from kgitops.desired.findings import Findings, Path, scope_of
 from kgitops.desired.state import Tombstone
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

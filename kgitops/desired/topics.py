@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from kgitops.desired.configs import ConfigReader, check_min_insync_replicas
 from kgitops.desired.expansion.expansion import TopicValues
-from kgitops.desired.findings import Findings, counted
-from kgitops.desired.names import check_name, scope_of
+from kgitops.desired.findings import Findings, check_name, counted, scope_of
 from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.manifests.kinds.topic import Topic
 from kgitops.manifests.yaml.document import Document

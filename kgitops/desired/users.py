@@ -3,8 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from kgitops.desired.findings import Findings, Path
-from kgitops.desired.names import check_name, scope_of
+from kgitops.desired.findings import Findings, Path, check_name, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredCredential, DesiredUser
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

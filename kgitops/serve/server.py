@@ -17,14 +17,12 @@ from kgitops.serve.forwarding.metrics import ForwardingMetrics, metrics_text
 from kgitops.serve.forwarding.options import ForwardingOptions
 from kgitops.serve.groups.coordinator import GroupCoordinator
 from kgitops.serve.groups.settings import GroupSettings
-from kgitops.serve.listening.exposure import check_exposure
 from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.serve.listening.protocol import KafkaProtocol
 from kgitops.serve.listening.reading_settings import listener_settings
-from kgitops.serve.listening.settings import ListenerSettings
+from kgitops.serve.listening.settings import ListenerSettings, check_exposure
 from kgitops.serve.login.listeners import ListenerMaker, with_rights
-from kgitops.serve.nodes import FIRST_CONTROLLER, Endpoint, Node, NodeKind, ServedCluster
-from kgitops.serve.quorum import Quorum
+from kgitops.serve.nodes import FIRST_CONTROLLER, Endpoint, Node, NodeKind, Quorum, ServedCluster
 from kgitops.serve.views import BrokerViews, Lag
 
 _LOOPBACK = "127.0.0.1"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from kgitops.model.registry import Json
-from kgitops.plan.disk import disk_estimate
+from kgitops.plan.usage import disk_estimate
 
 DAY = 86_400_000
 

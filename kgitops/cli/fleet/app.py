@@ -212,7 +212,7 @@ def audit(
     from kgitops.cli.running.streams import print_notice, print_result, wants_colour
     from kgitops.fleet.auditing import FleetAuditOptions, audit_fleet
     from kgitops.model.verdict import ExitCode
-    from kgitops.report.json.policy_audit import fleet_audit_to_json
+    from kgitops.report.json.policies import fleet_audit_to_json
     from kgitops.report.text.policy_audit import render_fleet_audit
 
     request = FleetAuditOptions(

@@ -14,12 +14,11 @@ from kgitops.cluster.kafka.configs.client_configs import (
     without_secrets,
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
-from kgitops.cluster.kafka.logins import logs_in, offers_login
 from kgitops.cluster.kafka.read.config_resources import read_client_metrics
 from kgitops.cluster.kafka.read.consumer_groups import read_groups, read_offsets_since
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.read.usage import read_usage
-from kgitops.cluster.kafka.read.users import read_users
+from kgitops.cluster.kafka.read.users import logs_in, offers_login, read_users
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.reassignments import cancel

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kgitops.desired.findings import Findings
-from kgitops.desired.names import scope_of
+from kgitops.desired.findings import Findings, scope_of
 from kgitops.manifests.expanded import ExpandedDocument, Given, Path
 from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document

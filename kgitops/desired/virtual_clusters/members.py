@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kgitops.desired.findings import Declaration, Findings
-from kgitops.desired.names import check_name
+from kgitops.desired.findings import Declaration, Findings, check_name
 from kgitops.desired.state import DeletionPolicy, DesiredMember
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.manifests.yaml.text import shown

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kgitops.desired.findings import DeclaredObject, Findings, Path
-from kgitops.desired.names import check_name, scope_of
+from kgitops.desired.findings import DeclaredObject, Findings, Path, check_name, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredLink, DesiredVirtualCluster, MembersMode
 from kgitops.desired.virtual_clusters.members import (
     MemberDeclaration,

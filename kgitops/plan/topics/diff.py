@@ -10,7 +10,6 @@ from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext, local_name
-from kgitops.plan.disk import disk_estimate
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Kind
 from kgitops.plan.draft import PlanDraft
@@ -26,7 +25,7 @@ from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.records import refuse_records
 from kgitops.plan.topics.replicas import plan_replicas, unreachable_min_isr
 from kgitops.plan.topics.steps import delete_request
-from kgitops.plan.usage import topic_impact
+from kgitops.plan.usage import disk_estimate, topic_impact
 
 
 def plan_topics(

@@ -3,9 +3,9 @@
 A part of such a state is read when a policy first asks for it; see ``LazyPart``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
@@ -13,6 +13,8 @@ from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.resources.topics import TopicState
 
 ReadingScope = Callable[[], AbstractContextManager[None]]
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @runtime_checkable
@@ -79,3 +81,46 @@ def topics_marked_for_deletion(topics: Mapping[str, TopicState]) -> frozenset[st
     if isinstance(topics, SupportsTopicSums):
         return topics.marked_for_deletion()
     return frozenset(name for name, topic in topics.items() if topic.marked_for_deletion)
+
+
+class Overlay(Mapping[K, V]):
+    """``base`` with keys put and removed since; keys that were put come last."""
+
+    def __init__(self, base: Mapping[K, V]) -> None:
+        self._base = base
+        self._put: dict[K, V] = {}
+        self._touched: set[K] = set()
+
+    def put(self, key: K, value: V) -> None:
+        """Set the value of a key."""
+        self.remove(key)
+        self._put[key] = value
+
+    def remove(self, key: K) -> None:
+        """Remove the key, if it is there."""
+        self._touched.add(key)
+        self._put.pop(key, None)
+
+    def touched(self) -> Iterator[tuple[K, V | None, V | None]]:
+        """Each key that was put or removed, with its value below and its value now."""
+        return ((key, self._base.get(key), self._put.get(key)) for key in self._touched)
+
+    def names(self) -> set[K]:
+        """The keys, as a new set that the caller may change."""
+        names = set(self._base)
+        names -= self._touched
+        names.update(self._put)
+        return names
+
+    def __getitem__(self, key: K) -> V:
+        if key in self._touched:
+            return self._put[key]
+        return self._base[key]
+
+    def __iter__(self) -> Iterator[K]:
+        yield from (key for key in self._base if key not in self._touched)
+        yield from self._put
+
+    def __len__(self) -> int:
+        hidden = sum(key in self._base for key in self._touched)
+        return len(self._base) - hidden + len(self._put)

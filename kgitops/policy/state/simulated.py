@@ -16,11 +16,11 @@ from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import placeholder_topic_name
 from kgitops.model.values import overlaid
 from kgitops.policy.state.lazy_state import (
+    Overlay,
     count_partitions,
     count_topics,
     topics_marked_for_deletion,
 )
-from kgitops.policy.state.overlay import Overlay
 from kgitops.policy.state.virtual_clusters import VirtualClusters
 
 

@@ -15,6 +15,6 @@ How a forwarded request is answered:
    makes one with an error for every item.
 
 ``brokers/internal_topics.py`` lets brokers ask for topics of their own, and ``options.py`` turns
-all that on and off. ``serve/quorum.py`` knows the controllers and the active one, and
+all that on and off. ``serve/nodes.py`` knows the controllers and the active one, and
 ``serve/views.py`` what brokers that lag behind see.
 """

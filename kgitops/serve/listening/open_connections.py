@@ -1,16 +1,22 @@
 """All open connections of a server, and limits on what each and all of them hold."""
 
+import logging
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.serve.listening.answering import ClientConnection
+from kgitops.serve.printable import printable
 
 _ENVELOPE = 64 * 1024
 """Bytes of an Envelope beside the request and the name of who sent it, and many more."""
+_log = logging.getLogger("kgitops.serve")
+_LINES = 20
+_SECONDS = 10.0
 
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
@@ -104,3 +110,35 @@ class OpenConnections:
         """Count bytes that wait (fewer with a negative number); False if there are too many."""
         self._held += change
         return change <= 0 or self._held <= self._limits.held
+
+
+class ClosingLog:
+    """Writes a line about each connection that is closed, and counts those beyond the rate."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since = clock()
+        self._written = 0
+        self._left_out = 0
+
+    def tell(
+        self,
+        host: str,
+        reason: str,
+        *,
+        level: int = logging.WARNING,
+        error: BaseException | None = None,
+    ) -> None:
+        """Write that a connection from a host is closed; with the traceback of a bug."""
+        now = self._clock()
+        if now - self._since >= _SECONDS:
+            if self._left_out:
+                _log.warning("%d more closed connections had no line", self._left_out)
+            self._since, self._written, self._left_out = now, 0, 0
+        if self._written >= _LINES:
+            self._left_out += 1
+            return
+        self._written += 1
+        _log.log(
+            level, "a connection from %s is closed: %s", host, printable(reason), exc_info=error
+        )

@@ -18,9 +18,8 @@ from kgitops.serve.listening.answering import (
     CloseConnectionError,
     OutOfOrder,
 )
-from kgitops.serve.listening.closing_log import ClosingLog
 from kgitops.serve.listening.frames import FrameCutter
-from kgitops.serve.listening.open_connections import ConnectionLimits, OpenConnections
+from kgitops.serve.listening.open_connections import ClosingLog, ConnectionLimits, OpenConnections
 from kgitops.serve.listening.tls import handshake_problem
 from kgitops.wire.errors import MalformedError
 

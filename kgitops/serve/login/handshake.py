@@ -13,7 +13,6 @@ from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
 from kgitops.model.results import ErrorCode
 from kgitops.serve.listening.answering import ClientConnection, CloseConnectionError
 from kgitops.serve.login.exchange import LoginExchange, LoginFailedError, LoginStep
-from kgitops.serve.login.failures import FailedLogins
 from kgitops.serve.login.mechanisms import LoginMechanisms
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
@@ -25,6 +24,31 @@ from kgitops.wire.messages import Message
 _VERSIONS, _HANDSHAKE, _AUTHENTICATE = "ApiVersions", "SaslHandshake", "SaslAuthenticate"
 _REAUTHENTICATION_SECONDS = 1.0
 """A client may log in again no more often."""
+_LONGEST_SECONDS = 5.0
+_MOST_HOSTS = 1000
+
+
+class FailedLogins:
+    """The time until which each host has to wait for its next refusal.
+
+    However many connections a host opens, it gets one refusal a delay.
+    """
+
+    def __init__(self, delay_ms: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._delay = delay_ms / 1000
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def wait_seconds(self, host: str) -> float:
+        """The time to wait before the host is told of one more failure."""
+        now = self._clock()
+        # Put last, the host that failed least recently is forgotten first.
+        until = max(now, self._until.pop(host, now)) + self._delay
+        until = min(until, now + _LONGEST_SECONDS)
+        if len(self._until) >= _MOST_HOSTS:
+            del self._until[next(iter(self._until))]
+        self._until[host] = until
+        return until - now
 
 
 class _State(Enum):

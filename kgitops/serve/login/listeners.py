@@ -17,13 +17,11 @@ from kgitops.serve.listening.answering import (
     ClientConnection,
     CloseConnectionError,
 )
-from kgitops.serve.listening.closing_log import ClosingLog
-from kgitops.serve.listening.open_connections import OpenConnection, OpenConnections
+from kgitops.serve.listening.open_connections import ClosingLog, OpenConnection, OpenConnections
 from kgitops.serve.listening.protocol import Listener
 from kgitops.serve.listening.settings import ListenerSettings, TlsSettings
 from kgitops.serve.listening.tls import tls_context
-from kgitops.serve.login.failures import FailedLogins
-from kgitops.serve.login.handshake import SaslLogin
+from kgitops.serve.login.handshake import FailedLogins, SaslLogin
 from kgitops.serve.login.mechanisms import LoginMechanisms
 from kgitops.serve.login.principals import UnmappedNameError, certificate_principal
 from kgitops.serve.nodes import Node, NodeKind

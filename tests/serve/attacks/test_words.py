@@ -8,7 +8,7 @@ from serve.attacks.denials import request_of
 from serve.forwarding.served import served
 from serve.raw_client import RawClient
 
-from kgitops.serve.listening.closing_log import ClosingLog
+from kgitops.serve.listening.open_connections import ClosingLog
 from kgitops.serve.printable import printable, printable_json
 from kgitops.wire import messages
 

@@ -12,8 +12,7 @@ from kgitops.serve.listening.answering import (
     CloseConnectionError,
     OutOfOrder,
 )
-from kgitops.serve.listening.closing_log import ClosingLog
-from kgitops.serve.listening.open_connections import ConnectionLimits, OpenConnections
+from kgitops.serve.listening.open_connections import ClosingLog, ConnectionLimits, OpenConnections
 from kgitops.serve.listening.protocol import KafkaProtocol, Listener
 from kgitops.serve.nodes import Endpoint, Node, NodeKind
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.sandbox.certificates import Certificates, issue_certificates
-from kgitops.serve.listening.exposure import check_exposure
 from kgitops.serve.listening.jaas import parse_jaas
 from kgitops.serve.listening.reading_settings import listener_settings
 from kgitops.serve.listening.settings import (
@@ -18,6 +17,7 @@ from kgitops.serve.listening.settings import (
     PrincipalRule,
     SaslSettings,
     SecurityProtocol,
+    check_exposure,
 )
 from kgitops.serve.listening.tls import tls_context
 from kgitops.serve.login.listeners import with_rights

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from kgitops.serve.listening.closing_log import ClosingLog
-from kgitops.serve.login.failures import FailedLogins
+from kgitops.serve.listening.open_connections import ClosingLog
+from kgitops.serve.login.handshake import FailedLogins
 
 
 def test_each_failure_of_a_host_waits_for_the_one_before() -> None:

@@ -1,14 +1,17 @@
-"""DescribeUserScramCredentials: the mechanisms of users with their iterations, and no more."""
+"""Users who log in by SCRAM: their mechanisms with iterations, and a login that is tried."""
 
 from collections.abc import Mapping
 
+from kafka.errors import SaslAuthenticationFailedError, UnsupportedSaslMechanismError
 from kafka.protocol.admin import DescribeUserScramCredentialsRequest
 
 from kgitops.cluster.kafka.answers import is_transient, readable, unreadable_error
 from kgitops.cluster.kafka.protocol_values import SCRAM_MECHANISMS
 from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError
 from kgitops.model.errors import UnreachableError
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.results import ErrorCode
 
 _WHAT, _RIGHT = "the users who log in by SCRAM", "Describe on the cluster"
@@ -45,3 +48,31 @@ def read_users(wire: Wire, users: frozenset[str] | None) -> Mapping[str, ScramIt
 
 def _unreadable(code: int, message: str | None) -> UnreachableError:
     return unreadable_error(code, _WHAT, _RIGHT, None if is_transient(code) else message)
+
+
+def offers_login(wire: Wire) -> bool:
+    """Return whether clients log in at the listener that ``wire`` is connected to."""
+    return wire.security_protocol.startswith("SASL")
+
+
+def logs_in(wire: Wire, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+    """Return whether the cluster takes the password; the connection is closed at once.
+
+    Raises:
+        UnreachableError: no server answers, or none offers the mechanism.
+    """
+    try:
+        wire.try_login(user, str(mechanism), secret.reveal().decode())
+    except ConnectionFailedError as error:
+        if isinstance(error.error, SaslAuthenticationFailedError):
+            return False
+        if isinstance(error.error, UnsupportedSaslMechanismError):
+            raise UnreachableError(
+                f"{error.server} does not offer {mechanism}, so the login of {user} can't be "
+                "verified; enable it in sasl.enabled.mechanisms, or leave --verify-users out"
+            ) from None
+        raise UnreachableError(
+            f"the login of {user} could not be verified: {error.server} does not answer as it "
+            "should; try again"
+        ) from None
+    return True

@@ -19,8 +19,7 @@ from kgitops.conversion.reading.hcl.nodes import block_value
 from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, read_hcl
 from kgitops.conversion.reading.values import SourceFile, Value
 from kgitops.conversion.tools.terraform.providers import provider_cluster
-from kgitops.conversion.tools.terraform.resources import resource_object
-from kgitops.conversion.tools.terraform.state import read_state
+from kgitops.conversion.tools.terraform.resources import read_state, resource_object
 
 _OF_KAFKA = ("kafka_", "confluent_")
 # Blocks that name values, or say how Terraform works: what they name is in what uses it.

@@ -1,12 +1,13 @@
-"""Terraform's resources for Kafka: those of Mongey's provider, and of Confluent's."""
+"""Terraform's resources for Kafka, of Mongey's provider and of Confluent's, also in state files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kgitops.conversion.acls import AclFields, declare_acls, read_acl
 from kgitops.conversion.objects import SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.values import Fields
+from kgitops.conversion.reading.folder import YamlFile, lost_document
+from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
@@ -20,6 +21,7 @@ _ENTITIES = {"user": "user", "client-id": "clientId", "ip": "ip"}
 # What Confluent Cloud gives a topic: https://docs.confluent.io/cloud/current/topics/overview.html
 _CLOUD_PARTITIONS = 6
 _CLOUD_REPLICAS = 3
+_VERSION = 4
 
 
 def _topic(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
@@ -161,3 +163,32 @@ def resource_object(builder: ObjectBuilder, clusters: tuple[str, ...] = ()) -> S
     declare(builder, fields, clusters)
     fields.lose_rest(str(builder))
     return builder.build(parts)
+
+
+def read_state(state: YamlFile) -> Iterator[SourceObject]:
+    """The resources of Kafka's providers; the others are none of kgitops's."""
+    yield from state.broken
+    for document in state.documents:
+        fields = Fields(document, [])
+        version = fields.integer("version")
+        if version != _VERSION:
+            problem = f"it is no state file of version {_VERSION}"
+            yield lost_document(document, problem, "write one with `terraform state pull`")
+            continue
+        for resource in fields.items("resources"):
+            yield from _resource(resource)
+
+
+def _resource(value: Value) -> Iterator[SourceObject]:
+    fields = Fields(value, [])
+    kind, name = fields.text("type") or "", fields.text("name") or ""
+    known = kind in RESOURCES or kind in REFUSED or kind.startswith(("kafka_", "confluent_"))
+    if fields.text("mode") != "managed" or not known:
+        return
+    module = fields.text("module")
+    for instance in fields.items("instances"):
+        inner = Fields(instance, [])
+        key = inner.text("index_key")
+        attributes = inner.take("attributes") or instance
+        full = f"{module + '.' if module else ''}{name}{f'[{key}]' if key else ''}"
+        yield resource_object(ObjectBuilder(kind, full, attributes))

@@ -11,13 +11,15 @@ from msgspec.structs import replace
 from kgitops.model.resources.topics import TopicState
 from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.cel.records.groups import CONFIG_RESOURCE, GROUP, GROUP_OFFSETS
 from kgitops.policy.cel.records.objects import (
     ACL,
     BROKER_CHANGE,
+    CONFIG_RESOURCE,
     CURRENT_BROKER,
     CURRENT_QUOTA,
     CURRENT_TOPIC,
+    GROUP,
+    GROUP_OFFSETS,
     QUOTA_CHANGE,
     RECORDS,
     REQUESTED_BROKER,

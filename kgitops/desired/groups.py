@@ -1,24 +1,44 @@
-"""Builds consumer groups from their documents."""
+"""Builds consumer groups and client metrics from their documents, and reads their configs."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from kgitops.desired.findings import Findings, Path
-from kgitops.desired.groups.resource_configs import check_resource_name, read_resource_configs
-from kgitops.desired.names import scope_of
-from kgitops.desired.state import DeletionPolicy, DesiredGroup, DesiredMember, OffsetReset
+from kgitops.desired.configs import config_text
+from kgitops.desired.findings import Findings, Path, scope_of
+from kgitops.desired.state import (
+    DeletionPolicy,
+    DesiredClientMetrics,
+    DesiredGroup,
+    DesiredMember,
+    OffsetReset,
+)
 from kgitops.desired.virtual_clusters.members import build_local_group
+from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
-from kgitops.model.resources.addresses import group_address
-from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.names import is_internal, topic_name_problem
+from kgitops.model.resources.addresses import client_metrics_address, group_address
+from kgitops.model.resources.config_resources import (
+    ConfigResourceType,
+    nearest_resource_config,
+    normal_resource_value,
+    resource_config_problem,
+    resource_configs,
+)
+from kgitops.model.resources.names import is_internal, text_problem, topic_name_problem
+from kgitops.model.resources.topic_configs import ConfigType
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.consumer_group import ConsumerGroup, ResetOffsets
 
 _RESET: Path = ("spec", "resetOffsets")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+if TYPE_CHECKING:
+    from kgitops.manifests.kinds.client_metrics import ClientMetrics
+_WORDS = {
+    ConfigResourceType.GROUP: "group config",
+    ConfigResourceType.CLIENT_METRICS: "config of client metrics",
+}
 
 
 def build_group(
@@ -108,3 +128,61 @@ def _milliseconds(text: str) -> int | None:
     if moment.tzinfo is None or moment < _EPOCH:
         return None
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def build_client_metrics(
+    declared: "ClientMetrics", document: Document, findings: Findings
+) -> DesiredClientMetrics:
+    """Build the subscription that a document declares."""
+    name, spec = declared.metadata.name, declared.spec
+    check_resource_name(name, document, findings)
+    kind, policy = ConfigResourceType.CLIENT_METRICS, spec.deletion_policy
+    return DesiredClientMetrics(
+        address=client_metrics_address(name),
+        name=name,
+        configs=read_resource_configs(kind, spec.configs, document, findings),
+        deletion_policy=DeletionPolicy(policy) if policy else DeletionPolicy.DELETE,
+        deletion_policy_written=policy is not None,
+        labels=declared.metadata.labels,
+        located=document,
+    )
+
+
+def check_resource_name(name: str, document: Document, findings: Findings) -> None:
+    """Report a name that no group or subscription can have."""
+    if problem := text_problem(name):
+        findings.error(document, ("metadata", "name"), f"the name {problem}", "shorten it")
+
+
+def read_resource_configs(
+    kind: ConfigResourceType,
+    written: Mapping[str, ConfigValue],
+    document: Document,
+    findings: Findings,
+) -> dict[str, str]:
+    """Return the configs in normal form, without those that are wrong."""
+    configs = {}
+    for key, value in written.items():
+        path = ("spec", "configs", key)
+        config = resource_configs(kind).get(key)
+        if config is None:
+            near = nearest_resource_config(kind, key)
+            known = ", ".join(sorted(resource_configs(kind)))
+            findings.error(
+                document,
+                path,
+                f"Kafka has no {_WORDS[kind]} {shown(key)}",
+                f"did you mean {near}?" if near else f"write one of {known}",
+                key=True,
+            )
+            continue
+        if isinstance(value, list) and config.type is not ConfigType.LIST:
+            problem = f"{key} takes one value, not a list"
+            findings.error(document, path, problem, "write the value alone")
+            continue
+        text = config_text(value, whole=config.type is ConfigType.INT)
+        if wrong := resource_config_problem(kind, key, text):
+            findings.error(document, path, wrong, "correct the value")
+            continue
+        configs[key] = normal_resource_value(kind, key, text)
+    return configs

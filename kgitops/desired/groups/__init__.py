@@ -1,1 +1,0 @@
-"""Consumer groups of the cluster, and subscriptions to the metrics of clients."""
