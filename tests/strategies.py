@@ -6,7 +6,17 @@ given as requests, so that the same strategies drive a model and a real cluster.
 
 from collections.abc import Iterable, Mapping
 
-from builders import a_binding, a_desired, a_quota, a_tombstone, a_topic, an_acl, an_entity
+from builders import (
+    IN_ENVIRONMENT,
+    a_binding,
+    a_desired,
+    a_quota,
+    a_tombstone,
+    a_topic,
+    a_user,
+    an_acl,
+    an_entity,
+)
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,16 +24,25 @@ from msgspec.structs import replace
 from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
+    DesiredCredential,
     DesiredObject,
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredUser,
     Safety,
     Tombstone,
 )
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.resources.secrets import SaltedPassword
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.users import (
+    UNKNOWN_PASSWORD,
+    PasswordSource,
+    ScramIterations,
+    ScramMechanism,
+)
 
 BROKERS = tuple(Broker(id=number, rack="ab"[number % 2]) for number in range(1, 5))
 TOPICS = ("orders", "orders.v1", "Orders", "payments")
@@ -49,6 +68,10 @@ OTHER_SPELLINGS = {
     "leader.replication.throttled.replicas": ("*", "0:1"),
 }
 QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
+USERS = ("reports", "etl")
+ITERATIONS = (4096, 4097)
+SOURCES = (IN_ENVIRONMENT, PasswordSource(env="OTHER_PASSWORD"))
+SALTED = SaltedPassword(b"salt", b"salted password of others")
 HIGH_WATERMARK = 20
 """Where every partition that others write to ends."""
 
@@ -152,14 +175,38 @@ def declared_quotas(draw: st.DrawFn) -> DesiredQuota:
 
 
 @st.composite
+def declared_users(draw: st.DrawFn, name: str, held: ScramIterations | None = None) -> DesiredUser:
+    """A declared user; of one that is there it seldom sets a password that nobody knows."""
+    mechanisms = draw(st.sets(st.sampled_from(ScramMechanism), min_size=1))
+    known = not held or draw(_mostly)
+    return replace(
+        a_user(name, deletion_policy=draw(policies)),
+        credentials={
+            mechanism: DesiredCredential(
+                iterations=draw(st.sampled_from(ITERATIONS)),
+                password=draw(st.sampled_from(SOURCES)) if known else UNKNOWN_PASSWORD,
+                version=draw(st.sampled_from((None, "1", "2"))),
+            )
+            for mechanism in ScramMechanism
+            if mechanism in mechanisms
+        },
+    )
+
+
+@st.composite
 def projects(
-    draw: st.DrawFn, team: Team, before: DesiredState | None, state: ClusterState | None = None
+    draw: st.DrawFn,
+    team: Team,
+    before: DesiredState | None,
+    state: ClusterState | None = None,
+    *,
+    users: bool = False,
 ) -> DesiredState:
     """What a team declares: something new, or what it declared before with a few edits.
 
     Who knows the cluster's ``state`` seldom asks for what can't be done. Limits on deletions are
     lifted, they have tests of their own. A document that goes may leave a Tombstone behind, and
-    Tombstones stay around when they are spent.
+    Tombstones stay around when they are spent. ``users``: passwords can be read.
     """
     topics = state.topics if state else {}
     kept: dict[str, DesiredObject] = {}
@@ -174,6 +221,9 @@ def projects(
         kept[acl.address] = acl
     for quota in draw(st.lists(declared_quotas(), max_size=2)):
         kept[quota.address] = quota
+    for name in draw(st.sets(st.sampled_from(USERS), max_size=1)) if users else ():
+        user = draw(declared_users(name, (state.users or {}).get(name) if state else None))
+        kept[user.address] = user
     whole = draw(_mostly)
     return a_desired(
         *kept.values(),
@@ -182,7 +232,7 @@ def projects(
         uid=team.uid,
         take_from=team.take_from,
         whole=whole,
-        safety=Safety(allow_deletes={"Topic": 99, "Acl": 99, "ClientQuota": 99}),
+        safety=Safety(allow_deletes=dict.fromkeys(("Topic", "Acl", "ClientQuota", "User"), 99)),
         principal=draw(st.sampled_from(PRINCIPALS)),
     )
 
@@ -211,7 +261,7 @@ def _tombstones(
         if tombstone.address not in kept and draw(_mostly)
     }
     for item in _objects(before):
-        protected = isinstance(item, DesiredTopic)
+        protected = isinstance(item, DesiredTopic | DesiredUser)
         if item.address not in kept and (draw(_mostly) if protected else draw(_seldom)):
             name = f"drop-{draw(st.sampled_from((1, 2)))}-{item.address}"
             found[item.address] = a_tombstone(item, name=name)
@@ -219,7 +269,7 @@ def _tombstones(
 
 
 def _objects(desired: DesiredState | None) -> Iterable[DesiredObject]:
-    return (*desired.topics, *desired.acls, *desired.quotas) if desired else ()
+    return desired.objects if desired else ()
 
 
 # What others do
@@ -247,7 +297,24 @@ def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[req.Request]:
             for key in sorted(keys)
         }
         requests.append(req.AlterClientQuotaRequest(entity=entity, quotas=quotas))
+    for name in (
+        draw(st.sets(st.sampled_from(USERS), max_size=1)) if state.users is not None else ()
+    ):
+        requests.append(draw(_credential_changes(name, state.users.get(name, {}))))
     return requests
+
+
+@st.composite
+def _credential_changes(draw: st.DrawFn, name: str, held: ScramIterations) -> req.Request:
+    mechanism = draw(st.sampled_from(ScramMechanism))
+    if mechanism in held and draw(st.booleans()):
+        return req.AlterUserScramCredentialsRequest(user=name, mechanism=mechanism)
+    return req.SaltedCredentialsRequest(
+        user=name,
+        mechanism=mechanism,
+        iterations=draw(st.sampled_from(ITERATIONS)),
+        salted=SALTED,
+    )
 
 
 @st.composite

@@ -153,7 +153,7 @@ class SnapshotCluster:
         if held is None:
             raise UnreachableError(
                 "the snapshot does not hold the users who log in by SCRAM; make a new one with "
-                "kgitops snapshot --users"
+                "kgitops snapshot --users, or fleet snapshot --users"
             )
         return {name: held[name] for name in held if users is None or name in users}
 

@@ -119,7 +119,7 @@ def snapshot_document(state: ClusterState) -> SnapshotDocument:
         ),
         lowered=state.lowered and lowered_document(state.lowered),
         group_offsets={name: offset_documents(each) for name, each in state.group_offsets.items()},
-        users=None if state.users is None else _users_document(state.users),
+        users=None if state.users is None else users_document(state.users),
     )
 
 
@@ -146,18 +146,24 @@ def state_of(document: SnapshotDocument) -> ClusterState:
         virtual_clusters=by_key("virtual_clusters", ((each.name, each) for each in clusters)),
         lowered=document.lowered and lowered_of(document.lowered),
         group_offsets={name: offsets_of(each) for name, each in document.group_offsets.items()},
-        users=None if document.users is None else _users_of(document.users),
+        users=None if document.users is None else users_of(document.users),
     )
 
 
-def _users_document(users: Mapping[str, ScramIterations]) -> dict[str, dict[str, int]]:
+def users_document(users: Mapping[str, ScramIterations]) -> dict[str, dict[str, int]]:
+    """The iterations of users' mechanisms, by user and mechanism."""
     return {
         name: {str(mechanism): users[name][mechanism] for mechanism in sorted(users[name])}
         for name in sorted(users)
     }
 
 
-def _users_of(users: Mapping[str, Mapping[str, int]]) -> dict[str, ScramIterations]:
+def users_of(users: Mapping[str, Mapping[str, int]]) -> dict[str, ScramIterations]:
+    """The users of such a document.
+
+    Raises:
+        ShapeError: a user has no mechanism, or one that kgitops does not know.
+    """
     known = {str(mechanism) for mechanism in ScramMechanism}
     for name, held in users.items():
         if not held or not known.issuperset(held):

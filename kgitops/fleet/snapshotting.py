@@ -28,6 +28,7 @@ from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.workflow.plan_stages import with_users_to_plan
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 AT_ONCE = 8
@@ -37,11 +38,15 @@ _FILE = "state.parquet"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSnapshotOptions:
-    """The options of ``fleet snapshot``: projects, perhaps some clusters, the Spark to use."""
+    """The options of ``fleet snapshot``: projects, perhaps some clusters, the Spark to use.
+
+    ``users``: with the users who log in by SCRAM, also where no project manages any yet.
+    """
 
     projects: tuple[Path, ...]
     out: Path
     clusters: tuple[str, ...] = ()
+    users: bool = False
     master: str | None = None
     remote: str | None = None
     conf: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -55,6 +60,7 @@ class SnapshotTask(Struct, frozen=True, kw_only=True):
     project: str
     out: str
     here: str
+    users: bool = False
 
 
 class SnapshotResult(Struct, frozen=True, kw_only=True):
@@ -94,7 +100,7 @@ def snapshot_specs(options: FleetSnapshotOptions) -> list[str]:
     """
     check_paths_exist(options.projects)
     _check_out(options.out)
-    return [_spec(options.out, cluster, project) for cluster, project in _chosen_clusters(options)]
+    return [_spec(options, cluster, project) for cluster, project in _chosen_clusters(options)]
 
 
 def snapshot_task(spec: str) -> str:
@@ -110,7 +116,7 @@ def snapshot_task(spec: str) -> str:
     selection = Selection(paths=(Path(task.project),), cluster=task.cluster, environ=os.environ)
     try:
         with open_workspace(selection).connected() as cluster:
-            state = cluster.read_state()
+            state = with_users_to_plan(cluster, cluster.read_state(), wanted=task.users)
             state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
         write_state(state, Path(task.out))
     except UnwritableError:
@@ -132,9 +138,15 @@ def _unread(task: SnapshotTask, reason: Reason) -> str:
     return encode(SnapshotResult(cluster=task.cluster, reason=reason)).decode()
 
 
-def _spec(out: Path, cluster: str, project: Path) -> str:
-    file = out.absolute() / partition_folder("cluster", cluster) / _FILE
-    task = SnapshotTask(cluster=cluster, project=str(project), out=str(file), here=str(Path.cwd()))
+def _spec(options: FleetSnapshotOptions, cluster: str, project: Path) -> str:
+    file = options.out.absolute() / partition_folder("cluster", cluster) / _FILE
+    task = SnapshotTask(
+        cluster=cluster,
+        project=str(project),
+        out=str(file),
+        here=str(Path.cwd()),
+        users=options.users,
+    )
     return encode(task).decode()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from apply.faults import FakeClock
 from apply.plans import Apply, open_cluster, sealed_now
-from builders import a_binding, a_desired, a_quota, a_tombstone, a_topic, an_acl, plan_of
+from builders import a_binding, a_desired, a_quota, a_tombstone, a_topic, a_user, an_acl, plan_of
 from msgspec import Struct
 from msgspec.structs import replace
 from plan.plan_json import plan_from_json, sealed_to_json
@@ -20,6 +20,8 @@ from plan.worked_scenario import (
     a_virtual_cluster,
     an_acl_in,
 )
+from strategies import SALTED
+from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
@@ -29,6 +31,7 @@ from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.users import MIN_ITERATIONS, ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
@@ -36,6 +39,8 @@ from kgitops.plan.document.plan import Plan
 MINE, THEIRS = "11111111-mine", "22222222-theirs"
 DELETE, ORPHAN, PROTECT = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT
 _SAFETY = Safety(max_deletes=100, max_delete_percent=100, replication_throttle=1000)
+LEAST = MIN_ITERATIONS
+SHA_256, SHA_512 = ScramMechanism
 _CLIENT, _TXN = EntityType.CLIENT_ID, EntityType.TRANSACTIONAL_ID
 
 
@@ -61,6 +66,10 @@ def _before(who: str) -> list[DesiredObject]:
         an_acl(a_binding(f"User:{who}-kept"), deletion_policy=PROTECT),
         a_quota((("user", f"{who}-alter"),), consumer_byte_rate=1024, request_percentage=5),
         a_quota((("user", f"{who}-gone"),), producer_byte_rate=7),
+        a_user(f"{who}-renew", iterations=LEAST, version="1", mechanisms=ScramMechanism),
+        a_user(f"{who}-kept", iterations=LEAST, version="1"),
+        a_user(f"{who}-gone", iterations=LEAST, deletion_policy=DELETE),
+        a_user(f"{who}-orphan", iterations=LEAST, deletion_policy=ORPHAN),
         a_virtual_cluster(f"{who}.vc"),
         a_virtual_cluster(f"{who}.old", deletion_policy=DELETE),
         a_local_topic("Inner", at=f"{who}.vc", deletion_policy=DELETE),
@@ -90,6 +99,10 @@ def _after() -> list[DesiredObject]:
         a_quota((("user", "mine-alter"),), consumer_byte_rate=2048, producer_byte_rate=512),
         a_quota((("user", "mine-new"),), consumer_byte_rate=1),
         a_quota((("user", "found"),), consumer_byte_rate=3),
+        a_user("mine-renew", iterations=LEAST, version="2", mechanisms=[SHA_512]),
+        a_user("mine-kept", iterations=LEAST, version="1"),
+        a_user("mine-new", iterations=LEAST),
+        a_user("found", iterations=LEAST + 1),
         a_virtual_cluster("mine.vc"),
         a_virtual_cluster("mine.new"),
         a_local_topic("Stays", at="mine.vc", configs={"retention.ms": "5"}),
@@ -126,7 +139,7 @@ def make_world(folder: Path) -> World:
     cluster = open_cluster(path)
     for who in ("theirs", "mine"):
         apply = Apply(cluster=cluster)
-        planned = plan_of(_desired(who, *_before(who)), cluster.read_state())
+        planned = plan_of(_desired(who, *_before(who)), used(cluster))
         result = replace_project(apply, who).plan(sealed_now(planned, FakeClock(), who), who)
         assert result.verdict.exit == 0, result.verdict
     for request in _others():
@@ -137,7 +150,7 @@ def make_world(folder: Path) -> World:
     for group in ("old-etl", "mine.vc:etl", "theirs.vc:etl"):
         cluster.commit(group, {("found.topic", 0): 3})
     drop = a_tombstone("topic/mine.buried")
-    state = cluster.read_state()
+    state = replace(cluster.read_state(), users=cluster.read_users())
     plan = plan_of(replace(_desired("mine", *_after()), tombstones=(drop,)), state)
     assert not plan.verdict.stops, plan.verdict.reasons
     ids = _twins(state)
@@ -162,6 +175,12 @@ def _others() -> Sequence[req.Request]:
         req.CreateAclRequest(binding=a_binding("User:nobody")),
         req.AlterClientQuotaRequest(
             entity=(("user", "found"),), quotas={"consumer_byte_rate": 3.0}
+        ),
+        *(
+            req.SaltedCredentialsRequest(
+                user=name, mechanism=SHA_512, iterations=LEAST, salted=SALTED
+            )
+            for name in ("found", "nobody")
         ),
     ]
 
@@ -223,7 +242,9 @@ def forgeries(
 _WORDS = (
     ("Protect", "Delete", "Orphan"),
     ("create", "update", "adopt", "delete", "forget"),
-    ("Topic", "Acl", "ClientQuota", "TopicLink", "Broker"),
+    ("Topic", "Acl", "ClientQuota", "TopicLink", "Broker", "User"),
+    ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    ("1", "2"),
     ("Allow", "Deny"),
     ("Read", "All"),
     ("add", "remove"),
@@ -251,6 +272,8 @@ def _hostile(value: Json, ids: Mapping[str, str], path: tuple[str | int, ...]) -
         case dict():
             yield None
             yield {}
+            if path[-1:] == ("password",):
+                yield from ({"file": "/etc/hostname"}, {"command": ["hostname"]})
 
 
 def _hostile_texts(value: str, ids: Mapping[str, str]) -> Iterator[str]:

@@ -201,6 +201,7 @@ def comparable(state: ClusterState) -> Mapping[str, object]:
         "usage": dict(state.usage),
         "acls": state.acls,
         "quotas": dict(state.quotas),
+        "users": dict(state.users or {}),
         "projects": dict(state.registry.projects),
         "owners": {
             address: replace(

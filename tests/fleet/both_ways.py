@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
+from used import used
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
@@ -49,10 +50,8 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 def snapshot_of(cluster: Cluster) -> ClusterState:
-    """What ``kgitops snapshot`` saves of it."""
-    state = cluster.read_state()
-    state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
-    return read_snapshot(write_snapshot(state), "it")
+    """What ``kgitops snapshot --users`` saves of it."""
+    return read_snapshot(write_snapshot(used(cluster)), "it")
 
 
 def check_a_fleet_agrees(given: Given, folder: Path) -> Plan | None:

@@ -6,8 +6,8 @@ Names are those of ``strategies``, so that what others do by hand meets what is 
 from collections.abc import Sequence
 
 from hypothesis import strategies as st
-from laws.fleet_documents import Document, a_topic, document
-from strategies import CONFIGS, HOSTS, PRINCIPALS, QUOTA_KEYS, TOPICS
+from laws.fleet_documents import Document, a_topic, document, logins
+from strategies import CONFIGS, HOSTS, PRINCIPALS, QUOTA_KEYS, TOPICS, USERS
 
 ENTITIES: Sequence[Document] = (
     {"user": "billing"},
@@ -39,6 +39,9 @@ def plain_projects(draw: st.DrawFn, before: Sequence[Document]) -> list[Document
         item = draw(_topics(name, least))
         kept[_key(item)] = item
     for item in draw(st.lists(_acls() | _quotas(), max_size=4)):
+        kept[_key(item)] = item
+    for name in draw(st.lists(st.sampled_from(USERS), unique=True, max_size=1)):
+        item = draw(logins(name))
         kept[_key(item)] = item
     for key in sorted(gone - kept.keys()):
         if key.startswith("Topic/") and draw(st.booleans()):

@@ -24,6 +24,7 @@ from laws.test_fleet_laws import MISCHIEF
 from laws.twin_clusters import Twin, embedded, twins, workspace_of
 from msgspec.structs import replace
 from strategies import foreign_requests
+from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
@@ -124,7 +125,7 @@ def plain_fleets(data: st.DataObject, choices: Choices, count: int = 3) -> None:
         policies = data.draw(st.sampled_from(choices), label="policies")
         declared: dict[str, list[Document]] = {"payments": [], "billing": []}
         for _ in range(count):
-            for request in data.draw(foreign_requests(twin.cluster.read_state()), label="others"):
+            for request in data.draw(foreign_requests(used(twin.cluster)), label="others"):
                 twin.ask(request)
             _write_records(twin)
             project = data.draw(st.sampled_from(sorted(declared)), label="project")

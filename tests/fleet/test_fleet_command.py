@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import EXAMPLES, topic
+from cli.projects import EXAMPLES, document, topic
 from fleet import breaking, fleet_commands
 from fleet.breaking import Breaks
 from fleet.fleet_commands import BROKEN, CLUSTERS, DECLARED, EDITED, Fleet, Plans
@@ -262,6 +262,36 @@ def test_a_slice_of_an_example_is_applied(
     applied = kgitops("apply", "plan.json")
     assert applied.code == 0, applied.said
     assert kgitops("plan", *where, "--detailed-exitcode").code == 0
+
+
+LOGIN = document(
+    "User",
+    "sales-app",
+    scram=[{"mechanism": "SCRAM-SHA-512", "password": {"env": "SALES_APP_PASSWORD"}}],
+)
+
+
+def test_users_are_planned_with_states_that_hold_them(
+    fleet: Fleet, plans: Plans, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From manifests and from rows; without a secret, until the slice is applied."""
+    fleet.write(*EDITED, LOGIN)
+    assert plans().code == 8
+    assert "fleet snapshot --users" in fleet.unit("east")["reasons"][0]["sentence"]
+    shutil.rmtree("states")
+    assert kgitops("fleet", "snapshot", "payments", "--out", "states", "--users").code == 0
+    assert kgitops("fleet", "compile", "payments", "--out", "rows").code == 0
+    for desired in ("rows", "payments"):
+        assert plans(desired=[desired]).code == 0
+        assert fleet.unit("east")["changes"]["User"] == 1
+    assert kgitops("fleet", "summary", "out", "-c", "east", "-o", "plan.json").code == 0
+    monkeypatch.setenv("SALES_APP_PASSWORD", "a password")
+    assert kgitops("apply", "plan.json").code == 0
+    assert kgitops("plan", "payments", "-c", "east", "--detailed-exitcode").code == 0
+    # Where a project manages users they are in its states without the flag.
+    assert kgitops("fleet", "snapshot", "payments", "--out", "states").code == 0
+    assert plans().code == 8
+    assert (fleet.unit("east")["exit"], fleet.unit("west")["exit"]) == (0, 8)
 
 
 # A result replaces the one before, or leaves it

@@ -27,7 +27,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 def turns(data: st.DataObject, teams: Sequence[Team], count: int) -> Iterator[Turn]:
     """Others change the cluster, a team plans and applies, and again."""
-    model = Model(ClusterState(cluster_id="law", backend="model", brokers=BROKERS))
+    model = Model(ClusterState(cluster_id="law", backend="model", brokers=BROKERS, users={}))
     history: dict[Team, list[DesiredState]] = {}
     for _ in range(count):
         model = model.execute_all(data.draw(foreign_requests(model.state), label="others"))
@@ -59,7 +59,7 @@ def _revisions(
         # Those that buried something are the ones to be afraid of.
         buried = [commit for commit in commits if commit.tombstones]
         return draw(st.sampled_from(buried if buried and draw(st.booleans()) else commits))
-    return draw(projects(team, commits[-1] if commits else None, state))
+    return draw(projects(team, commits[-1] if commits else None, state, users=True))
 
 
 def _unreadable(state: ClusterState) -> ClusterState:

@@ -57,6 +57,10 @@ class Model(Struct, frozen=True):
                 return self._after(request)
             case req.AlterClientQuotaRequest():
                 return self._after(request)
+            case req.AlterUserScramCredentialsRequest():
+                held = (self.state.users or {}).get(request.user, {})
+                assert not request.removes or request.mechanism in held
+                return self._after(request)
             case req.AlterBrokerRequest():
                 assert any(broker.id == request.broker for broker in self.state.brokers)
                 return self._after(request)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, sealed_now
 from hypothesis import strategies as st
 from msgspec import Struct
-from strategies import BROKERS, HIGH_WATERMARK, TEAMS, Team, foreign_requests, projects
+from strategies import BROKERS, HIGH_WATERMARK, SOURCES, TEAMS, Team, foreign_requests, projects
 from used import used
 
 from kgitops.apply.result import ApplyResult
@@ -20,7 +21,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.pipeline import validate_on_brokers
-from kgitops.workflow.plan_stages import with_offsets
+from kgitops.workflow.plan_stages import with_offsets, with_users
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -53,17 +54,23 @@ class Ready(Struct, frozen=True, kw_only=True):
 def ready_plans(
     data: st.DataObject, teams: Sequence[Team] = TEAMS[:1], count: int = 3
 ) -> Iterator[Ready]:
-    """Others change the cluster, clients write, a team plans; and again, if someone applies."""
+    """Others change the cluster, clients write, a team plans; and again, if someone applies.
+
+    Users' passwords are in the environment meanwhile.
+    """
     clock = FakeClock()
     cluster = boot(
         None, brokers=BROKERS, clock_and_ids=ClockAndIds(now=clock.now, new_id=random_id)
     )
     declared: dict[Team, DesiredState] = {}
+    environment = pytest.MonkeyPatch()
     try:
+        for source in SOURCES:
+            environment.setenv(source.env or "", "a password")
         for number in range(count):
             _disturb(data, cluster)
             team = data.draw(st.sampled_from(teams))
-            desired = data.draw(projects(team, declared.get(team)), label="desired")
+            desired = data.draw(projects(team, declared.get(team), users=True), label="desired")
             declared[team] = desired
             before = used(cluster)  # the model knows which records are there
             plan = planned(desired, cluster)
@@ -77,6 +84,7 @@ def ready_plans(
                     nonce=f"nonce-{number}",
                 )
     finally:
+        environment.undo()
         cluster.close()
 
 
@@ -96,7 +104,7 @@ def embedded_turns(
             sealed=sealed,
             sent=tuple(recording.sent),
             result=result,
-            after=ready.cluster.read_state(),
+            after=used(ready.cluster),
             cluster=ready.cluster,
         )
 
@@ -105,7 +113,7 @@ def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
     """As the product plans: made from the cluster, then judged by its brokers."""
     plan = make_plan(
         desired,
-        with_offsets(cluster, desired, cluster.read_state()),
+        with_users(cluster, desired, with_offsets(cluster, desired, cluster.read_state())),
         target_name="local",
         capabilities=cluster.capabilities,
     )
@@ -113,7 +121,7 @@ def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
 
 
 def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
-    for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
+    for request in data.draw(foreign_requests(used(cluster)), label="others"):
         # What a broker refuses of others' changes just does not happen.
         cluster.execute([request], validate_only=False, principal="User:someone")
     for name, usage in used(cluster).usage.items():

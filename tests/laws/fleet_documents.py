@@ -21,6 +21,8 @@ ADOPTED = "etl"
 LOCAL_TOPICS = ("Orders", "Log")
 LINKS = ("Orders", "Ord", "Log", "stream", OLD[0])
 USERS = ("jane", "User:joe")
+PASSWORD = "TENANTS_PASSWORD"  # noqa: S105 (a variable's name)
+"""The environment variable with the password of all who log in."""
 CLIENTS = ("batch", "cron")
 RATES = (1024, 2048, 4096)
 TOPIC_NAMES = (
@@ -117,6 +119,8 @@ def fleets(draw: st.DrawFn, partitions: int) -> list[Document]:
             if home is None:
                 continue
             if key == "users" and draw(_half):
+                found.append(draw(logins(member.removeprefix("User:"), home)))
+            if key == "users" and draw(_half):
                 members[home].setdefault(key, []).append(draw(_user(member)))
                 continue
             field = "user" if key == "users" else "clientId"
@@ -140,6 +144,23 @@ def fleets(draw: st.DrawFn, partitions: int) -> list[Document]:
     found += _acls(draw, names)
     found += _quotas(draw, names)
     return draw(st.permutations(found))
+
+
+@st.composite
+def logins(draw: st.DrawFn, name: str, at: str | None = None) -> Document:
+    """A User document."""
+    mechanisms = draw(st.sets(st.sampled_from(("SCRAM-SHA-256", "SCRAM-SHA-512")), min_size=1))
+    scram = [
+        {
+            "mechanism": mechanism,
+            "iterations": draw(st.sampled_from((4096, 4097))),
+            "password": {"env": PASSWORD},
+            "version": draw(st.sampled_from(("1", "2"))),
+        }
+        for mechanism in sorted(mechanisms)
+    ]
+    policy = draw(st.sampled_from(("Delete", "Orphan")))
+    return document("User", name, {"scram": scram, "deletionPolicy": policy}, at)
 
 
 @st.composite

@@ -1,12 +1,11 @@
 """The laws once more on a real embedded cluster: planned, judged by brokers, applied, read."""
 
-from collections import Counter
 from collections.abc import Mapping
 from itertools import count
 
 import pytest
 from apply.faults import FaultyCluster
-from apply.plans import Apply, comparable, sealed_now
+from apply.plans import Apply, comparable, sealed_now, spelt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
@@ -15,6 +14,7 @@ from laws.embedded_chains import Ready, embedded_turns, planned, ready_plans
 from laws.test_plan_laws import everything
 from strategies import TEAMS
 from tiers import examples
+from used import used
 
 from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
@@ -22,8 +22,6 @@ from kgitops.apply.steps import outcome as step_outcome
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.json.canonical import canonical_json
-from kgitops.model.json.requests import request_to_json
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.topics import steps as topic_steps
@@ -58,8 +56,7 @@ def test_a_planner_that_forgets_configs_is_caught(monkeypatch: pytest.MonkeyPatc
 
 def only_what_was_planned_is_sent(data: st.DataObject) -> None:
     for turn in embedded_turns(data, TEAMS):
-        asked = Counter(_bytes(planned.request) for planned in turn.plan.requests)
-        assert Counter(map(_bytes, turn.sent)) == asked
+        assert spelt(turn.sent) == spelt(planned.request for planned in turn.plan.requests)
 
 
 def _ended(state: ClusterState) -> Mapping[str, object]:
@@ -67,10 +64,6 @@ def _ended(state: ClusterState) -> Mapping[str, object]:
     parts = dict(comparable(state))
     del parts["usage"]
     return parts
-
-
-def _bytes(request: Request) -> bytes:
-    return canonical_json(request_to_json(request))
 
 
 @settings(max_examples=examples(100))
@@ -114,7 +107,7 @@ def test_what_the_brokers_accept_in_the_plan_they_accept_in_the_apply(
 ) -> None:
     """And validate_only itself changes nothing."""
     for ready in ready_plans(data, TEAMS):
-        assert everything(ready.cluster.read_state()) == everything(ready.before)
+        assert everything(used(ready.cluster)) == everything(ready.before)
         result = _apply(ready, FaultyCluster(ready.cluster))
         assert result.failed == ()
 
@@ -142,7 +135,7 @@ def a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject) -> N
             if resumed is None and not _was_begun(ready):
                 resumed = again.plan(sealed_now(ready.plan, ready.clock, ready.nonce), "again")
             assert resumed is None or resumed.verdict.exit == ExitCode.SUCCESS, resumed
-        assert _ended(ready.cluster.read_state()) == expected
+        assert _ended(used(ready.cluster)) == expected
 
 
 def _mortal(cluster: EmbeddedCluster, left: int) -> FaultyCluster:

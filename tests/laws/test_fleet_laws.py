@@ -18,6 +18,7 @@ from laws.fleet_surroundings import of_the_other_project, settle
 from laws.twin_clusters import Twin, twins, workspace_of
 from msgspec import Struct
 from msgspec.structs import replace
+from strategies import SALTED
 from tiers import examples
 
 from kgitops.lowering import lifting
@@ -27,6 +28,7 @@ from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.lowered import Lowered
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import Ownership
@@ -184,6 +186,15 @@ def _a_quota_is_set(state: ClusterState, number: int) -> req.Request | None:
     )
 
 
+def _a_password_is_set(_: ClusterState, number: int) -> req.Request:
+    return req.SaltedCredentialsRequest(
+        user=USERS[number % 2].removeprefix("User:"),
+        mechanism=list(ScramMechanism)[number % 3 % 2],
+        iterations=4096 + number,
+        salted=SALTED,
+    )
+
+
 def _one_is_made(_: ClusterState, number: int) -> req.Request:
     return req.CreateVirtualClusterRequest(virtual_cluster=VIRTUAL_CLUSTERS[number % 3])
 
@@ -203,6 +214,7 @@ MISCHIEF: Sequence[Callable[[ClusterState, int], req.Request | None]] = (
     _a_right_goes,
     _a_right_comes,
     _a_quota_is_set,
+    _a_password_is_set,
     _one_is_made,
 )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import pytest
-from builders import plan_of
+from builders import IN_ENVIRONMENT, plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import Law, Turn, assert_caught, obey, turns
@@ -15,26 +15,39 @@ from strategies import TEAMS, Team
 from tiers import examples
 
 from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import ConfigsPolicy, DesiredQuota, DesiredState, DesiredTopic
+from kgitops.desired.state import (
+    ConfigsPolicy,
+    DesiredCredential,
+    DesiredObject,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+    DesiredUser,
+)
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Owner
+from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
     kind_of,
     quota_address,
     topic_address,
+    user_address,
 )
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan import context, planner, quotas, removal
 from kgitops.plan import draft as planned_requests
+from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.topics import alter as topic_alter
 from kgitops.plan.topics import steps as topic_steps
+from kgitops.plan.users import diff as users
 
 
 def planning_after_applying_is_empty(turn: Turn, _: Sequence[Turn]) -> None:
@@ -63,16 +76,22 @@ def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
         found = after.quotas[quota.entity].quotas
         assert quota.quotas.items() <= found.items()
         assert left_over(quota, turn, "quotas").isdisjoint(found)
+    for user in turn.desired.users:
+        held = (after.users or {})[user.name]
+        iterations = {key: item.iterations for key, item in user.credentials.items()}
+        assert iterations.items() <= held.items()
+        assert left_over(user, turn, "scram").isdisjoint(held)
     assert {acl.binding for acl in turn.desired.acls} <= after.acls
     for address in declared(turn.desired):
         assert owners(after)[address].project == turn.desired.project.identity
 
 
 def the_registry_remembers_what_was_applied(turn: Turn, _: Sequence[Turn]) -> None:
-    """Right after a whole project was applied there is no drift to restore."""
+    """Right after a whole project was applied it owns just that, and there is no drift."""
     if turn.after is None or not turn.desired.scope.whole:
         return
     project = turn.desired.project
+    assert owned_by(project.identity, turn.after) == declared(turn.desired)
     remembered = desired_from_registry(
         project, turn.after.registry, safety=turn.desired.safety, principal="User:ops"
     )
@@ -102,6 +121,33 @@ def nothing_outside_the_managed_scope_changes(turn: Turn, _: Sequence[Turn]) -> 
         configs_of_others_stay(topic, turn)
     for quota in turn.desired.quotas:
         quotas_of_others_stay(quota, turn)
+    for user in turn.desired.users:
+        mechanisms_of_others_stay(user, turn)
+
+
+def a_password_is_set_when_it_is_due_and_never_else(turn: Turn, _: Sequence[Turn]) -> None:
+    """It is: of a new mechanism, with other iterations, by a new version; where one is known."""
+    declared_users = {user.address: user for user in turn.desired.users}
+    for change in turn.plan.changes:
+        set_now = {
+            request.mechanism: request
+            for request in (planned.request for planned in change.requests)
+            if isinstance(request, AlterUserScramCredentialsRequest) and not request.removes
+        }
+        user = declared_users.get(change.address)
+        assert user or not set_now
+        for mechanism, credential in user.credentials.items() if user else ():
+            held = (turn.before.users or {}).get(user.name, {}).get(mechanism)
+            owner = owners(turn.before).get(change.address)
+            last = owner.last_applied["scram"] if owner and not owner.spent else {}
+            was = last.get(mechanism.value, {"version": credential.version})["version"]
+            renewed = credential.version not in (None, was)
+            if held != credential.iterations or renewed:
+                assert mechanism in set_now
+                assert set_now[mechanism].password == credential.password
+                assert turn.after is None or credential.password.known
+            else:
+                assert mechanism not in set_now
 
 
 def projects_leave_each_other_alone(turn: Turn, _: Sequence[Turn]) -> None:
@@ -157,6 +203,7 @@ LAWS: tuple[Law, ...] = (
     the_registry_remembers_what_was_applied,
     requests_find_what_they_expect,
     nothing_outside_the_managed_scope_changes,
+    a_password_is_set_when_it_is_due_and_never_else,
     projects_leave_each_other_alone,
     only_own_objects_are_deleted,
     order_does_not_matter,
@@ -181,7 +228,7 @@ def test_every_plan_of_a_chain_obeys_every_law(teams: Sequence[Team]) -> None:
 
 
 def declared(desired: DesiredState) -> set[str]:
-    return {item.address for item in (*desired.topics, *desired.acls, *desired.quotas)}
+    return {item.address for item in desired.objects}
 
 
 def owners(state: ClusterState) -> Mapping[str, Owner]:
@@ -200,6 +247,7 @@ def objects(state: ClusterState) -> Mapping[str, object]:
     found: dict[str, object] = {topic_address(name): t for name, t in state.topics.items()}
     found |= {acl_address(acl): acl for acl in state.acls}
     found |= {broker_address(broker.id): broker for broker in state.brokers}
+    found |= {user_address(name): held for name, held in (state.users or {}).items()}
     return found | {quota_address(entity): quota for entity, quota in state.quotas.items()}
 
 
@@ -217,15 +265,16 @@ def without(addresses: set[str], state: ClusterState) -> Mapping[str, object]:
     }
 
 
-def left_over(item: DesiredTopic | DesiredQuota, turn: Turn, field: str) -> set[str]:
+def left_over(item: DesiredTopic | DesiredQuota | DesiredUser, turn: Turn, field: str) -> set[str]:
     """The keys that this object's project last applied to it and that are no longer declared."""
     owner = owners(turn.before).get(item.address)
     if owner is None or owner.spent or owner.topic_id != topic_id(item, turn.before):
         return set()
-    return set(owner.last_applied[field]) - set(getattr(item, field))
+    wanted = item.credentials if isinstance(item, DesiredUser) else getattr(item, field)
+    return set(owner.last_applied[field]) - set(wanted)
 
 
-def topic_id(item: DesiredTopic | DesiredQuota, state: ClusterState) -> str | None:
+def topic_id(item: DesiredTopic | DesiredQuota | DesiredUser, state: ClusterState) -> str | None:
     topic = state.topics.get(item.name) if isinstance(item, DesiredTopic) else None
     return topic.topic_id if topic else None
 
@@ -254,6 +303,16 @@ def quotas_of_others_stay(quota: DesiredQuota, turn: Turn) -> None:
             assert turn.after.quotas[quota.entity].quotas[key] == value
 
 
+def mechanisms_of_others_stay(user: DesiredUser, turn: Turn) -> None:
+    assert turn.after is not None
+    before, after = ((it.users or {}).get(user.name, {}) for it in (turn.before, turn.after))
+    owner = owners(turn.before).get(user.address)
+    last = owner.last_applied["scram"] if owner and not owner.spent else {}
+    for mechanism, iterations in before.items():
+        if mechanism not in user.credentials and mechanism not in last:
+            assert after.get(mechanism) == iterations
+
+
 def executed(address: str, project: str, earlier: Sequence[Turn]) -> set[str]:
     """The names of the project's Tombstones that have deleted at this address already."""
     return {
@@ -267,6 +326,11 @@ def executed(address: str, project: str, earlier: Sequence[Turn]) -> set[str]:
     }
 
 
+USER_RISKS = (
+    *(risks.USER_CREATE, risks.USER_ADOPT, risks.USER_DELETE, risks.USER_FORGET),
+    *(risks.MECHANISM_ADD, risks.MECHANISM_REMOVE, risks.PASSWORD_RENEW),
+    *(risks.ITERATIONS_RAISE, risks.ITERATIONS_LOWER),
+)
 _DELETIONS = {"DeleteTopic", "DeleteAcl"}
 
 
@@ -393,6 +457,69 @@ def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(planner, "order_changes", lambda changes, *_: order._bind(list(changes)))
 
 
+def forget_what_was_applied_to_users(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(users, "last_credentials", lambda _: {})
+
+
+def remove_mechanisms_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
+    real = users.last_credentials
+    known = DesiredCredential(iterations=4096, password=IN_ENVIRONMENT)
+    every = dict.fromkeys(ScramMechanism, known)
+    patch.setattr(users, "last_credentials", lambda last: {**every, **real(last)})
+
+
+def _comparing(
+    patch: pytest.MonkeyPatch, seen: Callable[[DesiredCredential, int | None], DesiredCredential]
+) -> None:
+    """Compare what is ``seen`` in place of a declared credential and the iterations there are."""
+    real = users.changed_fields
+    patch.setattr(
+        users,
+        "changed_fields",
+        lambda mechanism, credential, held, last: real(
+            mechanism, seen(credential, held.get(mechanism)), held, last
+        ),
+    )
+
+
+def forget_versions(patch: pytest.MonkeyPatch) -> None:
+    _comparing(patch, lambda credential, _: replace(credential, version=None))
+
+
+def set_every_password_again(patch: pytest.MonkeyPatch) -> None:
+    _comparing(patch, lambda credential, _: replace(credential, version="of this moment"))
+
+
+def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
+    _comparing(patch, lambda one, held: replace(one, iterations=held or one.iterations))
+
+
+def set_passwords_that_nobody_knows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(users, "_check_known", lambda *_: None)
+
+
+def remember_no_version(patch: pytest.MonkeyPatch) -> None:
+    real = context.last_applied
+
+    def forgetful(item: DesiredObject) -> object:
+        applied = real(item)
+        if isinstance(item, DesiredUser):
+            held = {key: {**one, "version": None} for key, one in applied["scram"].items()}
+            applied = {**applied, "scram": held}
+        return applied
+
+    patch.setattr(context, "last_applied", forgetful)
+
+
+def expect_nothing_of_a_user(patch: pytest.MonkeyPatch) -> None:
+    real = users._expected
+    patch.setattr(users, "_expected", lambda *given: replace(real(*given), exists=False))
+
+
+def keep_users_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(users, "find_removals", lambda *_: ())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "mutate", "teams"),
@@ -404,6 +531,15 @@ def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
         (requests_find_what_they_expect, expect_the_state_before_the_first_step, ALONE),
         (requests_find_what_they_expect, make_new_partitions_with_the_new_factor, ALONE),
         (nothing_outside_the_managed_scope_changes, remove_configs_that_nobody_declared, ALONE),
+        (planning_after_applying_is_empty, remember_no_version, ALONE),
+        (the_cluster_holds_what_is_declared, forget_what_was_applied_to_users, ALONE),
+        (the_cluster_holds_what_is_declared, take_the_iterations_that_are_there, ALONE),
+        (the_registry_remembers_what_was_applied, keep_users_that_nobody_declares, ALONE),
+        (requests_find_what_they_expect, expect_nothing_of_a_user, ALONE),
+        (nothing_outside_the_managed_scope_changes, remove_mechanisms_that_nobody_declared, ALONE),
+        (a_password_is_set_when_it_is_due_and_never_else, forget_versions, ALONE),
+        (a_password_is_set_when_it_is_due_and_never_else, set_every_password_again, ALONE),
+        (a_password_is_set_when_it_is_due_and_never_else, set_passwords_that_nobody_knows, ALONE),
         (projects_leave_each_other_alone, treat_foreign_objects_as_unmanaged, TEAMS),
         (only_own_objects_are_deleted, remove_what_others_own, TEAMS),
         (only_own_objects_are_deleted, let_tombstones_act_twice, ALONE),
@@ -440,7 +576,8 @@ def test_the_chains_are_no_toys() -> None:
         *map(str, Action),
         *("restored", "accepted", "undeclared", "missing"),
         *("unmanaged", "foreign", "not-loaded", "protected"),
-        *("configs", "partitions", "replicas", "DeleteRecords"),
+        *("configs", "partitions", "replicas", "DeleteRecords", "AlterUserScramCredentials"),
+        *(risk.code for risk in USER_RISKS),
         *("spent", "adopt update"),
     }
 
@@ -450,4 +587,5 @@ def what_happens(plan: Plan) -> set[str]:
     found |= {" ".join(change.actions) for change in plan.changes}
     found |= {row.rule for row in plan.drift} | {kept.rule for kept in plan.kept}
     found |= {step_name(planned) for planned in plan.requests}
+    found |= {risk.code for change in plan.changes for risk in change.risks}
     return found | {"spent" for warning in plan.warnings if "spent" in warning.problem}

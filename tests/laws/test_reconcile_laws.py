@@ -83,7 +83,7 @@ def nothing_is_worse_than_permitted(case: Part) -> None:
 
 
 def without_leave_nothing_goes(case: Part) -> None:
-    """As the cluster and its registry show it: no topic, no binding, no owner is gone."""
+    """As cluster and registry show it: no topic, binding, user's mechanism or owner is gone."""
     if case.permission.removals:
         return
     before, after = case.turn.before, case.after
@@ -91,6 +91,8 @@ def without_leave_nothing_goes(case: Part) -> None:
     for name, topic in before.topics.items():
         assert after.topics[name].topic_id == topic.topic_id
     assert allowed(before.acls) <= allowed(after.acls)
+    for user, held in (before.users or {}).items():
+        assert set(held) <= set((after.users or {}).get(user, ()))
     owners = before.registry.owners if before.registry else {}
     kept = after.registry.owners if after.registry else {}
     assert {a for a, owner in owners.items() if not owner.spent} <= {

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+from laws.fleet_documents import PASSWORD
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext, ApplySettings
@@ -34,7 +36,7 @@ NOT_FOR_BOTH = ("clients of ", "GROUP_NAME_COLLISION: ")
 """How warnings begin of what is different: the names that clients use, and whose offsets are there
 under the physical id of a group that has left, which only brokers of virtual clusters know."""
 BROKER_REFUSES = "the broker refuses "
-_NO_LIMITS = {"Topic": 999, "Acl": 999, "ClientQuota": 999, "VirtualCluster": 999}
+_NO_LIMITS = dict.fromkeys(("Topic", "Acl", "ClientQuota", "VirtualCluster", "User"), 999)
 
 
 @dataclass(slots=True)
@@ -166,13 +168,18 @@ def twins(folder: Path) -> Iterator[tuple[Twin, Twin]]:
 
 @contextmanager
 def embedded(folder: Path, virtual_clusters: str, brokers: int = 3) -> Iterator[Twin]:
-    """An empty embedded cluster; ``virtual_clusters`` is the option of its URL."""
+    """An empty embedded cluster; ``virtual_clusters`` is the option of its URL.
+
+    Its users' passwords are in the environment meanwhile.
+    """
     url = f"embedded:?virtual.clusters={virtual_clusters}"
     cluster = connect(url, brokers=brokers, base=folder)
     physical = cluster.physical if isinstance(cluster, LoweredCluster) else cluster
     assert isinstance(physical, EmbeddedCluster)
     try:
-        yield Twin(cluster, physical.commit)
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv(PASSWORD, "a password")
+            yield Twin(cluster, physical.commit)
     finally:
         cluster.close()
 

@@ -41,6 +41,14 @@ def snapshot(
         ),
     ] = None,
     *,
+    users: Annotated[
+        bool,
+        typer.Option(
+            "--users",
+            help="With the users who log in by SCRAM, also of clusters where no project manages "
+            "any yet: mechanisms, never a password.",
+        ),
+    ] = False,
     spark: SparkOptions,
     no_color: NoColor = False,
 ) -> int:
@@ -60,6 +68,7 @@ def snapshot(
         projects=tuple(projects or [Path()]),
         out=out,
         clusters=tuple(cluster or ()),
+        users=users,
         master=spark.master,
         remote=spark.remote,
         conf=spark.settings(),

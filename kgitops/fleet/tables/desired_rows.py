@@ -15,6 +15,7 @@ from kgitops.desired.state import (
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredUser,
 )
 from kgitops.fleet.tables.desired_header import (
     DESIRED_KIND,
@@ -39,7 +40,13 @@ from kgitops.manifests.value_origin import ValueOrigin, origins_of
 from kgitops.model.json.canonical import canonical_json, canonical_text
 from kgitops.model.json.codec import decode, from_json, to_json
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
+from kgitops.model.resources.addresses import (
+    acl_address,
+    kind_of,
+    quota_address,
+    topic_address,
+    user_address,
+)
 from kgitops.model.source import Source
 from kgitops.plan.normal_form import last_applied
 
@@ -203,5 +210,7 @@ def _own_address(item: DesiredObject) -> str:
             return acl_address(item.binding)
         case DesiredQuota():
             return quota_address(item.entity)
+        case DesiredUser():
+            return user_address(item.name)
         case _:
             return item.address

@@ -10,7 +10,13 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import state_from_json
-from kgitops.cluster.snapshot_json import QuotasDocument, UsageDocument, quotas_of, usage_of
+from kgitops.cluster.snapshot_json import (
+    QuotasDocument,
+    UsageDocument,
+    quotas_of,
+    usage_of,
+    users_of,
+)
 from kgitops.fleet.tables.format import CLUSTER_ROW, STATE
 from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.model.cluster_state import ClusterState, TopicUsage
@@ -20,9 +26,17 @@ from kgitops.model.json.objects import read_binding
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
+from kgitops.model.resources.addresses import (
+    CREDENTIALS,
+    acl_address,
+    kind_of,
+    quota_address,
+    topic_address,
+    user_address,
+)
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import ScramIterations
 
 T = TypeVar("T")
 
@@ -97,6 +111,7 @@ def hydrate(rows: Rows, table: pa.Table) -> ClusterState:
         usage=usage,
         acls=acls_in(rows, table),
         quotas=quotas_in(rows, table),
+        users=None if bare.users is None else {**bare.users, **users_in(rows, table)},
         registry=registry,
     )
 
@@ -130,7 +145,7 @@ def _check_kinds(rows: Rows, table: pa.Table) -> None:
 
 
 def state_without_objects(rows: Rows) -> ClusterState:
-    """The state that the header holds: all but topics, ACLs, quotas and owners."""
+    """The state that the header holds: all but topics, ACLs, quotas, users and owners."""
     return state_from_json(rows.header, rows.what)
 
 
@@ -156,6 +171,18 @@ def quotas_in(rows: Rows, table: pa.Table) -> Mapping[ClientQuotaEntity, ClientQ
         lambda quota: quota_address(quota.entity),
     )
     return {quota.entity: quota for quota in quotas}
+
+
+def users_in(rows: Rows, table: pa.Table) -> Mapping[str, ScramIterations]:
+    """The users by name, likewise."""
+    one_each = _read(
+        rows,
+        table,
+        CREDENTIALS,
+        lambda body: users_of(from_json(dict[str, dict[str, int]], body, "the object")),
+        lambda users: " and ".join(map(user_address, users)),
+    )
+    return {name: held for users in one_each for name, held in users.items()}
 
 
 def owners_in(rows: Rows, table: pa.Table) -> Mapping[str, Owner]:

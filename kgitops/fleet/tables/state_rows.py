@@ -7,12 +7,14 @@ from typing import NamedTuple
 import pyarrow as pa
 from msgspec.structs import asdict, replace
 
+from kgitops.apply.observe.objects import UserState
 from kgitops.cluster.snapshot_json import (
     KIND,
     SnapshotDocument,
     quotas_document,
     snapshot_document,
     usage_document,
+    users_document,
 )
 from kgitops.desired.state import DesiredObject
 from kgitops.fleet.tables.format import (
@@ -32,13 +34,19 @@ from kgitops.model.json.canonical import canonical_text
 from kgitops.model.json.objects import binding_document, like
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
+from kgitops.model.resources.addresses import (
+    acl_address,
+    kind_of,
+    quota_address,
+    topic_address,
+    user_address,
+)
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.verdict import Reason
 from kgitops.plan.normal_form import last_applied
 
-_Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState
+_Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState | UserState
 _UNOWNED = (None, None, None, None, None)
 _OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")
 
@@ -122,7 +130,15 @@ class _Header(SnapshotDocument, frozen=True, kw_only=True):
 
 def _header(state: ClusterState, rows: int, base_digest: str) -> Row:
     registry = state.registry and replace(state.registry, owners={})
-    bare = replace(state, topics={}, usage={}, acls=frozenset(), quotas={}, registry=registry)
+    bare = replace(
+        state,
+        topics={},
+        usage={},
+        acls=frozenset(),
+        quotas={},
+        users=None if state.users is None else {},
+        registry=registry,
+    )
     header = like(_Header, snapshot_document(bare), rows=rows, base_digest=base_digest)
     return {
         "kind": CLUSTER_ROW,
@@ -142,6 +158,8 @@ def _objects(state: ClusterState) -> Iterator[tuple[str, _Object]]:
         yield acl_address(binding), binding
     for entity, quota in state.quotas.items():
         yield quota_address(entity), quota
+    for name, held in (state.users or {}).items():
+        yield user_address(name), UserState(name=name, held=held)
 
 
 def _table(rows: Sequence[_Row]) -> pa.Table:
@@ -178,6 +196,8 @@ def _body(item: _Object | None) -> tuple[str | None, int | None, bool, str | Non
             return item.resource_name, None, affects_others(item), text
         case ClientQuotaState():
             return None, None, False, canonical_text(quotas_document(item))
+        case UserState(name=name, held=held):
+            return None, None, False, canonical_text(users_document({name: held}))
         case topic, usage:
             used = usage and usage_document(usage)
             text = canonical_text({**asdict(topic), "usage": used})

@@ -58,13 +58,12 @@ def plan_users(
         ownership=ownership,
         links=index_links(desired, current),
     )
-    if not desired.users and not any(True for _ in ownership.mine(CREDENTIALS)):
-        return context.draft
     if current.users is None:
-        context.draft.refuse(
-            "the users of this cluster were not read, so that nothing can be said of those that "
-            "are declared or managed; take the snapshot with --users"
-        )
+        if desired.users or any(True for _ in ownership.mine(CREDENTIALS)):
+            context.draft.refuse(
+                "the users of this cluster were not read, so that nothing can be said of those "
+                "that are declared or managed; take the snapshot with --users"
+            )
         return context.draft
     for user in desired.users:
         if context.may_plan(user) and _is_member(context, user):
@@ -111,10 +110,10 @@ def _plan(context: PlanContext, user: DesiredUser, held: ScramIterations) -> Non
     last = last_credentials(context.ownership.last_applied(address))
     if last and held:
         context.draft.drift += drift_rows(user, held, last)
-    removed = [key for key in last if key not in user.credentials and key in held]
+    removed = sorted(key for key in last if key not in user.credentials and key in held)
     fields: list[FieldChange] = []
     requests: list[Request] = []
-    for mechanism, credential in user.credentials.items():
+    for mechanism, credential in sorted(user.credentials.items()):
         changed = changed_fields(mechanism, credential, held, last)
         fields += changed
         if changed:
@@ -173,7 +172,7 @@ def _remove(context: PlanContext, removal: Removal, current: ClusterState) -> No
     name = removal.owner.last_applied["name"]
     scope = removal.owner.last_applied.get("virtualCluster")
     held = (current.users or {}).get(name, _NOBODY)
-    owned = [key for key in last_credentials(removal.owner.last_applied) if key in held]
+    owned = sorted(key for key in last_credentials(removal.owner.last_applied) if key in held)
     removed = owned if removal.kind is RemovalKind.DELETE else []
     remaining = credentials_after(held, {}, removed)
     fields = tuple(iterations_field(key, held, None, risks.USER_DELETE) for key in removed)

@@ -1,7 +1,8 @@
 """Anyone who can write a plan can seal it: every field is forged, and each forgery is refused."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,18 +19,20 @@ from apply.forging import (
     resealed,
 )
 from apply.plans import Apply, comparable, sealed_now
-from builders import a_desired, plan_of
+from builders import IN_ENVIRONMENT, a_desired, plan_of
 from msgspec.structs import replace
 from plan.plan_json import sealed_to_json
 
 from kgitops.apply.context import ApplySettings
 from kgitops.approval.approve import approve
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.image.image import ScramCredential
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState, Validator
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, Json
-from kgitops.model.requests import DeleteTopicRequest
+from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteTopicRequest
 from kgitops.model.resources.virtual_clusters import TopicLink
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
@@ -43,8 +46,19 @@ from kgitops.plan.topics.steps import delete_request
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
 
 
+Keys = Mapping[str, Mapping[str, ScramCredential]]
+"""What brokers know of passwords, by user and mechanism."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def password() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(str(IN_ENVIRONMENT.env), "a password")
+        yield
+
+
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(tmp_path_factory: pytest.TempPathFactory, password: None) -> World:
     return make_world(tmp_path_factory.mktemp("world"))
 
 
@@ -102,7 +116,8 @@ class Attacked:
         self._folder = folder
         self._count = 0
         self.cluster = world.opened(folder)
-        self.before = self.cluster.read_state()
+        self.before = _read(self.cluster)
+        self.keys_before = self.keys = self._keys()
 
     def anew(self) -> None:
         self.cluster.close()
@@ -119,9 +134,23 @@ class Attacked:
             assert refused in REFUSED
             assert self._written() == written
             return None
-        after = self.cluster.read_state()
+        after, self.keys = _read(self.cluster), self._keys()
         self.anew()
         return after
+
+    @property
+    def new_passwords(self) -> set[tuple[str, str]]:
+        """The users and mechanisms that the last apply set, or set again."""
+        return {
+            (user, mechanism)
+            for user, held in self.keys.items()
+            for mechanism, key in held.items()
+            if self.keys_before.get(user, {}).get(mechanism) != key
+        }
+
+    def _keys(self) -> Keys:
+        with self.cluster.controller.consistent_image() as image:
+            return image.scram.users
 
     def _refused(self, text: str) -> ExitCode | None:
         apply = Apply(cluster=self.cluster, settings=ApplySettings())
@@ -140,6 +169,10 @@ class Attacked:
         return state.registry.offset
 
 
+def _read(cluster: EmbeddedCluster) -> ClusterState:
+    return replace(cluster.read_state(), users=cluster.read_users())
+
+
 @pytest.fixture
 def attacked(world: World, tmp_path: Path) -> Iterator[Attacked]:
     found = Attacked(world, tmp_path)
@@ -148,13 +181,13 @@ def attacked(world: World, tmp_path: Path) -> Iterator[Attacked]:
 
 
 @pytest.fixture(scope="module")
-def honest(world: World, tmp_path_factory: pytest.TempPathFactory) -> ClusterState:
+def honest(world: World, tmp_path_factory: pytest.TempPathFactory) -> object:
     """The result of the plan that was not forged."""
     applying = Attacked(world, tmp_path_factory.mktemp("honest"))
     after = applying.apply(resealed(_document(world)))
     applying.cluster.close()
     assert after is not None
-    return after
+    return whole(after), applying.new_passwords
 
 
 def _document(world: World) -> dict[str, Json]:
@@ -188,8 +221,12 @@ def check_true(before: ClusterState, state: ClusterState, *, partly: bool) -> No
         assert not own & {change.address for change in plan_of(told, state).changes}
 
 
-def check_harmless(before: ClusterState, after: ClusterState, *, partly: bool) -> None:
+def check_harmless(attacked: Attacked, after: ClusterState, *, partly: bool) -> None:
     """Nothing of others changed, nothing went without a right, and the registry is true."""
+    before = attacked.before
+    for user, keys in attacked.keys_before.items():
+        if _is_theirs(user) or user in ("mine-kept", "mine-orphan"):
+            assert attacked.keys[user] == keys
     assert after.registry
     assert before.registry
     for name, topic in before.topics.items():
@@ -216,8 +253,8 @@ def check_harmless(before: ClusterState, after: ClusterState, *, partly: bool) -
 
 
 _ALL = {"actions", "address", "object", "owner", "project", "topic", "topic_id", "undoes",
-        "moved_from", "deletionPolicy", "virtual_cluster", "migrated_to", "kind",
-        "spent"}  # fmt: skip
+        "moved_from", "deletionPolicy", "virtual_cluster", "migrated_to", "kind", "spent", "user",
+        "mechanism", "password", "iterations"}  # fmt: skip
 """Keys of which each value that somebody might want is tried; of the others one."""
 
 
@@ -237,7 +274,7 @@ _FORGED = {(key,) for key in PLAN_KEYS}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_no_forged_field_does_harm(attacked: Attacked, honest: ClusterState, chunk: int) -> None:
+def test_no_forged_field_does_harm(attacked: Attacked, honest: object, chunk: int) -> None:
     world = attacked.world
     genuine = executed(world.plan)
     every = [it for it in forgeries(_document(world), world.ids) if it.path[:1] in _FORGED]
@@ -255,10 +292,10 @@ def test_no_forged_field_does_harm(attacked: Attacked, honest: ClusterState, chu
             continue
         tried += 1
         after = attacked.apply(text)
-        if after is None or whole(after) == whole(honest):
+        if after is None or (whole(after), attacked.new_passwords) == honest:
             continue
         partly = attacked.result.verdict.exit is not ExitCode.SUCCESS
-        check_harmless(attacked.before, after, partly=partly)
+        check_harmless(attacked, after, partly=partly)
     assert tried > 100
 
 
@@ -276,7 +313,7 @@ def refusal(attacked: Attacked, plan: Plan) -> str:
     with pytest.raises(KgitopsError) as raised:
         apply.plan(sealed_now(plan, FakeClock(), "forged"))
     assert raised.value.exit in (ExitCode.REFUSED, ExitCode.UNTRUSTED)
-    assert whole(attacked.cluster.read_state()) == whole(attacked.before)
+    assert whole(_read(attacked.cluster)) == whole(attacked.before)
     return str(raised.value)
 
 
@@ -315,6 +352,50 @@ def test_what_may_not_go_stays_however_well_it_is_planned(
 ) -> None:
     plan = replace(attacked.world.plan, changes=(deletion(attacked, name),))
     assert said in refusal(attacked, plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("theirs-gone", "belongs to the project 'theirs'"),
+        ("mine-kept", "is protected"),
+        ("mine-orphan", "may not be deleted"),
+        ("nobody", "not managed by any project"),
+    ],
+)
+def test_a_user_that_may_not_go_stays_however_well_it_is_planned(
+    attacked: Attacked, name: str, said: str
+) -> None:
+    assert attacked.before.registry
+    address, owners = f"user/{name}", attacked.before.registry.owners
+    change = change_of(attacked.world, "user/mine-gone")
+    owner = owners.get(address)
+    (expects,) = change.preconditions
+    expects = replace(expects, object=address, owner=owner.project if owner else None)
+    (planned,) = change.requests
+    assert isinstance(planned.request, AlterUserScramCredentialsRequest)
+    forged_change = replace(
+        change,
+        address=address,
+        preconditions=(expects,),
+        requests=chain([replace(planned.request, user=name)], expects),
+        owner_before=owner,
+    )
+    assert said in refusal(attacked, replace(attacked.world.plan, changes=(forged_change,)))
+
+
+def test_no_program_is_started_for_a_password_that_a_plan_names_throughout(
+    attacked: Attacked,
+) -> None:
+    """In the request and in the record alike, so that both agree."""
+    (change,) = [it for it in attacked.world.plan.changes if it.address == "user/mine-new"]
+    plan = replace(attacked.world.plan, changes=(change,))
+    own, other = {"env": IN_ENVIRONMENT.env}, {"command": ["touch", "started"]}
+    text = json.dumps(sealed_to_json(sealed_now(plan, FakeClock(), "forged")))
+    assert text.count(json.dumps(own)) == 2
+    forged_text = resealed(json.loads(text.replace(json.dumps(own), json.dumps(other))))
+    said = refusal(attacked, read_plan(forged_text, "forged.json").plan)
+    assert "--allow-secret-commands" in said
 
 
 def test_a_topic_is_not_deleted_by_anothers_id(attacked: Attacked) -> None:
