@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.objects import like
 from kgitops.model.source import Located, Source
 from kgitops.plan.document.plan import Change
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
@@ -169,16 +170,7 @@ Row = tuple[str, PolicyResult]
 def loaded_policies(bundle: Bundle) -> tuple[LoadedPolicy, ...]:
     """Return the policies that judge, as a plan records them."""
     return tuple(
-        LoadedPolicy(
-            name=policy.name,
-            level=policy.level,
-            digest=policy.digest,
-            description=policy.description,
-            remediation=policy.remediation,
-            source=policy.source,
-        )
-        for policy in bundle.policies
-        if policy.level is not Level.OFF
+        like(LoadedPolicy, policy) for policy in bundle.policies if policy.level is not Level.OFF
     )
 
 

@@ -15,24 +15,14 @@ from kgitops.cluster.lowered.requests import (
     topics_of,
 )
 from kgitops.cluster.lowered.state_cache import LiftedStateCache
-from kgitops.cluster.port import ChecksLogins, Cluster, RegistryLog
+from kgitops.cluster.port import Cluster, RegistryLog
+from kgitops.cluster.wrapping import WrappedCluster
 from kgitops.lowering.effects import LoweredBatch
 from kgitops.lowering.lowerer import Lowerer, lower_batch
 from kgitops.lowering.report.report import super_users
-from kgitops.model.cluster_state import (
-    Capabilities,
-    ClusterState,
-    GroupOffsets,
-    Usage,
-    Validator,
-    VirtualClusterSupport,
-)
+from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import CreateTopicRequest, Request, api_name
-from kgitops.model.resources.config_resources import ClientMetricsState
-from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.secrets import Secret
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, RequestResult
 
@@ -42,7 +32,7 @@ _VIRTUAL_CLUSTERS = dict.fromkeys(
 _READ_ATTEMPTS = 5
 
 
-class LoweredCluster:
+class LoweredCluster(WrappedCluster[Cluster]):
     """Implements :class:`kgitops.cluster.port.Cluster` around a cluster without virtual clusters.
 
     Virtual clusters are kept in the registry (VC-326), and ACLs, quotas and names on the brokers
@@ -51,7 +41,7 @@ class LoweredCluster:
     """
 
     def __init__(self, physical: Cluster, mint: Callable[[], str] = lambda: str(uuid4())) -> None:
-        self.physical = physical
+        super().__init__(physical)
         self._mint = mint
         self._lock = threading.RLock()
         self._lifted = LiftedStateCache()
@@ -89,40 +79,6 @@ class LoweredCluster:
             "the links of virtual clusters change faster than they can be read; try again later"
         )
 
-    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
-        """Read the usage of these physical topics."""
-        return self.physical.read_usage(topics, offsets_only=offsets_only)
-
-    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
-        """Read the committed offsets of these physical groups."""
-        return self.physical.read_group_offsets(groups)
-
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
-        """Read the credentials of users, who are known to the whole cluster."""
-        return self.physical.read_users(users)
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        """Read these physical groups."""
-        return self.physical.read_groups(groups)
-
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
-        """Read the subscriptions to clients' metrics."""
-        return self.physical.read_client_metrics(names)
-
-    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
-        """Read the offsets of physical topics by time."""
-        return self.physical.read_offsets_since(topics, timestamp_ms)
-
-    def offers_login(self, mechanism: ScramMechanism) -> bool:
-        """True if the physical cluster offers it."""
-        physical = self.physical
-        return isinstance(physical, ChecksLogins) and physical.offers_login(mechanism)
-
-    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
-        """Log in once to the physical cluster."""
-        physical = self.physical
-        return isinstance(physical, ChecksLogins) and physical.logs_in(user, mechanism, secret)
-
     def execute(
         self,
         requests: Sequence[Request],
@@ -145,16 +101,6 @@ class LoweredCluster:
                 self._lower(valid, principal, validate_only=validate_only, until_ms=until_ms)
             )
         return [next(results) if refused is None else refused for refused in refusals]
-
-    def cancel_moves(
-        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
-    ) -> None:
-        """Cancel the reassignments of physical partitions."""
-        self.physical.cancel_moves(moves, until_ms=until_ms)
-
-    def close(self) -> None:
-        """Close the physical cluster."""
-        self.physical.close()
 
     def _lower(
         self,

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Meta, Raw, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kgitops import __version__
 from kgitops.manifests.value_origin import ValueOrigin
@@ -25,6 +25,7 @@ from kgitops.model.json.codec import (
     from_json,
     to_json,
 )
+from kgitops.model.json.objects import like
 from kgitops.model.json.requests import request_body, request_from_json
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.lowered import LoweringLine
@@ -192,28 +193,17 @@ def plan_document(plan: Plan) -> PlanDocument:
         registry = RegistryDocument(
             topic_id=plan.base.registry_topic_id, offset=str(plan.base.registry_offset)
         )
-    return PlanDocument(
+    return like(
+        PlanDocument,
+        plan,
         format_version=FORMAT_VERSION,
         kind=PLAN_KIND,
         tool=ToolDocument(version=__version__),
-        target=plan.target,
-        desired=plan.desired,
         base=BaseDocument(digest=plan.base.digest, registry=registry),
-        principal=plan.principal,
-        policies_loaded=plan.policies_loaded,
         changes=(),
-        access_losses=plan.access_losses,
-        drift=plan.drift,
-        kept=plan.kept,
-        lowering=plan.lowering,
-        warnings=plan.warnings,
-        findings=plan.findings,
-        refusals=plan.refusals,
-        partial=plan.partial,
-        allow_deletes=plan.allow_deletes,
-        managed_counts=plan.managed_counts,
         summary=summary(plan),
-        verdict=plan.verdict,
+        plan_digest="",
+        envelope=None,
     )
 
 
@@ -241,30 +231,18 @@ def read_plan_document(document: PlanDocument, *, exactly: bool = True) -> Plan:
         ShapeError: the body of a request is not one.
     """
     registry = document.base.registry
-    return Plan(
-        target=document.target,
-        desired=document.desired,
+    return like(
+        Plan,
+        document,
         base=Base(
             digest=document.base.digest,
             registry_topic_id=registry.topic_id if registry else None,
             registry_offset=int(registry.offset) if registry else None,
         ),
-        principal=document.principal,
-        policies_loaded=document.policies_loaded,
         changes=tuple(
             read_change(bytes(change), f"changes[{at}]", exactly=exactly)
             for at, change in enumerate(document.changes)
         ),
-        access_losses=document.access_losses,
-        drift=document.drift,
-        kept=document.kept,
-        lowering=document.lowering,
-        warnings=document.warnings,
-        findings=document.findings,
-        refusals=document.refusals,
-        partial=document.partial,
-        allow_deletes=document.allow_deletes,
-        managed_counts=document.managed_counts,
     )
 
 
@@ -274,19 +252,12 @@ def change_document(change: Change) -> ChangeDocument:
     Raises:
         ValueError: the change holds what canonical JSON can't carry exactly.
     """
-    return ChangeDocument(
-        address=change.address,
-        kind=change.kind,
-        actions=change.actions,
-        derived_from=change.derived_from,
-        labels=change.labels,
-        origins=change.origins,
+    return like(
+        ChangeDocument,
+        change,
         reason=ReasonDocument(code=change.risk, level=change.level, because=change.because),
-        risks=change.risks,
-        source=change.source,
         before=plain_json(change.before),
         after=plain_json(change.after),
-        fields=change.fields,
         impact=plain_json(change.impact),
         ownership=OwnershipDocument(
             before=_owner_document(change.owner_before), after=_owner_document(change.owner_after)
@@ -306,15 +277,12 @@ def _precondition_document(precondition: Precondition) -> Precondition:
 
 
 def _request_document(planned: PlannedRequest) -> RequestDocument:
-    return RequestDocument(
-        id=planned.id,
+    return like(
+        RequestDocument,
+        planned,
         api=api_name(planned.request),
-        depends_on=planned.depends_on,
-        undoes=planned.undoes,
         body=request_body(planned.request),
-        physical=planned.physical,
         expects=_precondition_document(planned.expects),
-        validated=planned.validated,
     )
 
 
@@ -337,29 +305,19 @@ def read_change(encoded: bytes, path: str, *, exactly: bool = True) -> Change:
         ShapeError: it is of another shape.
     """
     document = decode(ChangeDocument, encoded, path, exactly=exactly)
-    change = Change(
-        address=document.address,
-        kind=document.kind,
-        actions=document.actions,
-        risks=document.risks,
+    change = like(
+        Change,
+        document,
         because=document.reason.because,
-        source=document.source,
-        before=document.before,
-        after=document.after,
-        fields=document.fields,
-        preconditions=document.preconditions,
         requests=tuple(
             _read_request(request, f"{path}.requests[{at}]", exactly)
             for at, request in enumerate(document.requests)
         ),
         owner_before=document.ownership.before,
         owner_after=document.ownership.after,
-        impact=document.impact,
         policies=tuple(
             _read_result(row, f"{path}.policies[{at}]") for at, row in enumerate(document.policies)
         ),
-        derived_from=document.derived_from,
-        origins=document.origins,
     )
     return change.with_labels(document.labels)
 
@@ -369,21 +327,11 @@ def _read_request(document: RequestDocument, path: str, exactly: bool) -> Planne
         request = request_from_json(document.api, document.body, exactly=exactly)
     except ShapeError as error:
         raise ShapeError(f"{path}.{error}") from None
-    return PlannedRequest(
-        id=document.id,
-        request=request,
-        depends_on=document.depends_on,
-        undoes=document.undoes,
-        validated=document.validated,
-        physical=document.physical,
-        expects=document.expects,
-    )
+    return like(PlannedRequest, document, request=request)
 
 
 def _read_result(row: Json, path: str) -> PolicyResult:
     if not isinstance(row, dict) or row.get("outcome") != Outcome.PASSED:
         return from_json(PolicyResult, row, path)
     passed = from_json(PassedDocument, row, path)
-    return PolicyResult(
-        policy=passed.policy, level=passed.level, outcome=passed.outcome, message=passed.message
-    )
+    return PolicyResult(**asdict(passed))

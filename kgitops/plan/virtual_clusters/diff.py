@@ -52,22 +52,16 @@ def _create(context: PlanContext, declared: DesiredVirtualCluster) -> None:
 def _keep_or_change(
     context: PlanContext, declared: DesiredVirtualCluster, current: VirtualCluster
 ) -> None:
-    adopts = context.adopts(declared.address)
-    owner_after = context.record_after(declared, adopts=adopts)
     fields = _option_fields(current.options, declared.options)
     context.draft.drift += _drift(context, declared, current)
-    owner = context.ownership.owner(declared.address)
-    if not adopts and not fields and owner == owner_after:
-        return
     request = req.AlterVirtualClusterRequest(
         virtual_cluster=declared.name, options=declared.options
     )
-    context.update(
+    context.adopt_or_update(
         declared,
         Kind.VIRTUAL_CLUSTER,
         [request] if fields else (),
-        adopts=risks.VIRTUAL_CLUSTER_ADOPT if adopts else None,
-        owner_after=owner_after,
+        adoption=risks.VIRTUAL_CLUSTER_ADOPT,
         before=virtual_cluster_view(declared.name, current.options),
         after=virtual_cluster_view(declared.name, declared.options),
         fields=fields,

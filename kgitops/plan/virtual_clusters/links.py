@@ -82,7 +82,17 @@ def _plan(context: PlanContext, link: DesiredLink, destination: LinkDestination)
                 )
             )
             return
-        _keep_or_adopt(context, link, current)
+        view = link_view(link.local, current.topic, None)
+        context.adopt_or_update(
+            link,
+            Kind.LINK,
+            (),
+            adoption=risks.LINK_ADOPT,
+            before=view,
+            after=view,
+            fields=(),
+            expects=context.expect(link.address, fields={"topic": current.topic}),
+        )
         return
     _retarget(context, link, current, destination)
 
@@ -94,24 +104,6 @@ def _add(context: PlanContext, link: DesiredLink, destination: LinkDestination) 
         [_request(link, destination)],
         after=_after(link, destination),
         risky={risks.LINK_ADD},
-    )
-
-
-def _keep_or_adopt(context: PlanContext, link: DesiredLink, current: TopicLink) -> None:
-    adopts = context.adopts(link.address)
-    owner_after = context.record_after(link, adopts=adopts)
-    if not adopts and context.ownership.owner(link.address) == owner_after:
-        return
-    view = link_view(link.local, current.topic, None)
-    context.update(
-        link,
-        Kind.LINK,
-        (),
-        adopts=risks.LINK_ADOPT if adopts else None,
-        owner_after=owner_after,
-        before=view,
-        after=view,
-        expects=context.expect(link.address, fields={"topic": current.topic}),
     )
 
 

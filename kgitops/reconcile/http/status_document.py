@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from kgitops.model.json.objects import like
 from kgitops.model.json.schema import document_schema, schema_text
 from kgitops.model.registry import Json
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
-from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import PendingPlan, Suspension, TurnResult
 
 
@@ -89,29 +89,8 @@ def status_schema_text() -> str:
 
 
 def _unit(unit: UnitStatus) -> UnitDocument:
-    return UnitDocument(
-        project=unit.project,
-        cluster=unit.cluster,
-        mode=unit.mode,
-        running=unit.running,
-        next_turn=unit.next_turn,
-        last_success=unit.last_success,
-        suspended=unit.suspended,
-        suspension=unit.suspension,
-        pending=unit.pending,
-        revision=None if unit.revision is None else _revision(unit.revision),
-        source_failures=unit.source_failures,
-        turns=unit.turns,
-    )
-
-
-def _revision(revision: Revision) -> RevisionDocument:
-    return RevisionDocument(
-        name=revision.name,
-        branch=revision.branch,
-        signed_by=revision.signed_by,
-        problem=revision.problem,
-    )
+    revision = unit.revision and like(RevisionDocument, unit.revision)
+    return like(UnitDocument, unit, revision=revision)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+"""A cluster around a physical one, which is asked for all that is the same on both."""
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
+
+from kgitops.cluster.port import ChecksLogins, Cluster
+from kgitops.model.cluster_state import GroupOffsets, Usage
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.users import ScramIterations, ScramMechanism
+
+Physical = TypeVar("Physical", bound=Cluster)
+
+
+class WrappedCluster(Generic[Physical]):
+    """The calls of :class:`kgitops.cluster.port.Cluster` that go to the physical one as they are.
+
+    Topics and groups have their physical names; users are known to the whole cluster.
+    """
+
+    def __init__(self, physical: Physical) -> None:
+        self.physical = physical
+
+    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+        """Read the usage of these topics."""
+        return self.physical.read_usage(topics, offsets_only=offsets_only)
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        """Read the committed offsets of these groups."""
+        return self.physical.read_group_offsets(groups)
+
+    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+        """Read the credentials of users."""
+        return self.physical.read_users(users)
+
+    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
+        """Read these groups."""
+        return self.physical.read_groups(groups)
+
+    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+        """Read the subscriptions to clients' metrics."""
+        return self.physical.read_client_metrics(names)
+
+    def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
+        """Read the offsets of topics by time."""
+        return self.physical.read_offsets_since(topics, timestamp_ms)
+
+    def offers_login(self, mechanism: ScramMechanism) -> bool:
+        """True if the physical cluster offers it."""
+        physical: Cluster = self.physical
+        return isinstance(physical, ChecksLogins) and physical.offers_login(mechanism)
+
+    def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
+        """Log in once to the physical cluster."""
+        physical: Cluster = self.physical
+        return isinstance(physical, ChecksLogins) and physical.logs_in(user, mechanism, secret)
+
+    def cancel_moves(
+        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
+    ) -> None:
+        """Cancel the reassignments of partitions."""
+        self.physical.cancel_moves(moves, until_ms=until_ms)
+
+    def close(self) -> None:
+        """Close the physical cluster."""
+        self.physical.close()
