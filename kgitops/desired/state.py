@@ -7,6 +7,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
@@ -238,7 +239,8 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     """All declarations of the manifests, in the order of their addresses.
 
     ``digest`` covers the normal form of every object, so that it does not depend on files,
-    spelling or order. ``warnings`` are findings that do not stop a run.
+    spelling or order. ``warnings`` are findings that do not stop a run. ``gateway`` is the one that
+    clients of the cluster come through.
     """
 
     project: Project
@@ -257,6 +259,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     tombstones: tuple[Tombstone, ...] = ()
     warnings: tuple[Finding, ...] = ()
     digest: str = ""
+    gateway: DeclaredGateway | None = None
 
     @property
     def objects(self) -> tuple[DesiredObject, ...]:

@@ -21,6 +21,15 @@ class Grade(StrEnum):
     REFUSE = "REFUSE"
 
 
+class DeclaredGateway(Struct, frozen=True, kw_only=True):
+    """The gateway that clients of a cluster come through; it translates the names.
+
+    ``bootstrap_servers`` is where they connect, as ``HOST:PORT,HOST:PORT``.
+    """
+
+    bootstrap_servers: str
+
+
 class LoweringLine(Struct, frozen=True, kw_only=True, order=True):
     """One line of the lowering report (spec §18): a deviation, its reason and its remedy.
 

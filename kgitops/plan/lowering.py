@@ -11,7 +11,7 @@ from kgitops.lowering.lowerer import Lowerer
 from kgitops.lowering.report.report import lowering_report, native_report, super_users
 from kgitops.lowering.topics import lost_registry
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
-from kgitops.model.lowered import LoweringLine
+from kgitops.model.lowered import DeclaredGateway, LoweringLine
 from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.results import ErrorCode, RequestResult
@@ -35,11 +35,16 @@ class _LoweringResult:
     skipped: set[str] = field(default_factory=set)
 
 
-def with_lowering(plan: Plan, current: ClusterState, support: VirtualClusterSupport) -> Plan:
+def with_lowering(
+    plan: Plan,
+    current: ClusterState,
+    support: VirtualClusterSupport,
+    gateway: DeclaredGateway | None = None,
+) -> Plan:
     """Add a line for each physical request to the plan, and the report of inexact ones (VC-411).
 
     A request that can't be lowered becomes a finding at its declaration. ``current`` is the state
-    that the plan was made from.
+    that the plan was made from. With a ``gateway`` the report is about its clients.
     """
     match support:
         case VirtualClusterSupport.NONE:
@@ -47,25 +52,27 @@ def with_lowering(plan: Plan, current: ClusterState, support: VirtualClusterSupp
         case VirtualClusterSupport.NATIVE:
             return replace(plan, lowering=native_report(_with_created(plan, current)))
         case VirtualClusterSupport.LOWERED:
-            return _lower(plan, current)
+            return _lower(plan, current, gateway)
 
 
-def _lower(plan: Plan, current: ClusterState) -> Plan:
+def _lower(plan: Plan, current: ClusterState, gateway: DeclaredGateway | None) -> Plan:
     if plan.findings:
         # Requests that are known to fail say nothing about the result of the plan.
-        return replace(plan, lowering=lowering_report(current))
+        return replace(plan, lowering=lowering_report(current, gateway))
     lost = lost_registry(current)
     if lost is not None and any(map(_creates, plan.requests)):
         refusal = Reason(exit=ExitCode.REFUSED, sentence=lost)
-        return replace(plan, refusals=(*plan.refusals, refusal), lowering=lowering_report(current))
+        lines = lowering_report(current, gateway)
+        return replace(plan, refusals=(*plan.refusals, refusal), lowering=lines)
     numbers = count()
     # Topics of one local name in two virtual clusters must stay distinct during the computation.
     lowering = Lowerer(
         current, lambda: f"{NEW_UUID}#{next(numbers)}", super_users(current), plan.principal
     )
-    if not current.virtual_clusters and not any(
+    involved = current.virtual_clusters or any(
         lowering.involves_virtual_clusters(planned.request) for planned in plan.requests
-    ):
+    )
+    if not involved and gateway is None:
         return plan
     done, state = _steps(plan, lowering, current)
     findings = [
@@ -78,7 +85,7 @@ def _lower(plan: Plan, current: ClusterState) -> Plan:
         plan,
         changes=tuple(_with_lines(change, done.lines) for change in plan.changes),
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
-        lowering=tuple(dict.fromkeys(map(_named, lowering_report(state)))),
+        lowering=tuple(dict.fromkeys(map(_named, lowering_report(state, gateway)))),
     )
 
 

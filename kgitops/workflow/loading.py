@@ -114,6 +114,7 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         allow_configs=workspace.allow_configs,
         defaults=workspace.defaults,
     )
+    desired = replace(desired, gateway=workspace.cluster.gateway)
     selector = workspace.selection.selector
     return narrow_to_labels(desired, selector) if selector else desired
 

@@ -115,7 +115,7 @@ def plan_state(
         base_digest=base_digest,
     )
     plan = with_own_drift(cluster, plan, desired.project)
-    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
+    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters, desired.gateway)
     plan = with_group_collisions(cluster, current, plan)
     plan = with_grades_refused(plan, fail_on)
     on_stage("asking the policies")

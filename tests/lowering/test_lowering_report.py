@@ -305,9 +305,10 @@ def test_no_operation_is_lost_without_a_line(kind: ResourceType) -> None:
 
 
 def test_every_code_is_met() -> None:
-    """VC-390: the table above leaves out no code of the report."""
+    """VC-390: the table above leaves out no code but those of a gateway, which are tried with
+    one."""
     met = ALWAYS | {code for _, _, codes in FEATURES for code in codes} | {"L-DATAPLANE"}
-    assert met == set(_CODES)
+    assert met == {code for code in _CODES if not code.startswith("L-GATEWAY")}
 
 
 def test_the_report_of_the_worked_scenario() -> None:

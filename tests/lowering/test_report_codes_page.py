@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+from kgitops.lowering.report.gateway import BEHIND_GATEWAY
 from kgitops.lowering.report.lines import _CODES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-clusters.md"
 HEADING = "## What today's Kafka does not keep"
 
 
-def rows() -> dict[str, list[str]]:
-    _, _, section = PAGE.read_text().partition(HEADING)
+def rows(heading: str = HEADING) -> dict[str, list[str]]:
+    _, _, section = PAGE.read_text().partition(f"{heading}\n")
     section, _, _ = section.partition("\n## ")
     lines = [
         line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| L-")
@@ -29,3 +30,11 @@ def test_every_code_is_explained_as_the_report_says_it() -> None:
         assert reason == (known.reason or reason), code
         assert remedy == (known.remedy or "nothing"), code
         assert reason, code
+
+
+def test_what_a_gateway_changes_is_explained_as_the_report_says_it() -> None:
+    """Exactly the lines that read differently for its clients."""
+    found = rows("## Behind a gateway")
+    assert sorted(found) == sorted(BEHIND_GATEWAY)
+    for code, known in BEHIND_GATEWAY.items():
+        assert found[code] == [known.grade.value, known.reason, known.remedy], code

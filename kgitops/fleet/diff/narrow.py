@@ -49,6 +49,7 @@ def narrow_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     """Hydrate the objects that a plan must look at, and those at the addresses in ``also``.
 
     With virtual clusters on either side nothing is left out: their objects depend on each other.
+    Of a cluster with a gateway a plan tells of all ACLs and quotas.
 
     Raises:
         SafetyError: a side can't be trusted.
@@ -57,7 +58,9 @@ def narrow_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     masks, changed = [], ChangedNames()
     wanted = {*also, *(tombstone.address for tombstone in side.project.tombstones)}
     bare = state_without_objects(state)
-    whole = bool(bare.virtual_clusters or bare.lowered or side.virtual_clusters)
+    whole = bool(
+        bare.virtual_clusters or bare.lowered or side.virtual_clusters or side.project.gateway
+    )
     former = former_identities(side.project.project, bare.registry)
     # One pass finds the differences, another takes them with their dependencies: large sides are
     # read twice.

@@ -11,6 +11,7 @@ from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, T
 from kgitops.fleet.tables.format import FORMAT_VERSION
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.codec import Count
+from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.source import Finding, Source
 
 DESIRED_KIND: Literal["kgitops.desired"] = "kgitops.desired"
@@ -80,6 +81,7 @@ class DesiredHeader(Struct, frozen=True, kw_only=True):
     virtual_clusters: bool
     git: Git
     cluster: str | None
+    gateway: DeclaredGateway | None = None
 
     @property
     def desired(self) -> DesiredState:
@@ -97,6 +99,7 @@ class DesiredHeader(Struct, frozen=True, kw_only=True):
                 for each in map(asdict, self.tombstones)
             ),
             warnings=self.warnings,
+            gateway=self.gateway,
         )
 
 
@@ -125,4 +128,5 @@ def header_of(desired: DesiredState, rows: int, git: Git, cluster: str | None) -
         virtual_clusters=any(item.address.startswith("vc/") for item in desired.objects),
         git=git,
         cluster=cluster,
+        gateway=desired.gateway,
     )

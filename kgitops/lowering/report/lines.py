@@ -167,6 +167,24 @@ _CODES = {
         "check in the brokers' own files that allow.everyone.if.no.acl.found is false and that "
         "super.users names no member",
     ),
+    "L-GATEWAY": _Code(
+        None,
+        "clients come through a gateway, so brokers see its address instead of theirs",
+        "count on no client's address: name no hosts in ACLs, and limit connections in front of "
+        "the gateway",
+    ),
+    "L-GATEWAY-HOST": _Code(
+        Grade.NONE,
+        "brokers compare its host with the gateway's address, so it lets no client of that host in "
+        "through the gateway",
+        "take the host out, or let its clients connect to the brokers",
+    ),
+    "L-GATEWAY-IP": _Code(
+        Grade.NONE,
+        "all clients of the gateway come from its address: they share the quota of that one, and "
+        "no other counts for them",
+        "give the gateway's address a quota that is enough for all its clients",
+    ),
     "L-LEFTOVER": _Code(
         None,
         "an apply was interrupted and left it on brokers",

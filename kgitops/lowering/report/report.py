@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.report.acls import acl_lines, isolation_lines
+from kgitops.lowering.report.gateway import behind_gateway, gateway_lines
 from kgitops.lowering.report.lines import report_line
 from kgitops.lowering.report.quotas import quota_lines
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.lowered import Grade, Lowered, LoweringLine
+from kgitops.model.lowered import DeclaredGateway, Grade, Lowered, LoweringLine
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.acls import ResourceType
 from kgitops.model.resources.addresses import acl_address, member_address, quota_address
@@ -17,14 +18,25 @@ from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster,
 _GRADES = tuple(Grade)
 
 
-def lowering_report(state: ClusterState) -> tuple[LoweringLine, ...]:
+def lowering_report(
+    state: ClusterState, gateway: DeclaredGateway | None = None
+) -> tuple[LoweringLine, ...]:
     """All lines for a logical state, usually the one after a plan, sorted by code (VC-390).
 
-    There are none if the state has nothing about virtual clusters.
+    There are none if the state has nothing about virtual clusters. With a ``gateway`` they are
+    about its clients, and there are always some.
     """
+    lines = _lines(state)
+    if gateway is not None:
+        lines = [*map(behind_gateway, lines), *gateway_lines(state, gateway)]
+    return tuple(sorted(set(lines), key=_order))
+
+
+def _lines(state: ClusterState) -> list[LoweringLine]:
+    """The lines for clients that connect to brokers themselves."""
     virtual_clusters = state.virtual_clusters
     if not virtual_clusters and not state.lowered and not any(map(is_logical, state.acls)):
-        return ()
+        return []
     bindings = sorted(state.acls)
     lines = [
         *(report_line(code) for code in ("L-NATIVE", "L-LIST", "L-DYNAMIC", "L-STREAMS")),
@@ -40,7 +52,7 @@ def lowering_report(state: ClusterState) -> tuple[LoweringLine, ...]:
         kinds = {b.resource_type for b in scoped.in_virtual_cluster(virtual_cluster.name).all()}
         lines += _members(virtual_cluster, kinds)
     lines += _goal_lines({virtual_cluster.code for virtual_cluster in lines})
-    return tuple(sorted(set(lines), key=_order))
+    return lines
 
 
 def native_report(state: ClusterState) -> tuple[LoweringLine, ...]:

@@ -54,6 +54,22 @@ class BrokerSettings:
     """The broker's rack."""
 
 
+_SERVER = r"([^\s/,:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}"
+_SERVERS = ErrorText(
+    "HOST:PORT, or several with commas", "write for example kafka.example.com:9092"
+)
+
+
+@manifest
+class GatewaySettings:
+    """The kgitops gateway that clients of the cluster come through."""
+
+    bootstrap_servers: Annotated[
+        Annotated[str, Field(pattern=rf"^{_SERVER}(,{_SERVER})*$")], _SERVERS
+    ]
+    """The addresses that clients connect to, as in kafka.example.com:9092."""
+
+
 _BROKERS = ErrorText("a number of brokers or a list of {id, rack}", "write for example 3")
 
 
@@ -79,6 +95,8 @@ class ClusterSettings:
     """Defaults on this cluster; they win over those of the project, key by key."""
     reconcile: ReconcileDocument = field(default_factory=ReconcileDocument)
     """Settings of kgitops reconcile on this cluster; they win over the project's, key by key."""
+    gateway: Annotated[GatewaySettings | None, NotNull()] = None
+    """The gateway that clients come through; plans then report what is exact for them."""
 
 
 @manifest

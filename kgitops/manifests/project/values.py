@@ -25,8 +25,11 @@ from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup
 from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy
+
+_LOWERED = "virtual.clusters=lowered"
 
 
 class BrokerConfig(Struct, frozen=True, kw_only=True):
@@ -62,6 +65,7 @@ class ClusterConfig:
     """Values from the environment, to their variables' names: findings must not show the values."""
     defaults: WrittenDefaults | None = None
     reconcile: ReconcileDocument | None = None
+    gateway: DeclaredGateway | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +219,7 @@ def _cluster(
         problem = f"the url of cluster {name} has an unknown scheme"
         advice = "write embedded:FILE or kafka://HOST:PORT"
         raise FindingsError([Finding(source=place, problem=problem, advice=advice)])
+    gateway = _gateway(name, settings, written.document, offline=offline)
     brokers = settings.brokers
     return ClusterConfig(
         name=name,
@@ -239,7 +244,32 @@ def _cluster(
             name,
         ),
         reconcile=settings.reconcile,
+        gateway=gateway,
     )
+
+
+def _gateway(
+    name: str, settings: ClusterSettings, document: Document, *, offline: bool
+) -> DeclaredGateway | None:
+    """The gateway of the cluster, if it declares one.
+
+    Raises:
+        FindingsError: its brokers know virtual clusters, so there is nothing to translate.
+    """
+    if settings.gateway is None:
+        return None
+    if not offline and settings.url.startswith("embedded:") and _LOWERED not in settings.url:
+        raise FindingsError(
+            [
+                Finding(
+                    source=document.key_at("spec", "clusters", name, "gateway"),
+                    problem=f"the cluster {name} is embedded and knows virtual clusters itself, so "
+                    "its clients need no gateway",
+                    advice=f"remove gateway, or add ?{_LOWERED} to the url to plan as for Kafka",
+                )
+            ]
+        )
+    return DeclaredGateway(bootstrap_servers=settings.gateway.bootstrap_servers)
 
 
 def _texts(values: Mapping[str, str | int | float | bool]) -> dict[str, str]:

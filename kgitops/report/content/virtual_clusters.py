@@ -66,7 +66,8 @@ def virtual_cluster_summaries(plan: Plan) -> tuple[VirtualClusterSummary, ...]:
     for line in plan.lowering:
         if line.grade is not None:
             grades[line.virtual_cluster][line.grade] += 1
-    title = "clients to configure" if grades else "namespace cut-over"
+    configured = any(line.grade is Grade.CLIENT for line in plan.lowering)
+    title = "clients to configure" if configured else "namespace cut-over"
     default = touched.pop(_DEFAULT, [])
     summaries = [
         VirtualClusterSummary(

@@ -103,7 +103,8 @@ def plan_command(
     plan = _strip_ownership(made, current)
     refuse_managed((change.address for change in plan.changes), current.registry)
     _check_decidable(plan, current)
-    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
+    support = cluster.capabilities.virtual_clusters
+    plan = with_lowering(plan, current, support, workspace.cluster.gateway)
     plan = judge_plan(plan, policies.evaluator, current, desired, policies.bundle)
     is_denied = denial_check(policies.evaluator, current, principal=plan.principal)
     return seal_now(validate_on_brokers(plan, cluster, is_denied=is_denied), current)

@@ -18,6 +18,7 @@ from kgitops.manifests.project.values import (
 )
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Bundle, Level
 
@@ -34,7 +35,7 @@ class ChosenCluster:
     ``base`` is the folder that a file in the URL is relative to. ``variables`` are the values of
     ``${var:NAME}``; ``env_values`` maps what was taken from the environment to its variable's name.
     ``policy_levels`` are the levels that policies have here, and where that is written;
-    ``defaults`` and ``reconcile`` are what the project says for this cluster alone.
+    ``defaults``, ``reconcile`` and ``gateway`` are what the project says for this cluster alone.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ChosenCluster:
     policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
     defaults: WrittenDefaults | None = None
     reconcile: ReconcileDocument | None = None
+    gateway: DeclaredGateway | None = None
 
     def connect(self, policies: Bundle | None = None) -> Cluster:
         """The cluster, opened; embedded brokers judge by ``policies``.
@@ -169,6 +171,7 @@ def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
         policy_levels=config.policy_levels,
         defaults=config.defaults,
         reconcile=config.reconcile,
+        gateway=config.gateway,
     )
 
 

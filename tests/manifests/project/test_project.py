@@ -8,6 +8,7 @@ from manifests_reference import example
 
 from kgitops.manifests.project.values import BrokerConfig, load_project
 from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.lowered import DeclaredGateway
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"
 
@@ -74,6 +75,46 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
     assert [(name, str(level)) for name, (level, _) in dev.policy_levels.items()] == [
         ("naming", "soft")
     ]
+
+
+def test_a_cluster_may_declare_the_gateway_of_its_clients(tmp_path: Path) -> None:
+    """Several servers, and placeholders, as in the url."""
+    text = project(
+        "clusters:\n  x:\n    url: 'kafka://b:1'\n"
+        "    gateway: {bootstrapServers: '${env:SERVER},[::1]:9092'}\n"
+        "  y: {url: 'embedded:?virtual.clusters=lowered', gateway: {bootstrapServers: 'g:1'}}\n"
+        "  z: {url: 'kafka://b:1'}\n"
+    )
+    write(tmp_path, {"kgitops.yaml": text})
+    loaded = load_project(tmp_path, env={})
+    gateway = loaded.cluster("x", env={"SERVER": "g.example.com:9092"}).gateway
+    assert gateway == DeclaredGateway(bootstrap_servers="g.example.com:9092,[::1]:9092")
+    assert loaded.cluster("y", env={}).gateway == DeclaredGateway(bootstrap_servers="g:1")
+    assert loaded.cluster("z", env={}).gateway is None
+
+
+@pytest.mark.parametrize("servers", ["", "g", "g:", "g:1,", "kafka://g:1", "g:1 h:2", "u@h/g:1"])
+def test_a_gateway_is_named_by_its_servers(tmp_path: Path, servers: str) -> None:
+    text = project(
+        f"clusters:\n  x:\n    url: 'kafka://b:1'\n    gateway: {{bootstrapServers: '{servers}'}}\n"
+    )
+    write(tmp_path, {"kgitops.yaml": text})
+    with pytest.raises(FindingsError, match="bootstrapServers must be HOST:PORT"):
+        load_project(tmp_path, env={})
+
+
+def test_a_gateway_needs_brokers_without_virtual_clusters(tmp_path: Path) -> None:
+    """An embedded cluster translates names itself; planning from a snapshot asks for no url."""
+    text = project(
+        "clusters:\n  x:\n    url: 'embedded:'\n    gateway: {bootstrapServers: 'g:1'}\n"
+    )
+    write(tmp_path, {"kgitops.yaml": text})
+    loaded = load_project(tmp_path, env={})
+    with pytest.raises(FindingsError) as caught:
+        loaded.cluster("x", env={})
+    assert "kgitops.yaml:8:7: the cluster x is embedded" in str(caught.value)
+    offline = loaded.cluster("x", env={}, offline=True)
+    assert offline.gateway == DeclaredGateway(bootstrap_servers="g:1")
 
 
 def test_only_the_used_cluster_needs_its_environment(tmp_path: Path) -> None:
