@@ -63,6 +63,10 @@ COMMANDS = {
         "Print the JSON Schema of a kind, or of all; or write every schema as a file.",
     ),
     "serve": ("serve:serve", "Let any Kafka client use an embedded cluster."),
+    "gateway": (
+        "gateway.app:gateway",
+        "Stand between ordinary Kafka clients and a Kafka, and translate names.",
+    ),
     "reconcile": (
         "reconcile.app:reconcile",
         "Plan again and again, and apply what may be applied without a person.",

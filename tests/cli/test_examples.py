@@ -40,7 +40,8 @@ def examples(here: Path) -> Path:
 def test_there_are_projects_and_workflows_to_copy() -> None:
     """CI's files are run by tests/actions, the migration as a whole by test_migration_stages.
 
-    The nights of the fleet are test_nightly_example's, what surrounds a loop test_deployment's.
+    The nights of the fleet are test_nightly_example's, what surrounds a loop test_deployment's. A
+    gateway needs a real Kafka: tests/gateway/examples.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
@@ -52,6 +53,7 @@ def test_there_are_projects_and_workflows_to_copy() -> None:
         "migration",
         "convert",
         "reconcile",
+        "gateway",
     }
 
 

@@ -27,6 +27,8 @@ SHOWN = (
 FLEET_VERBS = ("plan", "audit", "summary", "snapshot", "compile")
 SERVE = "serve"
 """Its example, which runs until it is ended, is in test_serve.py."""
+GATEWAY = "gateway"
+"""Its example needs a real Kafka: tests/gateway/examples/test_user_way.py."""
 IN_ORDER = (
     "init",
     "validate",
@@ -122,7 +124,7 @@ def test_help_imports_no_command() -> None:
 
 
 def test_every_command_is_among_those_whose_example_is_run() -> None:
-    assert {*IN_ORDER, SERVE} == set(COMMANDS)
+    assert {*IN_ORDER, SERVE, GATEWAY} == set(COMMANDS)
 
 
 def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:

@@ -1,0 +1,186 @@
+"""The course of ``kgitops gateway``: read the names, listen, say so, and end on a signal."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from kgitops.cli.gateway.options import EntranceOptions, LimitOptions, WatchOptions
+from kgitops.cli.gateway.settings import settings_of
+from kgitops.cli.running.signals import InterruptedRunError, handled_signals
+from kgitops.cli.running.streams import (
+    check_place,
+    is_special,
+    print_notice,
+    print_result,
+    write_file,
+)
+from kgitops.gateway.running.process import GatewayProcess
+from kgitops.gateway.running.workers import WorkerChannel, Workers, worker_channel
+from kgitops.gateway.settings import GatewaySettings
+from kgitops.gateway.watching.listener import StatusListener
+from kgitops.gateway.watching.status import GatewayStatus
+from kgitops.model.verdict import ExitCode
+from kgitops.serve.http.listener import parse_address
+from kgitops.workflow.project.clusters import ChosenCluster
+from kgitops.workflow.project.selection import Selection, open_workspace
+
+_READY_FILE = "--ready-file"
+
+
+class GatewayCommand(Struct, frozen=True, kw_only=True):
+    """The words of a command line."""
+
+    path: Path | None
+    cluster: str | None
+    entrance: EntranceOptions
+    limits: LimitOptions
+    watch: WatchOptions
+
+
+def run_gateway(command: GatewayCommand) -> int:
+    """Stand between clients and brokers until a signal ends it; the exit code.
+
+    Raises:
+        UsageError: an option has an impossible value.
+        KgitopsError: the cluster or its registry can't be read, or a listener can't be opened.
+    """
+    settings = settings_of(command.entrance, command.limits, command.watch.access_log)
+    if command.watch.metrics is not None:
+        parse_address(command.watch.metrics)
+    check_place(command.watch.ready_file, _READY_FILE)
+    channel = worker_channel(os.environ)
+    try:
+        chosen = _cluster(command)
+        if channel is not None:
+            return _run(lambda: _work(settings, chosen, channel))
+        if settings.workers > 1:
+            return _run(lambda: _supervise(settings, command.watch))
+        process = GatewayProcess(settings, chosen, _tell)
+        try:
+            return _run(lambda: _serve(process, command.watch))
+        finally:
+            process.close()
+            _remove(command.watch.ready_file)
+    except InterruptedRunError:  # a signal that came before there was anything to end
+        return int(ExitCode.SUCCESS)
+
+
+def _cluster(command: GatewayCommand) -> ChosenCluster:
+    paths = (command.path,) if command.path else ()
+    selection = Selection(paths=paths, cluster=command.cluster, environ=dict(os.environ))
+    return open_workspace(selection).cluster
+
+
+def _run(course: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a course in an event loop: uvloop's where it is installed, which is a little faster."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(course())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return int(runner.run(course()))
+
+
+async def _serve(process: GatewayProcess, watch: WatchOptions) -> int:
+    ended = _on_signals()
+
+    def status() -> GatewayStatus:
+        return GatewayStatus(processes=(process.status,))
+
+    async with AsyncExitStack() as opened:
+        await process.start()
+        opened.push_async_callback(process.stop)
+        await _watch(status, watch, opened)
+        _say_ready(process.gateway.url, watch)
+        await ended.wait()
+    return int(ExitCode.SUCCESS)
+
+
+async def _work(settings: GatewaySettings, chosen: ChosenCluster, channel: WorkerChannel) -> int:
+    ended = _on_signals()
+    process = GatewayProcess(settings, chosen, _tell)
+    try:
+        await process.start()
+        await channel.start(process.gateway.url, lambda: process.status, ended.set)
+        await ended.wait()
+        await process.stop()
+    finally:
+        process.close()
+    return int(ExitCode.SUCCESS)
+
+
+async def _supervise(settings: GatewaySettings, watch: WatchOptions) -> int:
+    ended = _on_signals()
+    workers = Workers(
+        settings.workers,
+        sys.argv[1:],
+        os.environ,
+        tell=_tell,
+        drain_s=settings.limits.drain_s,
+    )
+    async with AsyncExitStack() as opened:
+        opened.push_async_callback(workers.stop)
+        starting = asyncio.create_task(workers.start())
+        waiting = asyncio.create_task(ended.wait())
+        await asyncio.wait((starting, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            return int(ExitCode.SUCCESS)
+        code = starting.result()
+        if code:
+            return code  # the worker has said why
+        opened.callback(_remove, watch.ready_file)
+        await _watch(lambda: workers.status, watch, opened)
+        _say_ready(workers.url, watch)
+        await waiting
+    return int(ExitCode.SUCCESS)
+
+
+async def _watch(
+    status: Callable[[], GatewayStatus], watch: WatchOptions, opened: AsyncExitStack
+) -> None:
+    if watch.metrics is None:
+        return
+    listener = StatusListener(status, *parse_address(watch.metrics))
+    await listener.start()
+    opened.push_async_callback(listener.stop)
+    _tell(f"metrics and health at {listener.url}")
+
+
+def _say_ready(url: str, watch: WatchOptions) -> None:
+    line = f"ready {url}"
+    if watch.ready_file:
+        write_file(watch.ready_file, [f"{line}\n"], _READY_FILE)
+    print_result(line)
+
+
+def _on_signals() -> asyncio.Event:
+    """An event that the first signal sets; a second one ends the process."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    signals = handled_signals()
+
+    def end() -> None:
+        ended.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+    for number in signals:
+        loop.add_signal_handler(number, end)
+    return ended
+
+
+def _tell(sentence: str) -> None:
+    print_notice(f"kgitops: {sentence}")
+
+
+def _remove(ready_file: Path | None) -> None:
+    if ready_file is not None and not is_special(ready_file):
+        with suppress(OSError):
+            ready_file.unlink(missing_ok=True)

@@ -1,0 +1,313 @@
+"""A client's connection, and the one to a broker that belongs to it."""
+
+import asyncio
+import ssl
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from kgitops.gateway.connections.binding import ConnectionBinding
+from kgitops.gateway.connections.logins import SASL_AUTHENTICATE, SASL_HANDSHAKE, LoginFollower
+from kgitops.gateway.connections.parts import Door, SharedParts
+from kgitops.gateway.connections.pending import PendingExchanges
+from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
+from kgitops.gateway.rewriting.exchange import Forward, RefusedFrameError, read_header
+from kgitops.gateway.sockets.frames import FrameError
+from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
+from kgitops.gateway.sockets.sides import Side, Stop
+from kgitops.gateway.sockets.tls import TlsEnd, handshake_problem
+from kgitops.wire.apis import apis
+
+if TYPE_CHECKING:
+    from kgitops.gateway.connections.open_connections import GatewayConnections
+
+_CORRELATION = 4
+_LOGIN = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+
+
+class ProxiedConnection:
+    """Both sides of a connection; a broker's is opened with the client's first request."""
+
+    __slots__ = (
+        "_binding", "_broker", "_closed", "_dialing", "_door", "_ending", "_first", "_key",
+        "_login", "_open", "_parts", "_pending", "_rewriter", "active", "address", "began_at",
+        "client",
+    )  # fmt: skip
+
+    def __init__(self, door: Door, parts: SharedParts, opened: "GatewayConnections") -> None:
+        self._door, self._parts, self._open = door, parts, opened
+        self._login = LoginFollower(sasl=parts.sasl, claim=parts.claim)
+        self._binding = ConnectionBinding(door.virtual_cluster)
+        self._rewriter = parts.new_rewriter()
+        if self._login.principal is not None:
+            self._rewriter.logged_in()
+        self._pending = PendingExchanges()
+        self._broker: Side | None = None
+        self._first: bytearray | None = None
+        self._dialing: asyncio.Task[None] | None = None
+        self._ending = self._closed = False
+        self._key: int | None = None
+        self.address = ""
+        self.began_at = self.active = perf_counter()
+        limits = parts.limits
+        before = limits.request_bytes_before_login if parts.sasl else limits.request_bytes
+        self.client = Side(
+            self,
+            parts.scratch,
+            frame_bytes=before,
+            write_bytes=limits.write_bytes,
+            tls=door.tls(),
+        )
+
+    # -- what its sides tell -------------------------------------------------------------------
+
+    def began(self, side: Side) -> None:
+        """Take a client in, or send a broker what waits for it."""
+        if side is not self.client:
+            self._broker = side
+            if self.client.is_full:
+                side.stop(Stop.FULL)
+            if not side.has_tls:
+                self._send_first()
+            return
+        self._parts.counts.accepted += 1
+        self.address = side.address
+        if is_trusted(self.address, self._parts.load_balancers):
+            side.expect_proxy_header()
+        self._open.add(self)
+        refusal = self._open.refusal()
+        if refusal is not None:
+            self._refuse(*refusal)
+
+    def secured(self, side: Side) -> None:
+        """A broker is there once TLS is."""
+        if side is not self.client:
+            self._send_first()
+
+    def take(self, side: Side, frame: bytearray) -> None:
+        """Rewrite a frame, and send it to the other side."""
+        try:
+            if side is self.client:
+                self._request(frame)
+            else:
+                self._response(frame)
+        except (RefusedError, RefusedFrameError) as error:
+            self._refuse(error.reason, str(error))
+        except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
+            whose = "request" if side is self.client else "response"
+            self._refuse(
+                RefusalReason.BUG,
+                f"its {whose} could not be handled ({type(error).__name__}); please report this",
+            )
+
+    def full(self, side: Side) -> None:
+        """Read no more from the other side."""
+        other = self._broker if side is self.client else self.client
+        if other is not None:
+            other.stop(Stop.FULL)
+
+    def free(self, side: Side) -> None:
+        """Read from the other side again."""
+        other = self._broker if side is self.client else self.client
+        if other is not None:
+            other.go_on(Stop.FULL)
+
+    def failed(self, side: Side, error: Exception) -> None:
+        """Close the connection, since one side's bytes mean nothing."""
+        if side is not self.client:
+            what = "TLS" if isinstance(error, ssl.SSLError) else "what it sends"
+            self._refuse(RefusalReason.BROKER, f"the broker can't be used: {what}: {error}")
+        elif isinstance(error, ProxyError):
+            self._refuse(RefusalReason.PROXY, str(error))
+        elif isinstance(error, FrameError):
+            self._refuse(RefusalReason.MALFORMED, str(error))
+        elif isinstance(error, ssl.SSLError | ValueError):
+            self._refuse(RefusalReason.TLS, handshake_problem(error))
+
+    def lost(self, side: Side) -> None:
+        """Close the other side; the connection is gone with the client's socket."""
+        if side is self.client:
+            self._open.remove(self)
+        self.close()
+
+    # -- what the gateway asks for -------------------------------------------------------------
+
+    def look(self, now: float) -> None:
+        """Close the connection if one of its times is up."""
+        limits = self._parts.limits
+        if self._first is not None and now - self.active >= limits.connect_s:
+            self._refuse(RefusalReason.BROKER, "the broker is not there in time")
+        elif self._login.principal is None or not self.client.is_ready:
+            if now - self.began_at >= limits.login_s:
+                self._refuse(RefusalReason.LOGIN, f"it has not logged in for {limits.login_s:g} s")
+        elif now - self.active >= limits.idle_s and not self._pending:
+            self._parts.counts.refused(RefusalReason.IDLE)
+            self.close()
+        elif limits.age_s and now - self.began_at >= limits.age_s:
+            self.end()
+
+    def check_tables(self) -> None:
+        """Close the connection if its member is in another virtual cluster now."""
+        try:
+            self._binding.check(self._parts.tables.tables, self._login.principal)
+        except RefusedError as error:
+            self._refuse(error.reason, str(error))
+
+    def end(self) -> None:
+        """Take no more requests, and close the connection after the responses under way."""
+        if self._ending or self._closed:
+            return
+        self._ending = True
+        self.client.stop(Stop.ENDING)
+        if not self._pending:
+            self._finish()
+
+    def close(self) -> None:
+        """Close both sides."""
+        if self._closed:
+            return
+        self._forget()
+        self.client.close()
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _request(self, frame: bytearray) -> None:
+        began = perf_counter()
+        self.active = began
+        if self._broker is None or self._first is not None:
+            self._dial(frame)
+            return
+        self._key = None
+        header = read_header(frame)
+        self._key = key = header.key
+        login = self._login
+        answer = login.request(frame, key) if login.principal is None or key in _LOGIN else None
+        if answer is None:
+            table = None
+            if login.principal is not None:
+                tables = self._parts.tables.tables
+                table = self._binding.table(header.client_id, tables, login.principal)
+            rewritten = self._rewriter.request(frame, header, table)
+            if isinstance(rewritten, Forward):
+                self._forward(rewritten, key, len(frame), began)
+                return
+            answer = rewritten.body
+        counts = self._parts.counts
+        counts.request(key, len(frame))
+        counts.answered += 1
+        counts.took(perf_counter() - began)
+        if self._pending.answered(answer):
+            self._answer(answer)
+        self._slow_down()
+
+    def _forward(self, rewritten: Forward, key: int, size: int, began: float) -> None:
+        if self._broker is None:
+            return
+        counts = self._parts.counts
+        counts.request(key, size)
+        self._broker.send(rewritten.chunks)
+        spent = perf_counter() - began
+        if rewritten.exchange is None:
+            counts.took(spent)
+        else:
+            self._pending.sent(rewritten.exchange, spent)
+            self._slow_down()
+
+    def _slow_down(self) -> None:
+        if len(self._pending) >= self._parts.limits.pending:
+            self.client.stop(Stop.PENDING)
+
+    def _dial(self, frame: bytearray) -> None:
+        """Open the connection to the broker; the request waits until it is there."""
+        self._first = frame
+        self.client.stop(Stop.DIALING)
+        node = self._door.node(self.client.asked_for)
+        self._dialing = asyncio.get_running_loop().create_task(self._connect(node))
+
+    async def _connect(self, node: int | None) -> None:
+        try:
+            await self._parts.brokers.connect(node, self._make_broker)
+        except (OSError, ValueError) as error:
+            self._refuse(RefusalReason.BROKER, str(error))
+        finally:
+            self._dialing = None
+
+    def _make_broker(self, tls: TlsEnd | None) -> Side:
+        limits = self._parts.limits
+        return Side(
+            self,
+            self._parts.scratch,
+            frame_bytes=limits.response_bytes,
+            write_bytes=limits.write_bytes,
+            tls=tls,
+        )
+
+    def _send_first(self) -> None:
+        if self._closed:
+            if self._broker is not None:
+                self._broker.close()
+            return
+        frame, self._first = self._first, None
+        if frame is not None:
+            self.take(self.client, frame)
+        self.client.go_on(Stop.DIALING)
+
+    # -- responses -----------------------------------------------------------------------------
+
+    def _response(self, frame: bytearray) -> None:
+        began = perf_counter()
+        self.active = began
+        correlation_id = int.from_bytes(frame[:_CORRELATION], "big", signed=True)
+        awaited = self._pending.came(correlation_id) if len(frame) >= _CORRELATION else None
+        if awaited is None:
+            raise RefusedError(RefusalReason.BROKER, "the broker answered what nobody asked")
+        exchange = awaited.exchange
+        if exchange.key in _LOGIN:
+            self._login.response(frame, exchange.key, exchange.version)
+            if self._login.principal is not None:
+                self.client.may_have(self._parts.limits.request_bytes)
+                self._rewriter.logged_in()
+        chunks = self._rewriter.response(frame, exchange, self._door.addresses)
+        counts = self._parts.counts
+        self.client.send(chunks)
+        counts.sent += sum(map(len, chunks))
+        while (answer := self._pending.ready()) is not None:
+            self._answer(answer)
+        counts.took(awaited.spent + perf_counter() - began)
+        if not self._pending and self._ending:
+            self._finish()
+        elif len(self._pending) < self._parts.limits.pending:
+            self.client.go_on(Stop.PENDING)
+
+    def _answer(self, body: bytes) -> None:
+        self._parts.counts.sent += len(body)
+        self.client.send((body,))
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _refuse(self, reason: str, sentence: str) -> None:
+        if self._closed:
+            return
+        self._parts.counts.refused(reason)
+        known = apis().get(self._key) if self._key is not None else None
+        self._parts.log.tell(
+            reason,
+            sentence,
+            address=self.client.address or self.address,
+            principal=self._login.principal,
+            virtual_cluster=self._binding.virtual_cluster,
+            api=known.name if known else None,
+        )
+        self.close()
+
+    def _finish(self) -> None:
+        """Close it so that the client gets what was sent, though it may be sending itself."""
+        self._forget()
+        self.client.finish()
+
+    def _forget(self) -> None:
+        self._closed = True
+        if self._dialing is not None:
+            self._dialing.cancel()
+        if self._broker is not None:
+            self._broker.close()
+        self._first = None

@@ -1,0 +1,66 @@
+"""The rewriting of one connection's frames, as the connection uses it."""
+
+from typing import Protocol
+
+from kgitops.gateway.naming.name_table import NameTable
+from kgitops.gateway.rewriting.exchange import (
+    Addresses,
+    ConnectionNames,
+    Exchange,
+    Forward,
+    LocalAnswer,
+    RequestHeader,
+)
+from kgitops.gateway.rewriting.requests import rewrite_request
+from kgitops.gateway.rewriting.responses import rewrite_response
+from kgitops.gateway.rewriting.topic_ids import TopicIds
+from kgitops.wire.splicing import Chunks
+
+
+class Rewriter(Protocol):
+    """Rewrites the frames of one connection."""
+
+    def logged_in(self) -> None:
+        """The broker has let the client in."""
+        ...
+
+    def request(
+        self, frame: bytearray, header: RequestHeader, table: NameTable | None
+    ) -> Forward | LocalAnswer:
+        """Rewrite a request, or answer it.
+
+        Raises:
+            RefusedFrameError: the connection is to be closed.
+        """
+        ...
+
+    def response(self, frame: bytearray, exchange: Exchange, addresses: Addresses) -> Chunks:
+        """Rewrite the response to a request.
+
+        Raises:
+            RefusedFrameError: the connection is to be closed.
+        """
+        ...
+
+
+class NamesRewriter:
+    """Rewrites between the names of virtual clusters and those of the brokers."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, topic_ids: TopicIds) -> None:
+        self._names = ConnectionNames(topic_ids)
+
+    def logged_in(self) -> None:
+        """The broker has let the client in."""
+        self._names.logged_in = True
+
+    def request(
+        self, frame: bytearray, header: RequestHeader, table: NameTable | None
+    ) -> Forward | LocalAnswer:
+        """Rewrite a request, or answer it."""
+        return rewrite_request(frame, header, table, self._names)
+
+    def response(self, frame: bytearray, exchange: Exchange, addresses: Addresses) -> Chunks:
+        """Rewrite the response to a request."""
+        return rewrite_response(frame, exchange, self._names, addresses)

@@ -1,0 +1,88 @@
+"""The brokers behind the gateway: where they are, and connections to them."""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
+
+from msgspec import Struct
+
+from kgitops.gateway.sockets.sides import Side
+from kgitops.gateway.sockets.tls import TlsEnd
+
+
+class BrokerAddress(Struct, frozen=True):
+    """The host and port of a broker, as brokers tell it."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class BrokerAddresses:
+    """The address of each broker, as the newest responses have it."""
+
+    def __init__(self, bootstrap: Sequence[BrokerAddress]) -> None:
+        self._bootstrap = tuple(bootstrap)
+        self._by_node: dict[int, BrokerAddress] = {}
+        self._turn = 0
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The ids of the brokers that are known."""
+        return tuple(sorted(self._by_node))
+
+    def learn(self, node: int, address: BrokerAddress) -> None:
+        """A broker is there."""
+        self._by_node[node] = address
+
+    def of(self, node: int) -> Sequence[BrokerAddress]:
+        """The address of one broker; none if it is not known."""
+        found = self._by_node.get(node)
+        return () if found is None else (found,)
+
+    def of_any(self) -> Sequence[BrokerAddress]:
+        """The addresses of all brokers, beginning with another one each time."""
+        every: Iterable[BrokerAddress] = chain(self._by_node.values(), self._bootstrap)
+        found = list(dict.fromkeys(every))
+        self._turn += 1
+        at = self._turn % len(found)
+        return found[at:] + found[:at]
+
+
+class BrokerDialer:
+    """Opens connections to brokers for clients, whose own logins go over them."""
+
+    def __init__(
+        self, addresses: BrokerAddresses, *, tls: ssl.SSLContext | None, connect_s: float
+    ) -> None:
+        self._addresses = addresses
+        self._tls = tls
+        self._connect_s = connect_s
+
+    async def connect(self, node: int | None, make: Callable[[TlsEnd | None], Side]) -> None:
+        """Connect a side to the broker with this id, or to any.
+
+        Raises:
+            OSError: none can be reached.
+        """
+        found = self._addresses.of_any() if node is None else self._addresses.of(node)
+        problem = f"no broker {node} is known"
+        for address in found:
+            try:
+                async with asyncio.timeout(self._connect_s / len(found)):
+                    await asyncio.get_running_loop().create_connection(
+                        partial(self._begin, make, address.host), address.host, address.port
+                    )
+            except (OSError, UnicodeError) as error:
+                reason = getattr(error, "strerror", None) or str(error) or "no answer in time"
+                problem = f"the broker at {address} can't be reached: {reason}"
+            else:
+                return
+        raise OSError(problem)
+
+    def _begin(self, make: Callable[[TlsEnd | None], Side], host: str) -> Side:
+        return make(None if self._tls is None else TlsEnd(self._tls, server_name=host))

@@ -1,0 +1,72 @@
+"""The certificate of the gateway's listeners, read again when its files change."""
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+from kgitops.gateway.sockets.tls import remember_names
+from kgitops.model.errors import KgitopsError
+
+
+class ServerCertificate:
+    """TLS of the listeners; connections that are open keep what they began with."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Read the files.
+
+        Raises:
+            KgitopsError: they can't be used.
+        """
+        self._certificate, self._key = certificate, key
+        self._seen = self._state()
+        self.context = _context(certificate, key)
+        """The one for the next connection."""
+
+    def look(self, tell: Callable[[str], None]) -> None:
+        """Read the files again if they changed; tell what came of it."""
+        state = self._state()
+        if state == self._seen:
+            return
+        try:
+            self.context = _context(self._certificate, self._key)
+        except KgitopsError as error:
+            if state == self._state():  # else they are just being written
+                self._seen = state
+                tell(f"{error}; the certificate before it goes on")
+            return
+        self._seen = state
+        tell(f"the certificate {self._certificate} was read again")
+
+    def _state(self) -> tuple[object, ...]:
+        found: list[object] = []
+        for file in (self._certificate, self._key):
+            try:
+                at = file.stat()
+                found.append((at.st_mtime_ns, at.st_size, at.st_ino))
+            except OSError:
+                found.append(None)
+        return tuple(found)
+
+
+def _context(certificate: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    for option, file in (("--tls-cert", certificate), ("--tls-key", key)):
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise KgitopsError(f"{option} {file}: {reason}; correct the path") from None
+    try:
+        # Without this function OpenSSL would ask for a password at the terminal.
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or "not valid PEM"
+        raise KgitopsError(
+            f"--tls-cert {certificate} and --tls-key {key} can't be used "
+            f"({reason.lower().replace('_', ' ')}); give a PEM certificate with its chain, and its "
+            "key without a password"
+        ) from None
+    remember_names(context)
+    return context

@@ -1,0 +1,1 @@
+"""The course of ``kgitops gateway``: its settings, one process of it, and several."""

@@ -1,0 +1,318 @@
+"""One side of a connection through the gateway: frames in, frames out, at the other side's pace."""
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from kgitops.gateway.sockets.frames import FrameError, FrameReader
+from kgitops.gateway.sockets.proxy_protocol import ProxyError, ProxyReader
+from kgitops.gateway.sockets.sending import Chunk, SendingQueue
+from kgitops.gateway.sockets.tls import TlsEnd
+
+_CLOSING_SECONDS = 2.0
+
+
+class Stop:
+    """The reasons for which a side is not read, as bits of a number."""
+
+    DIALING = 1
+    """Its other side is not there yet."""
+    FULL = 2
+    """Its other side does not fetch what it was sent."""
+    PENDING = 4
+    """Enough requests wait for their responses."""
+    ENDING = 8
+    """The connection ends with the responses under way."""
+
+
+class SideOwner(Protocol):
+    """The connection that a side is of."""
+
+    def began(self, side: "Side") -> None:
+        """The socket is there."""
+        ...
+
+    def secured(self, side: "Side") -> None:
+        """TLS is there."""
+        ...
+
+    def take(self, side: "Side", frame: bytearray) -> None:
+        """Take a whole frame."""
+        ...
+
+    def full(self, side: "Side") -> None:
+        """It takes no more for now."""
+        ...
+
+    def free(self, side: "Side") -> None:
+        """It takes more again."""
+        ...
+
+    def failed(self, side: "Side", error: Exception) -> None:
+        """Its bytes are not those of the protocol."""
+        ...
+
+    def lost(self, side: "Side") -> None:
+        """The socket is gone."""
+        ...
+
+
+class Side(asyncio.BufferedProtocol):
+    """One socket, its TLS, the frames that come from it, and those that wait to go to it."""
+
+    __slots__ = ("_address", "_closed", "_frames", "_out", "_owner", "_proxy", "_reading",
+                 "_scratch", "_stopped", "_tls", "_transport", "_write_bytes")  # fmt: skip
+
+    def __init__(
+        self,
+        owner: SideOwner,
+        scratch: bytearray,
+        *,
+        frame_bytes: int,
+        write_bytes: int,
+        tls: TlsEnd | None = None,
+    ) -> None:
+        self._owner = owner
+        self._scratch = scratch
+        self._frames = FrameReader(scratch, frame_bytes)
+        self._write_bytes = write_bytes
+        self._tls = tls
+        self._proxy: ProxyReader | None = None
+        self._address = ""
+        self._transport: asyncio.Transport | None = None
+        self._out = SendingQueue(self._write)
+        self._closed = False
+        self._reading = True
+        self._stopped = 0
+
+    # -- for asyncio ---------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the socket."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=self._write_bytes)
+        self._owner.began(self)
+        if self._tls is not None and self._proxy is None and not self._closed:
+            self._shake_hands(self._tls)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's signature)
+        """The place to read into: a frame's own, or the one that all connections share."""
+        if self._tls is not None or self._proxy is not None or self._closed:
+            return memoryview(self._scratch)
+        return self._frames.place()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Handle what was read."""
+        if self._closed:
+            return
+        if self._proxy is not None:
+            self._read_proxy_header(self._proxy, bytes(self._scratch[:nbytes]))
+        elif self._tls is not None:
+            self._receive(self._tls, memoryview(self._scratch)[:nbytes])
+        else:
+            self._frames.took(nbytes)
+            self._deliver()
+
+    def eof_received(self) -> bool:
+        """Let the socket be closed."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
+        """Forget everything, and tell the owner."""
+        self._closed = True
+        self._forget()
+        self._transport = None
+        self._owner.lost(self)
+
+    def pause_writing(self) -> None:
+        """The peer does not fetch what was sent."""
+        self._out.full = True
+        self._owner.full(self)
+
+    def resume_writing(self) -> None:
+        """The peer has fetched it."""
+        self._out.full = False
+        self._out.flush()
+        if not self._out.full and not self._closed:
+            self._owner.free(self)
+
+    # -- for the owner -------------------------------------------------------------------------
+
+    @property
+    def address(self) -> str:
+        """The client's host, which may have come by a PROXY header."""
+        if self._address:
+            return self._address
+        peer = self._transport.get_extra_info("peername") if self._transport else None
+        return peer[0] if isinstance(peer, tuple) else ""
+
+    @property
+    def asked_for(self) -> str | None:
+        """The host name that the client asked for by TLS."""
+        return self._tls.asked_for if self._tls else None
+
+    @property
+    def has_tls(self) -> bool:
+        """True if its bytes are encrypted."""
+        return self._tls is not None
+
+    @property
+    def is_full(self) -> bool:
+        """True while the peer does not fetch what it was sent."""
+        return self._out.full
+
+    @property
+    def is_ready(self) -> bool:
+        """True once frames can come, after a PROXY header and the handshake of TLS."""
+        return self._proxy is None and (self._tls is None or self._tls.ready)
+
+    def expect_proxy_header(self) -> None:
+        """Take the client's address from a header of the PROXY protocol, which has to be there."""
+        self._proxy = ProxyReader()
+
+    def may_have(self, frame_bytes: int) -> None:
+        """Change the most bytes of a frame."""
+        self._frames.limit = frame_bytes
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """Send a frame that is made of these; large ones wait uncopied until they fit."""
+        self._out.send(chunks)
+
+    def stop(self, reason: int) -> None:
+        """Read no more, for this reason."""
+        self._stopped |= reason
+        if self._reading and self._transport is not None:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def go_on(self, reason: int) -> None:
+        """This reason is gone: read on if there is no other."""
+        if not self._stopped & reason:
+            return
+        self._stopped &= ~reason
+        if not self._stopped:
+            # Not at once: another side may be in the middle of the place that all reads share.
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def close(self) -> None:
+        """Close the socket once all is sent, or after a short time."""
+        transport = self._end()
+        if transport is not None:
+            transport.close()
+            if transport.get_write_buffer_size():
+                asyncio.get_running_loop().call_later(_CLOSING_SECONDS, transport.abort)
+
+    def finish(self) -> None:
+        """Close the socket once the peer has read what was sent.
+
+        If it were closed while the peer sends, the peer might never see the last responses.
+        """
+        transport = self._end()
+        if transport is None:
+            return
+        if not transport.can_write_eof():
+            transport.close()
+            return
+        transport.write_eof()
+        if not self._reading:
+            self._reading = True
+            transport.resume_reading()  # what comes now is read and thrown away
+        asyncio.get_running_loop().call_later(_CLOSING_SECONDS, transport.abort)
+
+    # -- bytes in ------------------------------------------------------------------------------
+
+    def _read_on(self) -> None:
+        self._deliver()
+        if not (self._stopped or self._closed or self._reading or self._transport is None):
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _read_proxy_header(self, proxy: ProxyReader, data: bytes) -> None:
+        try:
+            rest = proxy.feed(data)
+        except ProxyError as error:
+            self._owner.failed(self, error)
+            return
+        if rest is None:
+            return
+        self._address, self._proxy = proxy.client, None
+        if self._tls is not None:
+            self._receive(self._tls, rest)
+        elif rest:
+            self._frames.feed(rest)
+            self._deliver()
+
+    def _receive(self, tls: TlsEnd, data: memoryview | bytes) -> None:
+        tls.receive(data)
+        if tls.ready or self._shake_hands(tls):
+            self._deliver()
+
+    def _shake_hands(self, tls: TlsEnd) -> bool:
+        try:
+            done = tls.handshake()
+        except (ssl.SSLError, ValueError) as error:
+            self._send_waiting(tls)  # the alert that tells the peer why
+            self._owner.failed(self, error)
+            return False
+        self._send_waiting(tls)
+        if done:
+            self._owner.secured(self)
+        return done
+
+    def _deliver(self) -> None:
+        """Hand over the frames that are whole, until there is a reason to stop."""
+        try:
+            while not self._stopped and not self._closed:
+                frame = self._frames.next()
+                if frame is not None:
+                    self._owner.take(self, frame)
+                elif self._tls is None or not self._decrypt(self._tls):
+                    break
+        except (FrameError, ssl.SSLError) as error:
+            self._owner.failed(self, error)
+        finally:
+            self._frames.settle()
+
+    def _decrypt(self, tls: TlsEnd) -> bool:
+        """Get more bytes out of TLS; False if there are none."""
+        self._frames.settle()
+        count = tls.read(self._frames.place())
+        self._send_waiting(tls)
+        if count is None and self._transport is not None:
+            self._transport.close()
+        if not count:
+            return False
+        self._frames.took(count)
+        return True
+
+    # -- bytes out -----------------------------------------------------------------------------
+
+    def _write(self, data: Chunk) -> None:
+        if self._transport is None or self._closed:
+            return
+        if self._tls is not None:
+            try:
+                data = self._tls.write(data)
+            except ssl.SSLError as error:
+                self._owner.failed(self, error)
+                return
+        self._transport.write(data)
+
+    def _send_waiting(self, tls: TlsEnd) -> None:
+        data = tls.waiting()
+        if data and self._transport is not None:
+            self._transport.write(data)
+
+    def _end(self) -> asyncio.Transport | None:
+        """Take and give no more; the socket, if there is one to close."""
+        transport = None if self._closed else self._transport
+        self._closed = True
+        if transport is not None and self._tls is not None and self._tls.ready:
+            transport.write(self._tls.close())
+        self._forget()
+        return transport
+
+    def _forget(self) -> None:
+        self._out.clear()
+        self._frames.clear()

@@ -1,0 +1,1 @@
+"""The gateway seen from outside: metrics and health."""
