@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.cluster.port import ChecksLogins, Cluster
 from kgitops.desired.credentials import credentials_of
@@ -31,6 +32,8 @@ def with_login_drift(cluster: Cluster, plan: Plan, desired: DesiredState, base: 
     due = [(user, key) for user in desired.users for key in user.credentials]
     reasons = [_untried(cluster, current, *item) for item in due]
     tried = [item for item, reason in zip(due, reasons, strict=True) if reason is None]
+    if tried:
+        forbid_core_dumps()
     missing = list(_missing(tried, base))
     if missing:
         raise KgitopsError(f"{'; '.join(missing)}; set them and verify again")

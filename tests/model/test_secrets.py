@@ -30,6 +30,18 @@ def test_no_way_of_writing_it_shows_it(hidden: Hidden) -> None:
     assert hidden != type(hidden)(*([WORD] * (1 if isinstance(hidden, Secret) else 2)))
 
 
+def test_the_bytes_of_a_secret_are_used_and_not_shown() -> None:
+    revealed = Secret(WORD).reveal()
+    assert revealed == WORD
+    for text in (repr(revealed), str(revealed), f"{revealed}", f"{[revealed]!r}", f"{revealed!r}"):
+        assert "horse" not in text
+    with pytest.raises(TypeError, match="not to leave this process"):
+        pickle.dumps(revealed)
+    for encode in (json.dumps, msgspec.json.encode, msgspec.msgpack.encode):
+        with pytest.raises(TypeError):
+            encode(revealed)
+
+
 def test_a_request_with_a_password_can_be_shown_and_not_written() -> None:
     request = SaltedCredentialsRequest(
         user="a",

@@ -16,7 +16,7 @@ from kgitops.apply.run.reading import (
     read_objects,
     read_objects_with_retry,
 )
-from kgitops.apply.secrets.passwords import sets_password, with_password
+from kgitops.apply.secrets.passwords import is_made_up, sets_password, with_password
 from kgitops.apply.steps.outcome import StepOutcome, step_unknown, step_without_password
 from kgitops.apply.steps.steps import Step, batches
 from kgitops.model.cluster_state import ClusterState
@@ -164,13 +164,14 @@ class Sender:
     ) -> Mapping[str, Request]:
         """Read the passwords that are due: the requests that need one, with it, by step.
 
-        A step whose password can't be read any more ends here.
+        A step whose password can't be read any more ends here. Those to be made up come last: a
+        run that can't begin has then replaced none.
 
         Raises:
             KgitopsError: one can't be read, and the run has not begun.
         """
         ready: dict[str, Request] = {}
-        for attempt in attempts:
+        for attempt in sorted(attempts, key=lambda attempt: is_made_up(attempt.step.request)):
             step = attempt.step
             if not sets_password(step.request):
                 continue

@@ -10,18 +10,22 @@ from contextlib import suppress
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.model.resources.secrets import Secret
 
 _SECONDS = 20.0
 _MOST_BYTES = 64 * 1024
 
 
 def find_program(command: Sequence[str], base: Path) -> str | None:
-    """Return the program's path; None if there is none that may be started."""
+    """Return the program's path; None if there is none that may be started.
+
+    A name with a slash is of a file below ``base``, and is not looked for in PATH.
+    """
     name = command[0]
-    return shutil.which(str(base / name) if os.sep in name else name)
+    return shutil.which(str((base / name).absolute()) if os.sep in name else name)
 
 
-def output_of(command: Sequence[str], base: Path, *, seconds: float = _SECONDS) -> bytes:
+def output_of(command: Sequence[str], base: Path, *, seconds: float = _SECONDS) -> Secret:
     """Run the program in the folder ``base`` and return what it prints.
 
     Raises:
@@ -31,7 +35,9 @@ def output_of(command: Sequence[str], base: Path, *, seconds: float = _SECONDS) 
     return _run(command, base, None, seconds)
 
 
-def give_to(command: Sequence[str], base: Path, given: bytes, *, seconds: float = _SECONDS) -> None:
+def give_to(
+    command: Sequence[str], base: Path, given: Secret, *, seconds: float = _SECONDS
+) -> None:
     """Run the program in the folder ``base`` with ``given`` as its standard input.
 
     Raises:
@@ -40,7 +46,7 @@ def give_to(command: Sequence[str], base: Path, given: bytes, *, seconds: float 
     _run(command, base, given, seconds)
 
 
-def _run(command: Sequence[str], base: Path, given: bytes | None, seconds: float) -> bytes:
+def _run(command: Sequence[str], base: Path, given: Secret | None, seconds: float) -> Secret:
     program = find_program(command, base)
     if program is None:
         raise KgitopsError(f"the program {command[0]} can't be found or started; install it")
@@ -63,14 +69,14 @@ def _run(command: Sequence[str], base: Path, given: bytes | None, seconds: float
     try:
         with process:
             printed = _exchange(process, given)
-            if len(printed) > _MOST_BYTES:
+            if len(printed.reveal()) > _MOST_BYTES:
                 _kill(process)
             process.wait()
     finally:
         timer.cancel()
     if late.is_set():
         raise KgitopsError(f"the program {command[0]} took more than {seconds:g} s; look at it")
-    if len(printed) > _MOST_BYTES:
+    if len(printed.reveal()) > _MOST_BYTES:
         raise KgitopsError(f"the program {command[0]} printed more than a password; correct it")
     if process.returncode:
         raise KgitopsError(
@@ -80,14 +86,14 @@ def _run(command: Sequence[str], base: Path, given: bytes | None, seconds: float
     return printed
 
 
-def _exchange(process: "subprocess.Popen[bytes]", given: bytes | None) -> bytes:
+def _exchange(process: "subprocess.Popen[bytes]", given: Secret | None) -> Secret:
     if process.stdin is not None and given is not None:
         with suppress(BrokenPipeError):
-            process.stdin.write(given)
+            process.stdin.write(given.reveal())
             process.stdin.flush()
         with suppress(BrokenPipeError):
             process.stdin.close()
-    return process.stdout.read(_MOST_BYTES + 1) if process.stdout is not None else b""
+    return Secret(process.stdout.read(_MOST_BYTES + 1) if process.stdout is not None else b"")
 
 
 def _end(process: "subprocess.Popen[bytes]", late: threading.Event) -> None:

@@ -3,7 +3,6 @@
 import os
 import secrets
 import string
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,27 +22,29 @@ def generate(generated: GeneratedPassword, base: Path) -> Secret:
     """
     secret = Secret("".join(secrets.choice(_CHARACTERS) for _ in range(generated.length)).encode())
     if generated.command is not None:
-        give_to(generated.command, base, secret.reveal())
+        give_to(generated.command, base, secret)
     else:
         _write(base / (generated.file or ""), secret)
     return secret
 
 
 def _write(path: Path, secret: Secret) -> None:
-    """Replace the file as a whole; nobody but its owner may read it."""
+    """Replace the file as a whole; nobody but its owner may read it.
+
+    The draft's name is always the same, so that one which a killed process left behind goes.
+    """
+    draft = path.with_name(f".{path.name}.kgitops-draft")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-    except OSError as error:
-        raise _unwritten(path, error) from None
-    try:
+        draft.unlink(missing_ok=True)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(secret.reveal())
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        draft.replace(path)
     except OSError as error:
         with suppress(OSError):
-            Path(name).unlink()
+            draft.unlink()
         raise _unwritten(path, error) from None
 
 

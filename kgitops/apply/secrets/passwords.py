@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from msgspec import Struct, field
 
+from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.apply.secrets.generating import generate
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.model import requests as req
@@ -40,6 +41,12 @@ def sets_password(
     return isinstance(request, req.AlterUserScramCredentialsRequest) and not request.removes
 
 
+def is_made_up(request: req.Request | None) -> bool:
+    """Return whether the request needs a password that the apply makes up."""
+    source = request.password if sets_password(request) else None
+    return source is not None and source.generate is not None
+
+
 def variables_of(requests: Iterable[PlannedRequest]) -> frozenset[str]:
     """Return the environment variables that hold passwords for these requests."""
     sources = (
@@ -53,7 +60,7 @@ def variables_of(requests: Iterable[PlannedRequest]) -> frozenset[str]:
 def check_passwords(
     requests: Iterable[req.Request | None], settings: PasswordSettings, capabilities: Capabilities
 ) -> None:
-    """Check that every password can be had, and that it is safe on its way.
+    """Check that every password can be had, and that it is safe on its way and in this process.
 
     Raises:
         SafetyError: the connection is not private, or the plan may not start programs.
@@ -75,6 +82,7 @@ def check_passwords(
             f"({acting[0].password}), and a plan's file could name any; review it and pass "
             "--allow-secret-commands, or apply the manifests themselves"
         )
+    forbid_core_dumps()
     problems = list(_problems(due, settings.base))
     if problems:
         raise KgitopsError(f"{'; '.join(problems)}; nothing was sent: set them and apply again")

@@ -35,23 +35,24 @@ def read_secret(source: PasswordSource, base: Path) -> Secret:
         KgitopsError: it is missing, empty, or not one line of text.
     """
     if source.env is not None:
-        raw = os.environb.get(os.fsencode(source.env), b"")
+        secret = Secret(os.environb.get(os.fsencode(source.env), b""))
     elif source.file is not None:
-        raw = _without_line_break(_read_file(base / source.file, source))
+        secret = _without_line_break(_read_file(base / source.file, source))
     elif source.command is not None:
-        raw = _without_line_break(output_of(source.command, base))
+        secret = _without_line_break(output_of(source.command, base))
     else:
         raise KgitopsError("nobody says what the password is; write where it comes from")
-    if problem := _content_problem(raw):
+    if problem := _content_problem(secret):
         raise KgitopsError(f"{_named(source)} {problem}; correct what it holds")
-    return Secret(raw)
+    return secret
 
 
 def _named(source: PasswordSource) -> str:
     return f"the {source}" if source.env is None else f"the environment variable {source.env}"
 
 
-def _content_problem(raw: bytes) -> str | None:
+def _content_problem(secret: Secret) -> str | None:
+    raw: bytes = secret.reveal()
     if not raw:
         return "holds no password"
     if b"\n" in raw or b"\r" in raw or b"\0" in raw:
@@ -63,8 +64,8 @@ def _content_problem(raw: bytes) -> str | None:
     return None
 
 
-def _without_line_break(raw: bytes) -> bytes:
-    return raw.removesuffix(b"\n").removesuffix(b"\r")
+def _without_line_break(secret: Secret) -> Secret:
+    return Secret(secret.reveal().removesuffix(b"\n").removesuffix(b"\r"))
 
 
 def _file_problem(path: Path, source: PasswordSource) -> str | None:
@@ -86,17 +87,17 @@ def _described(problem: str | None, source: PasswordSource) -> str | None:
     return None if problem is None else f"{_named(source)} {problem}"
 
 
-def _read_file(path: Path, source: PasswordSource) -> bytes:
+def _read_file(path: Path, source: PasswordSource) -> Secret:
     try:
         with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
+            content = Secret(file.read(_MOST_BYTES + 1))
     except OSError as error:
         raise KgitopsError(
             f"{_named(source)} can't be read: {error.strerror}; correct it"
         ) from None
-    if len(raw) > _MOST_BYTES:
+    if len(content.reveal()) > _MOST_BYTES:
         raise KgitopsError(f"{_named(source)} holds more than a password; correct it")
-    return raw
+    return content
 
 
 def _program_problem(command: tuple[str, ...], base: Path) -> str | None:

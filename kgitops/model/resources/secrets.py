@@ -23,15 +23,21 @@ class Hidden:
         return self
 
 
+class Revealed(Hidden, bytes):
+    """The bytes of a secret, which a log, an error or a traceback's variables still don't show."""
+
+    __slots__ = ()
+
+
 class Secret(Hidden):
     """A password in UTF-8."""
 
     __slots__ = ("_password",)
 
     def __init__(self, password: bytes) -> None:
-        self._password = password
+        self._password = Revealed(password)
 
-    def reveal(self) -> bytes:
+    def reveal(self) -> Revealed:
         """The password itself, for the one place that hashes it or logs in with it."""
         return self._password
 
@@ -42,8 +48,8 @@ class SaltedPassword(Hidden):
     __slots__ = ("_salt", "_salted")
 
     def __init__(self, salt: bytes, salted: bytes) -> None:
-        self._salt, self._salted = salt, salted
+        self._salt, self._salted = Revealed(salt), Revealed(salted)
 
-    def reveal(self) -> tuple[bytes, bytes]:
+    def reveal(self) -> tuple[Revealed, Revealed]:
         """The salt and the salted password, for the one place that sends them."""
         return self._salt, self._salted

@@ -2,6 +2,8 @@
 
 import base64
 import logging
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,25 @@ def test_a_password_that_goes_while_the_run_is_under_way_fails_its_step_alone(
     assert resumed is not None
     assert resumed.verdict.exit == 0
     assert can_log_in(cluster, "sales-app", SHA_512, WORD.encode())
+
+
+def test_a_run_that_can_t_begin_has_replaced_no_generated_password(
+    cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """A pipe can't be looked at ahead; this one turns out to hold nothing."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "made").write_text("the one that is used")
+    made = a_user("made", password=PasswordSource(generate=GeneratedPassword(file="made")))
+    piped = a_user("piped", password=PasswordSource(file="pipe"))
+    plan = plan_users_on(cluster, made, piped)
+    may = PasswordSettings(base=tmp_path, may_act=True)
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"",))
+    writer.start()
+    with pytest.raises(KgitopsError, match="holds no password"):
+        Apply(cluster=cluster, passwords=may).plan(plan)
+    writer.join()
+    assert (tmp_path / "made").read_text() == "the one that is used"
+    assert cluster.read_users() == {}
 
 
 def test_nothing_that_is_written_shown_or_said_holds_the_password(

@@ -95,6 +95,24 @@ def test_a_program_beside_the_project(tmp_path: Path) -> None:
     assert read_secret(source, tmp_path).reveal() == WORD.encode()
 
 
+@pytest.mark.parametrize("base", [".", "payments"])
+def test_a_program_is_found_beside_the_project_wherever_kgitops_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str
+) -> None:
+    """A relative base is what a project in the present folder has; PATH is not looked at."""
+    for folder, word in ((tmp_path / base, WORD), (tmp_path / "elsewhere", "of another")):
+        folder.mkdir(exist_ok=True)
+        (folder / "get").write_text(f"#!/bin/sh\nprintf '%s' '{word}'\n")
+        (folder / "get").chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'elsewhere'}{os.pathsep}{os.environ['PATH']}")
+    source = PasswordSource(command=("./get",))
+    assert source_problem(source, Path(base)) is None
+    assert read_secret(source, Path(base)).reveal() == WORD.encode()
+    (tmp_path / base / "get").unlink()
+    assert "can't be found or started" in (source_problem(source, Path(base)) or "")
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -127,6 +145,23 @@ def test_a_generated_password_goes_to_its_file_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     again = generate(GeneratedPassword(length=40, file="out"), tmp_path)
     assert again.reveal() != secret.reveal()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_a_killed_process_left_beside_a_generated_password_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", die)
+    with pytest.raises(KeyboardInterrupt):
+        generate(GeneratedPassword(file="out"), tmp_path)
+    (left,) = tmp_path.iterdir()
+    assert left.name != "out"
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    monkeypatch.undo()
+    generate(GeneratedPassword(file="out"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
