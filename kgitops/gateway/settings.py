@@ -21,7 +21,7 @@ class Entrance(Struct, frozen=True, kw_only=True):
     """The host names of brokers, with ``$(id)`` for a broker's; without it each has a port."""
 
 
-class GatewaySettings(Struct, frozen=True, kw_only=True):
+class GatewayOptions(Struct, frozen=True, kw_only=True):
     """The settings of a gateway, beside those of the cluster behind it; times are in seconds."""
 
     entrances: tuple[Entrance, ...]

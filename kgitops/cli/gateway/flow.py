@@ -22,7 +22,7 @@ from kgitops.cli.running.streams import (
 )
 from kgitops.gateway.running.process import GatewayProcess
 from kgitops.gateway.running.workers import WorkerChannel, Workers, worker_channel
-from kgitops.gateway.settings import GatewaySettings
+from kgitops.gateway.settings import GatewayOptions
 from kgitops.gateway.watching.listener import StatusListener
 from kgitops.gateway.watching.status import GatewayStatus
 from kgitops.model.verdict import ExitCode
@@ -102,7 +102,7 @@ async def _serve(process: GatewayProcess, watch: WatchOptions) -> int:
     return int(ExitCode.SUCCESS)
 
 
-async def _work(settings: GatewaySettings, chosen: ChosenCluster, channel: WorkerChannel) -> int:
+async def _work(settings: GatewayOptions, chosen: ChosenCluster, channel: WorkerChannel) -> int:
     ended = _on_signals()
     process = GatewayProcess(settings, chosen, _tell)
     try:
@@ -115,7 +115,7 @@ async def _work(settings: GatewaySettings, chosen: ChosenCluster, channel: Worke
     return int(ExitCode.SUCCESS)
 
 
-async def _supervise(settings: GatewaySettings, watch: WatchOptions) -> int:
+async def _supervise(settings: GatewayOptions, watch: WatchOptions) -> int:
     ended = _on_signals()
     workers = Workers(
         settings.workers,

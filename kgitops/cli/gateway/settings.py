@@ -8,7 +8,7 @@ from kgitops.cli.gateway.options import EntranceOptions, LimitOptions
 from kgitops.cli.reconcile.options import parse_seconds
 from kgitops.cli.running.streams import check_place
 from kgitops.gateway.listening.addresses import ID
-from kgitops.gateway.settings import Entrance, GatewaySettings
+from kgitops.gateway.settings import Entrance, GatewayOptions
 from kgitops.gateway.sockets.limits import GatewayLimits
 from kgitops.model.errors import UsageError
 from kgitops.serve.http.listener import parse_address
@@ -20,7 +20,7 @@ _PATTERN = re.compile(r"[A-Za-z0-9.-]*\$\(id\)[A-Za-z0-9.-]*")
 
 def settings_of(
     options: EntranceOptions, limits: LimitOptions, access_log: Path | None
-) -> GatewaySettings:
+) -> GatewayOptions:
     """Read the options.
 
     Raises:
@@ -33,7 +33,7 @@ def settings_of(
     entrances = _entrances(options)
     if limits.workers > 1 and any(entrance.port == 0 for entrance in entrances):
         raise UsageError("--workers shares the ports of --listen, so port 0 can't be; choose one")
-    return GatewaySettings(
+    return GatewayOptions(
         entrances=entrances,
         certificate=options.tls_cert,
         key=options.tls_key,

@@ -15,7 +15,7 @@ from kgitops.gateway.connections.rewriter import Rewriter
 from kgitops.gateway.listening.brokers import BrokerAddress, BrokerAddresses, BrokerDialer
 from kgitops.gateway.listening.certificates import ServerCertificate
 from kgitops.gateway.listening.listeners import GatewayListener
-from kgitops.gateway.settings import GatewaySettings
+from kgitops.gateway.settings import GatewayOptions
 from kgitops.model.errors import UnreachableError
 
 _LOOK_S = 2.0
@@ -36,7 +36,7 @@ class Gateway:
 
     def __init__(
         self,
-        settings: GatewaySettings,
+        settings: GatewayOptions,
         brokers: BrokersBehind,
         tables: CurrentTables,
         new_rewriter: Callable[[], Rewriter],

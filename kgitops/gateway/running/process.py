@@ -12,7 +12,7 @@ from kgitops.gateway.naming.name_table import NameTables
 from kgitops.gateway.rewriting.topic_ids import TopicIds
 from kgitops.gateway.running.gateway import Gateway
 from kgitops.gateway.running.names import ByNode, FollowedNames
-from kgitops.gateway.settings import GatewaySettings
+from kgitops.gateway.settings import GatewayOptions
 from kgitops.gateway.watching.status import ProcessStatus
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.names import is_loopback
@@ -25,7 +25,7 @@ Tell = Callable[[str], None]
 class GatewayProcess:
     """Reads the names first, so that nothing listens where they can't be read."""
 
-    def __init__(self, settings: GatewaySettings, chosen: ChosenCluster, tell: Tell) -> None:
+    def __init__(self, settings: GatewayOptions, chosen: ChosenCluster, tell: Tell) -> None:
         """Read the registry, and begin to follow it.
 
         Raises:
@@ -116,7 +116,7 @@ def log_writer(file: Path | None) -> Callable[[bytes], object]:
     return append
 
 
-def _check_plaintext(settings: GatewaySettings) -> None:
+def _check_plaintext(settings: GatewayOptions) -> None:
     """Refuse to take off the TLS that clients' logins have on their way to the brokers."""
     for entrance in settings.entrances:
         if not is_loopback(entrance.host) and not settings.allow_plaintext:

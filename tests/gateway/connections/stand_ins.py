@@ -23,7 +23,7 @@ from kgitops.gateway.rewriting.exchange import (
     RequestHeader,
 )
 from kgitops.gateway.running.gateway import BrokersBehind, Gateway
-from kgitops.gateway.settings import Entrance, GatewaySettings
+from kgitops.gateway.settings import Entrance, GatewayOptions
 from kgitops.gateway.sockets.limits import GatewayLimits
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.virtual_clusters.image import build_image
@@ -245,7 +245,7 @@ async def running(
         await broker.start()
     tables = tables or StandInTables()
     gateway = Gateway(
-        GatewaySettings(
+        GatewayOptions(
             entrances=entrances
             or (Entrance(host="127.0.0.1", port=0, advertised_host="127.0.0.1"),),
             certificate=certificate[0] if certificate else None,

@@ -12,7 +12,7 @@ import yaml
 from kgitops.cli.gateway.options import EntranceOptions, LimitOptions, WatchOptions
 from kgitops.cli.gateway.settings import settings_of
 from kgitops.gateway.connections.refusals import RefusalReason
-from kgitops.gateway.settings import GatewaySettings
+from kgitops.gateway.settings import GatewayOptions
 from kgitops.gateway.watching.catalogue import METRICS
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def container() -> dict[str, Any]:
     return found
 
 
-def settings_in(words: list[str]) -> GatewaySettings:
+def settings_in(words: list[str]) -> GatewayOptions:
     """The settings that a command line of a document asks for; its options are given by ``=``."""
     options = dict(word.removeprefix("--").split("=", 1) for word in words if word.startswith("--"))
     groups = []
