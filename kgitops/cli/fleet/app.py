@@ -18,6 +18,21 @@ from kgitops.cli.running.options import (
 )
 from kgitops.cli.running.parameters import many_values, with_groups
 
+Desired = Annotated[
+    list[Path],
+    typer.Option(metavar="PATH…", help="Projects, manifests, or what fleet compile made of them."),
+]
+States = Annotated[
+    list[Path],
+    typer.Option(metavar="PATH…", help="Snapshots of clusters: files, or folders of them."),
+]
+Policies = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="PATH…", help="Policy and Waiver documents in addition to the projects' own."
+    ),
+]
+
 
 @with_groups
 def snapshot(
@@ -123,28 +138,15 @@ def compile_(
 
 @with_groups
 def plan(
-    desired: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="PATH…", help="Projects, manifests, or what fleet compile made of them."
-        ),
-    ],
-    state: Annotated[
-        list[Path],
-        typer.Option(metavar="PATH…", help="Snapshots of clusters: files, or folders of them."),
-    ],
+    desired: Desired,
+    state: States,
     out: Annotated[
         Path,
         typer.Option(
             "-o", "--out", metavar="DIR", help="Where the result goes; it replaces the one before."
         ),
     ],
-    policies: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PATH…", help="Policy and Waiver documents in addition to the projects' own."
-        ),
-    ] = None,
+    policies: Policies = None,
     *,
     spark: SparkOptions,
     format_: Annotated[
@@ -187,22 +189,9 @@ def plan(
 
 @with_groups
 def audit(
-    desired: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="PATH…", help="Projects, manifests, or what fleet compile made of them."
-        ),
-    ],
-    state: Annotated[
-        list[Path],
-        typer.Option(metavar="PATH…", help="Snapshots of clusters: files, or folders of them."),
-    ],
-    policies: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PATH…", help="Policy and Waiver documents in addition to the projects' own."
-        ),
-    ] = None,
+    desired: Desired,
+    state: States,
+    policies: Policies = None,
     *,
     spark: SparkOptions,
     format_: ListFormatOption = ListFormat.TEXT,

@@ -9,29 +9,25 @@ from kgitops.cluster.embedded.controls.scram import (
     UserScramCredentials,
 )
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.protocol_codes import SCRAM_MECHANISMS, SCRAM_TYPES
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
-_MECHANISMS = {1: ScramMechanism.SHA_256, 2: ScramMechanism.SHA_512}
-"""By org.apache.kafka.clients.admin.ScramMechanism's types; 0 is unknown."""
-_TYPES = {mechanism: number for number, mechanism in _MECHANISMS.items()}
-
 
 def alter_user_scram_credentials(call: ApiCall, request: Message) -> Message:
     """One result for each user."""
     results = call.admin.alter_user_scram_credentials(
         deletions=[
-            ScramDeletion(user=item.name, mechanism=_MECHANISMS.get(item.mechanism))
+            ScramDeletion(user=item.name, mechanism=SCRAM_MECHANISMS.get(item.mechanism))
             for item in request.deletions
         ],
         upsertions=[
             ScramUpsertion(
                 user=item.name,
-                mechanism=_MECHANISMS.get(item.mechanism),
+                mechanism=SCRAM_MECHANISMS.get(item.mechanism),
                 iterations=item.iterations,
                 salt=item.salt,
                 salted_password=item.salted_password,
@@ -70,7 +66,7 @@ def _row(user: UserScramCredentials) -> Message:
         # Not null, which Kafka answers where there is an error.
         error_message=message_of(user.result) or "",
         credential_infos=[
-            response.CredentialInfo(mechanism=_TYPES[mechanism], iterations=iterations)
+            response.CredentialInfo(mechanism=SCRAM_TYPES[mechanism], iterations=iterations)
             for mechanism, iterations in user.iterations.items()
         ],
     )

@@ -5,30 +5,13 @@ from binascii import a2b_base64
 from collections.abc import Iterable
 
 from kgitops.cluster.embedded.effective.entries import ConfigSource
+from kgitops.model.protocol_codes import OPERATIONS
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, RequestResult
 from kgitops.wire.messages import NIL_UUID
 
 NOT_ASKED_FOR = -(2**31)
 """The authorized operations of an answer that was not asked for them (KIP-430)."""
-
-OPERATION_CODES = {
-    # org.apache.kafka.common.acl.AclOperation
-    Operation.ALL: 2,
-    Operation.READ: 3,
-    Operation.WRITE: 4,
-    Operation.CREATE: 5,
-    Operation.DELETE: 6,
-    Operation.ALTER: 7,
-    Operation.DESCRIBE: 8,
-    Operation.CLUSTER_ACTION: 9,
-    Operation.DESCRIBE_CONFIGS: 10,
-    Operation.ALTER_CONFIGS: 11,
-    Operation.IDEMPOTENT_WRITE: 12,
-    Operation.CREATE_TOKENS: 13,
-    Operation.DESCRIBE_TOKENS: 14,
-    Operation.TWO_PHASE_COMMIT: 15,
-}
 
 CONFIG_SOURCES = {
     # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource, by DescribeConfigsResponse's ids
@@ -47,7 +30,7 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 def operation_bits(operations: Iterable[Operation]) -> int:
     """Operations as the bits of their codes (KIP-430); Kafka has none for virtual clusters."""
-    return sum(1 << OPERATION_CODES[item] for item in operations if item in OPERATION_CODES)
+    return sum(1 << OPERATIONS[item] for item in operations if item in OPERATIONS)
 
 
 def topic_id_bytes(text: str | None) -> bytes:

@@ -8,14 +8,9 @@ from kafka.protocol.admin import DescribeAclsRequest
 from msgspec import Struct
 
 from kgitops.cluster.kafka.answers import unreadable_error, with_retries
-from kgitops.cluster.kafka.protocol_values import (
-    OPERATIONS,
-    PATTERN_TYPES,
-    PERMISSION_TYPES,
-    RESOURCE_TYPES,
-)
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
+from kgitops.model.protocol_codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.results import ErrorCode
 

@@ -5,14 +5,9 @@ from collections.abc import Sequence
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 
 from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, answer
-from kgitops.cluster.kafka.protocol_values import (
-    OPERATIONS,
-    PATTERN_TYPES,
-    PERMISSION_TYPES,
-    RESOURCE_TYPES,
-)
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import split_batches
+from kgitops.model.protocol_codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.results import RequestResult

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, SEND_MS, UNKNOWN_ID, result_of
 from kgitops.cluster.kafka.coordinators import ask_coordinators, fetch_offsets
-from kgitops.cluster.kafka.protocol_values import OPERATIONS, uuid_to_text
+from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.protocol_codes import OPERATIONS
 from kgitops.model.requests import (
     AlterConsumerGroupOffsetsRequest,
     CopyGroupOffsetsRequest,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from kafka.protocol.admin import AlterUserScramCredentialsRequest as WireRequest
 
 from kgitops.cluster.kafka.answers import SEND_MS, answer
-from kgitops.cluster.kafka.protocol_values import SCRAM_TYPES
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import split_batches
+from kgitops.model.protocol_codes import SCRAM_TYPES
 from kgitops.model.requests import AlterUserScramCredentialsRequest, SaltedCredentialsRequest
 from kgitops.model.results import RequestResult
 

@@ -6,14 +6,9 @@ from typing import TypeVar
 
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter
 from kgitops.cluster.embedded.controls.acls import IllegalAcl, MatchedAcls
-from kgitops.model.resources.acls import (
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
-from kgitops.serve.answers.values import OPERATION_CODES, message_of
+from kgitops.model.protocol_codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
+from kgitops.model.resources.acls import AclBinding, Operation, PatternType, ResourceType
+from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages
 from kgitops.wire.errors import MalformedError
@@ -22,19 +17,8 @@ from kgitops.wire.messages import Message
 T = TypeVar("T")
 
 _UNKNOWN, _ANY = 0, 1
-# org.apache.kafka.common.resource.ResourceType and PatternType, acl.AclPermissionType
-RESOURCE_TYPE_CODES: Mapping[ResourceType, int] = {
-    ResourceType.TOPIC: 2,
-    ResourceType.GROUP: 3,
-    ResourceType.CLUSTER: 4,
-    ResourceType.TRANSACTIONAL_ID: 5,
-    ResourceType.DELEGATION_TOKEN: 6,
-    ResourceType.USER: 7,
-}
-_PATTERN_CODES: Mapping[PatternType, int] = {PatternType.LITERAL: 3, PatternType.PREFIXED: 4}
-_PERMISSION_CODES: Mapping[PermissionType, int] = {PermissionType.DENY: 2, PermissionType.ALLOW: 3}
 _ALL_OPERATION_CODES: Mapping[Operation, int] = {
-    **OPERATION_CODES,
+    **OPERATIONS,
     # KIP-1134 has no numbers for these; ours are private, and experimental as the proposal is.
     Operation.CREATE_VIRTUAL_CLUSTER: 100,
     Operation.ALTER_VIRTUAL_CLUSTER: 101,
@@ -42,15 +26,15 @@ _ALL_OPERATION_CODES: Mapping[Operation, int] = {
     Operation.DESCRIBE_VIRTUAL_CLUSTER: 103,
     Operation.LIST_VIRTUAL_CLUSTERS: 104,
 }
-_RESOURCE_TYPES = {code: kind for kind, code in RESOURCE_TYPE_CODES.items()}
-_PATTERNS = {code: pattern for pattern, code in _PATTERN_CODES.items()}
+_KINDS = {code: kind for kind, code in RESOURCE_TYPES.items()}
+_PATTERNS = {code: pattern for pattern, code in PATTERN_TYPES.items()}
 _PATTERN_FILTERS = {
     1: PatternFilter.ANY,
     2: PatternFilter.MATCH,
     3: PatternFilter.LITERAL,
     4: PatternFilter.PREFIXED,
 }
-_PERMISSIONS = {code: permission for permission, code in _PERMISSION_CODES.items()}
+_PERMISSIONS = {code: permission for permission, code in PERMISSION_TYPES.items()}
 _OPERATIONS = {code: operation for operation, code in _ALL_OPERATION_CODES.items()}
 
 
@@ -63,15 +47,15 @@ def describe_acls(call: ApiCall, request: Message) -> Message:
         error_message=message_of(matched.result) or "",
         resources=[
             response.DescribeAclsResource(
-                resource_type=RESOURCE_TYPE_CODES[kind],
+                resource_type=RESOURCE_TYPES[kind],
                 resource_name=name,
-                pattern_type=_PATTERN_CODES[pattern],
+                pattern_type=PATTERN_TYPES[pattern],
                 acls=[
                     response.AclDescription(
                         principal=binding.principal,
                         host=binding.host,
                         operation=_ALL_OPERATION_CODES[binding.operation],
-                        permission_type=_PERMISSION_CODES[binding.permission_type],
+                        permission_type=PERMISSION_TYPES[binding.permission_type],
                     )
                     for binding in bindings
                 ],
@@ -107,13 +91,13 @@ def _deleted(matched: MatchedAcls) -> Message:
         matching_acls=[
             response.DeleteAclsMatchingAcl(
                 error_message=None,
-                resource_type=RESOURCE_TYPE_CODES[binding.resource_type],
+                resource_type=RESOURCE_TYPES[binding.resource_type],
                 resource_name=binding.resource_name,
-                pattern_type=_PATTERN_CODES[binding.pattern_type],
+                pattern_type=PATTERN_TYPES[binding.pattern_type],
                 principal=binding.principal,
                 host=binding.host,
                 operation=_ALL_OPERATION_CODES[binding.operation],
-                permission_type=_PERMISSION_CODES[binding.permission_type],
+                permission_type=PERMISSION_TYPES[binding.permission_type],
             )
             for binding in matched.bindings
         ],
@@ -131,7 +115,7 @@ def _binding(row: Message) -> AclBinding | IllegalAcl:
         MalformedError: a number is 0, which no client may send.
     """
     _check_known(row.resource_type, row.resource_pattern_type, row.operation, row.permission_type)
-    kind = _RESOURCE_TYPES.get(row.resource_type)
+    kind = _KINDS.get(row.resource_type)
     pattern = _PATTERNS.get(row.resource_pattern_type)
     operation = _OPERATIONS.get(row.operation)
     permission = _PERMISSIONS.get(row.permission_type)
@@ -166,14 +150,14 @@ def _filter(row: Message) -> AclFilter | IllegalAcl:
     numbers = row.resource_type_filter, row.pattern_type_filter, row.operation, row.permission_type
     _check_known(*numbers)
     pattern = _PATTERN_FILTERS.get(row.pattern_type_filter)
-    if pattern is None or not _is_known(row.resource_type_filter, _RESOURCE_TYPES):
+    if pattern is None or not _is_known(row.resource_type_filter, _KINDS):
         return IllegalAcl("Unknown patternFilter.")
     if not _is_known(row.operation, _OPERATIONS) or not _is_known(
         row.permission_type, _PERMISSIONS
     ):
         return IllegalAcl("Unknown entryFilter.")
     return AclFilter(
-        resource_type=_RESOURCE_TYPES.get(row.resource_type_filter),
+        resource_type=_KINDS.get(row.resource_type_filter),
         resource_name=row.resource_name_filter,
         pattern=pattern,
         principal=row.principal_filter,
