@@ -10,6 +10,7 @@ from kgitops.conversion.compacting.choosing import (
     best_profile,
     choose_defaults,
     choose_profiles,
+    profile_names,
 )
 from kgitops.conversion.compacting.items import (
     Item,
@@ -18,7 +19,6 @@ from kgitops.conversion.compacting.items import (
     without,
     written_values,
 )
-from kgitops.conversion.compacting.naming import profile_names
 from kgitops.conversion.objects import Conversion, DeclaredDocument, SourceObject
 from kgitops.model.registry import Json
 

@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.controls.scram import (
     UserScramCredentials,
 )
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.protocol_codes import SCRAM_MECHANISMS, SCRAM_TYPES
+from kgitops.model.resources.protocol_codes import SCRAM_MECHANISMS, SCRAM_TYPES
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall

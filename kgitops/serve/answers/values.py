@@ -5,8 +5,8 @@ from binascii import a2b_base64
 from collections.abc import Iterable
 
 from kgitops.cluster.embedded.effective.entries import ConfigSource
-from kgitops.model.protocol_codes import OPERATIONS
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.protocol_codes import OPERATIONS
 from kgitops.model.results import OK, RequestResult
 from kgitops.wire.messages import NIL_UUID
 

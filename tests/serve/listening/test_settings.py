@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.sandbox.certificates import Certificates, issue_certificates
-from kgitops.serve.listening.jaas import parse_jaas
+from kgitops.serve.listening.reading_logins import parse_jaas
 from kgitops.serve.listening.reading_settings import listener_settings
 from kgitops.serve.listening.settings import (
     ClientAuth,

@@ -22,8 +22,7 @@ from kgitops.sandbox.certificates import Certificates, issue_certificates
 from kgitops.serve.background import serving
 from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.serve.listening.settings import PrincipalRule
-from kgitops.serve.login.distinguished_names import subject_name
-from kgitops.serve.login.principals import UnmappedNameError, mapped_name
+from kgitops.serve.login.principals import UnmappedNameError, mapped_name, subject_name
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.wire import messages
 

@@ -10,8 +10,13 @@ from msgspec import Struct
 from kgitops.cluster.kafka.answers import unreadable_error, with_retries
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
-from kgitops.model.protocol_codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.protocol_codes import (
+    OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
+    RESOURCE_TYPES,
+)
 from kgitops.model.results import ErrorCode
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from kgitops.cluster.kafka.answers import is_transient, readable, unreadable_err
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError
 from kgitops.model.errors import UnreachableError
-from kgitops.model.protocol_codes import SCRAM_MECHANISMS
+from kgitops.model.resources.protocol_codes import SCRAM_MECHANISMS
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.results import ErrorCode

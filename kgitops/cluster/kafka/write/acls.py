@@ -7,9 +7,14 @@ from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, answer
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import split_batches
-from kgitops.model.protocol_codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.protocol_codes import (
+    OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
+    RESOURCE_TYPES,
+)
 from kgitops.model.results import RequestResult
 
 _WITH_USERS = 3

@@ -17,7 +17,6 @@ from kgitops.cluster.kafka.coordinators import ask_coordinators, fetch_offsets
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.protocol_codes import OPERATIONS
 from kgitops.model.requests import (
     AlterConsumerGroupOffsetsRequest,
     CopyGroupOffsetsRequest,
@@ -27,6 +26,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.groups import TopicOffsets
+from kgitops.model.resources.protocol_codes import OPERATIONS
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
 

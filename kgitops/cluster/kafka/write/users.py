@@ -7,8 +7,8 @@ from kafka.protocol.admin import AlterUserScramCredentialsRequest as WireRequest
 from kgitops.cluster.kafka.answers import SEND_MS, answer
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import split_batches
-from kgitops.model.protocol_codes import SCRAM_TYPES
 from kgitops.model.requests import AlterUserScramCredentialsRequest, SaltedCredentialsRequest
+from kgitops.model.resources.protocol_codes import SCRAM_TYPES
 from kgitops.model.results import RequestResult
 
 

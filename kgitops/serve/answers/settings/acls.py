@@ -6,8 +6,13 @@ from typing import TypeVar
 
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter
 from kgitops.cluster.embedded.controls.acls import IllegalAcl, MatchedAcls
-from kgitops.model.protocol_codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from kgitops.model.resources.acls import AclBinding, Operation, PatternType, ResourceType
+from kgitops.model.resources.protocol_codes import (
+    OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
+    RESOURCE_TYPES,
+)
 from kgitops.serve.answers.values import message_of
 from kgitops.serve.call import ApiCall
 from kgitops.wire import messages
