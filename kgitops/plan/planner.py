@@ -177,7 +177,8 @@ def _plan_kinds(
     )
     guard_virtual_clusters(draft, desired, current, links)
     if advise:
-        draft.warnings += cut_overs(draft.changes, capabilities.virtual_clusters)
+        support = capabilities.virtual_clusters
+        draft.warnings += cut_overs(draft.changes, support, desired.gateway)
         draft.warnings += lint_virtual_clusters(draft, desired, current, links)
     draft.findings += refused
     return draft

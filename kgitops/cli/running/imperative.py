@@ -74,6 +74,19 @@ def run_change(
         return code
 
 
+@contextmanager
+def opened_cluster(options: ClusterOptions) -> "Iterator[Cluster]":
+    """The connected cluster within a ``with`` block, for a command that only shows something.
+
+    Raises:
+        UsageError: two clusters are named, or none.
+    """
+    from kgitops.cluster.connect import by_brokers
+
+    with _open_workspace(options, principal=None).connected() as connected:
+        yield by_brokers(connected)
+
+
 def read_cluster(options: ClusterOptions, *, scoped_acls: bool = False) -> "ClusterState":
     """The cluster's state, for a command that only shows something.
 
@@ -83,10 +96,9 @@ def read_cluster(options: ClusterOptions, *, scoped_acls: bool = False) -> "Clus
         UsageError: two clusters are named, or none.
         KgitopsError: the cluster can't tell the ACLs of virtual clusters.
     """
-    from kgitops.cluster.connect import by_brokers, tells_scoped_acls
+    from kgitops.cluster.connect import tells_scoped_acls
 
-    with _open_workspace(options, principal=None).connected() as connected:
-        cluster = by_brokers(connected)
+    with opened_cluster(options) as cluster:
         if scoped_acls and not tells_scoped_acls(cluster):
             raise KgitopsError(
                 "Kafka's protocol has no ACLs of virtual clusters; read them from the store "

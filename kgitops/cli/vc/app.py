@@ -9,6 +9,7 @@ import typer
 from kgitops.cli.running.options import ChangeOptions, ClusterOptions, VirtualClusterName
 from kgitops.cli.running.parameters import SingleValues, with_groups
 from kgitops.cli.vc.alter import alter
+from kgitops.cli.vc.export import export
 from kgitops.cli.vc.show import bindings, describe, graph, list_virtual_clusters, orphans, quota
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ for _name, _command, _help in (
     ("orphans", orphans, "List their topics that lost every link."),
     ("plan-migration", plan_migration, "Write manifests that replace a prefix."),
     ("export-acls", export_acls, "Write copied ACLs as manifests."),
+    ("export", export, "Write the names for a gateway."),
 ):
     vc.command(_name, cls=SingleValues, short_help=_help)(_command)
 vc.add_typer(quota, name="quota")

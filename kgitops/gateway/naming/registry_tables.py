@@ -5,12 +5,13 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.cluster.registry import build_registry_state
 from kgitops.gateway.naming.building import build_name_tables
 from kgitops.gateway.naming.name_table import NameTables
 from kgitops.lowering.records import PREFIX
-from kgitops.model.errors import SafetyError
+from kgitops.model.cluster_state import VirtualClusterSupport
+from kgitops.model.errors import SafetyError, UsageError
 from kgitops.model.registry import META_KEY, RegistryState
 from kgitops.model.resources.names import REGISTRY_TOPIC
 
@@ -37,6 +38,26 @@ class RegistryConnection(Protocol):
     def close(self) -> None:
         """Close the connection."""
         ...
+
+
+def read_name_tables(cluster: Cluster) -> NameTables:
+    """The name tables of a cluster at this moment.
+
+    Raises:
+        UsageError: its brokers know virtual clusters, so there are no physical names.
+        SafetyError: there is no registry, or it can't be trusted.
+        UnreachableError: the cluster can't be reached or refuses.
+    """
+    if cluster.capabilities.virtual_clusters is not VirtualClusterSupport.LOWERED:
+        raise UsageError(
+            "the brokers of this cluster know virtual clusters themselves, or not at all; clients "
+            "use local names there, and nothing is to be translated"
+        )
+    entries = cluster.registry.read()
+    if entries is None:
+        raise _absent()
+    state = build_registry_state(entries, topic_id="")
+    return build_name_tables(state.virtual_clusters, state.offset)
 
 
 class RegistryTables:

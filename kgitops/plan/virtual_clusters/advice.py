@@ -1,12 +1,14 @@
 """Warnings and findings about virtual clusters that no single change is about."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredState, DesiredUser
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.quotas import (
@@ -128,10 +130,15 @@ _ADDRESSES = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
 _SHOWN = 5
 
 
-def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list[Finding]:
+def cut_overs(
+    changes: Iterable[Change],
+    support: VirtualClusterSupport,
+    gateway: DeclaredGateway | None = None,
+) -> list[Finding]:
     """Warn, by virtual cluster, of clients whose names change with this plan (VC-412).
 
-    If brokers do not know virtual clusters, clients have to be configured with the names (VC-048).
+    If brokers do not know virtual clusters, clients have to be configured with the names (VC-048),
+    or come through the ``gateway``.
     """
     bound: dict[str, list[str]] = {}
     for change in changes:
@@ -144,6 +151,8 @@ def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list
             ):
                 bound.setdefault(request.virtual_cluster, []).append(request.entity_name or "")
     warning = _on_brokers if support is VirtualClusterSupport.NATIVE else _by_clients
+    if gateway is not None and support is VirtualClusterSupport.LOWERED:
+        warning = partial(_by_gateway, gateway)
     return [warning(name, _list(sorted(names))) for name, names in sorted(bound.items())]
 
 
@@ -164,6 +173,17 @@ def _by_clients(name: str, members: str) -> Finding:
         "applied, and these brokers translate no names: topics keep their physical ones, and ids "
         f"of groups and transactions begin with {physical_id(name, '')}",
         advice="configure the clients by their binding sheet: kgitops vc bindings",
+        severity=Severity.WARNING,
+    )
+
+
+def _by_gateway(gateway: DeclaredGateway, name: str, members: str) -> Finding:
+    return Finding(
+        source=None,
+        problem=f"clients of {members} that connect to the gateway at {gateway.bootstrap_servers} "
+        f"see the names of the virtual cluster {name} once this plan was applied, and no others; "
+        "clients that connect to the brokers need the physical ones",
+        advice="see that it has every topic, group and right that they use, by those names",
         severity=Severity.WARNING,
     )
 

@@ -93,7 +93,7 @@ def plan_command(
             "this cluster has no virtual clusters; name another one with -c or --bootstrap-server"
         )
     refuse_managed(change.addresses, current.registry)
-    desired = _desired(change, workspace.principal)
+    desired = replace(_desired(change, workspace.principal), gateway=workspace.cluster.gateway)
     made = make_plan(
         desired,
         _as_if_applied(current, change.removed),
@@ -104,7 +104,7 @@ def plan_command(
     refuse_managed((change.address for change in plan.changes), current.registry)
     _check_decidable(plan, current)
     support = cluster.capabilities.virtual_clusters
-    plan = with_lowering(plan, current, support, workspace.cluster.gateway)
+    plan = with_lowering(plan, current, support, desired.gateway)
     plan = judge_plan(plan, policies.evaluator, current, desired, policies.bundle)
     is_denied = denial_check(policies.evaluator, current, principal=plan.principal)
     return seal_now(validate_on_brokers(plan, cluster, is_denied=is_denied), current)

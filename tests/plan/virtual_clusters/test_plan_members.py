@@ -29,6 +29,7 @@ from plan.worked_scenario import (
 from kgitops.desired.state import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
@@ -101,6 +102,18 @@ def test_where_brokers_translate_no_names_clients_have_to_be_configured() -> Non
     assert "translate no names" in warning.problem
     assert f"begin with {SALES}:" in warning.problem
     assert "kgitops vc bindings" in warning.advice
+
+
+def test_where_a_gateway_translates_names_clients_have_to_connect_to_it() -> None:
+    """VC-412: and nobody is sent to a binding sheet."""
+    lowered = replace(ALL_CAPABILITIES, virtual_clusters=VirtualClusterSupport.LOWERED)
+    desired = replace(
+        a_desired(HOME, AWAY, a_member(), safety=NO_LIMITS),
+        gateway=DeclaredGateway(bootstrap_servers="kafka.example.com:9092"),
+    )
+    (warning,) = plan_of(desired, having(), lowered).warnings
+    assert "connect to the gateway at kafka.example.com:9092 see the names" in warning.problem
+    assert "kgitops vc bindings" not in str(warning)
 
 
 @pytest.mark.parametrize("word", ["copy", "remove"])
