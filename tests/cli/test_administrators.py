@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops, Ran
 from cli.projects import Document, Project, as_yaml, document, topic
+from strategies import SALTED
 
 from kgitops.cluster.connect import connect
+from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Json
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import (
     AclBinding,
@@ -20,6 +24,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.users import ScramMechanism
 
 PLATFORM = "User:platform"
 SALES_ADMIN = "User:sales-admin"
@@ -28,6 +33,8 @@ URLS = {
     "lowered": "embedded:vc.db?virtual.clusters=lowered",
 }
 As = Callable[..., Ran]
+BROKERS_REFUSE = "CLUSTER_AUTHORIZATION_FAILED (31)"
+LOGINS_UID = "5d2c0b1e-7a44-4f0b-9c51-1f6f0c7a2e33"
 
 
 @pytest.fixture(params=URLS)
@@ -179,3 +186,98 @@ def test_a_right_that_is_lost_after_the_plan_is_missed_by_the_apply(
     assert ran.code != 0
     assert "CLUSTER_AUTHORIZATION_FAILED" in ran.said
     assert [*state(url).virtual_clusters["a"].links] == ["orders"]
+
+
+# Users who log in: their names are the whole cluster's
+
+
+@pytest.fixture(params=[*URLS, pytest.param("kafka", marks=pytest.mark.kafka)])
+def any_url(request: pytest.FixtureRequest, here: Path) -> str:
+    """Of a real Kafka, too."""
+    if request.param == "kafka":
+        request.getfixturevalue("kafka_cluster")
+        return f"kafka://{request.getfixturevalue('kafka').servers}"
+    return URLS[request.param].replace("vc.db", f"{here}/vc.db")
+
+
+def inside(where: str, made: Document) -> Document:
+    """The document with the virtual cluster in its metadata."""
+    return {**made, "metadata": {**made["metadata"], "virtualCluster": where}}
+
+
+def login(name: str, **scram: Json) -> Document:
+    credential = {"mechanism": "SCRAM-SHA-512", "password": {"env": "WORD"}, **scram}
+    return document("User", name, scram=[credential], deletionPolicy="Delete")
+
+
+def tenants() -> list[Document]:
+    """Two virtual clusters with a member each; sales-admin administers the first one."""
+    resource = {"type": "cluster", "name": "emea.sales"}
+    operations = ["AlterVirtualCluster", "Alter", "Describe"]
+    grants = {"principal": SALES_ADMIN, "permission": "Allow"}
+    return [
+        *(
+            document("VirtualCluster", at, members={"mode": "additive", "users": [user]})
+            for at, user in (("emea.sales", "User:sales-app"), ("emea.hr", "User:hr-app"))
+        ),
+        document("Acl", "sales-admin", **grants, operations=operations, resource=resource),
+    ]
+
+
+def shown(url: str, **iterations: int) -> None:
+    """Wait until the cluster tells just these users: brokers learn of them after they answered."""
+    wanted = {user: {ScramMechanism.SHA_512: number} for user, number in iterations.items()}
+    until = time.monotonic() + 30
+    with closing(connect(url, base=Path())) as cluster:
+        while (held := cluster.read_users()) != wanted:
+            assert time.monotonic() < until, held
+            time.sleep(0.05)
+
+
+def test_an_administrator_touches_the_members_of_its_virtual_cluster_alone(
+    any_url: str, here: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VC-160c: whoever administers a virtual cluster neither takes over the users of others nor
+    makes any before they are members; a user comes after its membership, and goes before it."""
+    monkeypatch.setenv("WORD", "a password")
+    cluster: Json = (
+        {"url": any_url} if any_url.startswith("kafka") else {"url": any_url, "brokers": 3}
+    )
+    platform = Project(here / "platform", name="platform")
+    logins = Project(here / "logins", name="logins", uid=LOGINS_UID)
+
+    def apply(project: Project, *documents: Document, by: str) -> Ran:
+        project.write(*documents).write_file(clusters={"local": cluster})
+        return kgitops("apply", project.folder, "--auto-approve", "--as", by)
+
+    assert apply(platform, *tenants(), by=PLATFORM).code == 0
+    theirs = req.SaltedCredentialsRequest(
+        user="hr-app", mechanism=ScramMechanism.SHA_512, iterations=8192, salted=SALTED
+    )
+    behind(any_url, theirs)
+    own = inside("emea.sales", login("sales-app"))
+    applied = apply(logins, own, by=SALES_ADMIN)
+    assert applied.code == 0, applied.said
+    before = {"hr-app": 8192, "sales-app": 8192}
+    shown(any_url, **before)
+
+    for stranger, said in (
+        (login("hr-app", iterations=4096), f"{SALES_ADMIN} has no Alter on the virtual cluster"),
+        (inside("emea.sales", login("hr-app", iterations=4096)), "User:hr-app is not a member"),
+        (inside("emea.sales", login("nobody")), "User:nobody is not a member"),
+        (login("nobody"), f"{SALES_ADMIN} has no Alter on kafka-cluster"),
+    ):
+        refused = apply(logins, own, stranger, by=SALES_ADMIN)
+        assert refused.code != 0
+        assert said in refused.said or BROKERS_REFUSE in refused.said
+    shown(any_url, **before)
+
+    lets_in = inside("emea.sales", document("VirtualClusterBinding", "new", user="User:new"))
+    new = inside("emea.sales", login("new", iterations=4096))
+    applied = apply(logins, own, new, lets_in, by=SALES_ADMIN)
+    assert applied.code == 0, applied.said
+    shown(any_url, **before, new=4096)
+    applied = apply(logins, own, by=SALES_ADMIN)
+    assert applied.code == 0, applied.said
+    shown(any_url, **before)
+    assert state(any_url).virtual_clusters["emea.sales"].users == {"User:sales-app"}

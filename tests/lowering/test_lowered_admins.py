@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from kgitops.lowering.admins import Administrator
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import AclBinding, Operation, PermissionType
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
 KEY = "producer_byte_rate"
@@ -137,6 +138,22 @@ def test_the_topic_of_an_own_virtual_cluster_is_not_deleted_without_a_right_on_i
     assert "has no Delete on the topic u.t" in (refusal(request) or "")
     assert refusal(request, delete) is None
     assert refusal(replace(request, local=None)) is None
+
+
+@pytest.mark.parametrize("iterations", [4096, None])
+def test_only_the_credentials_of_members_are_an_administrators(iterations: int | None) -> None:
+    """VC-160c: names of users are the whole cluster's."""
+    sets = {
+        user: req.AlterUserScramCredentialsRequest(
+            user=user, mechanism=ScramMechanism.SHA_512, iterations=iterations
+        )
+        for user in ("sales-app", "ana-reader", "nobody")
+    }
+    alter = right(Operation.ALTER, SALES)
+    assert refusal(sets["sales-app"], alter) is None
+    assert "has no Alter on the virtual cluster emea.sales" in (refusal(sets["sales-app"]) or "")
+    assert "on the virtual cluster analytics" in (refusal(sets["ana-reader"], alter) or "")
+    assert "has no Alter on kafka-cluster" in (refusal(sets["nobody"], alter) or "")
 
 
 def test_a_member_is_not_taken_from_another_virtual_cluster() -> None:

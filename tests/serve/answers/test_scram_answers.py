@@ -1,14 +1,23 @@
 """SCRAM users on the wire: what one client sets, another logs in with."""
 
 import logging
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+from cluster.embedded.bound.tenancies import SALES, change, execute, on_cluster
 from serve.answers.served import cluster_of, served
-from serve.login.logging_in import PASSWORD, SASL, authenticate, scram_final, shake_hands
+from serve.login.logging_in import PASSWORD, SASL, authenticate, log_in, scram_final, shake_hands
 from serve.login.logging_in import served as with_logins
 from serve.raw_client import RawClient, raw_client
 
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.options import Options
+from kgitops.model.requests import CreateVirtualClusterRequest
+from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.wire import messages
 
 ALTER = messages.AlterUserScramCredentialsRequest
@@ -60,6 +69,27 @@ def test_without_rights() -> None:
         assert [(row.user, row.error_code) for row in answer.results] == [("alice", 31)]
         assert describe(client).error_code == 31
     cluster.close()
+
+
+def test_in_a_virtual_cluster_only_its_members(tmp_path: Path) -> None:
+    """VC-160c, VC-151, VC-159: for a user who logs in and administers its virtual cluster."""
+    path = tmp_path / "served.db"
+    with closing(boot(path, brokers=1, options=Options(static_configs=SASL))) as cluster:
+        execute(cluster, CreateVirtualClusterRequest(virtual_cluster=SALES))
+        change(cluster, SALES, EntityType.USER, "User:bob")
+        rights = [on_cluster(Operation.ALTER, SALES, "User:bob")]
+        assert all(result.ok for result in EmbeddedAdmin(cluster.controller).create_acls(rights))
+    with with_logins(SASL, path) as server, raw_client(server.endpoints[0]) as client:
+        assert log_in(client, "bob", "bob's").error_code == 0
+        asked = [upsertion("bob"), upsertion("carol"), upsertion("new")]
+        answer = client.ask(REQUESTS[0], 0, ALTER(upsertions=asked))
+        codes = {row.user: row.error_code for row in answer.results}
+        assert codes == {"bob": 0, "carol": 31, "new": 31}
+        gone = [ALTER.ScramCredentialDeletion(name="carol", mechanism=2)]
+        (row,) = client.ask(REQUESTS[0], 0, ALTER(deletions=gone)).results
+        assert row.error_code == 31
+        assert [row.user for row in describe(client).results] == ["bob"]
+        assert [row.error_code for row in describe(client, "carol", "bob").results] == [91, 0]
 
 
 def test_librdkafka_adds_a_user_who_then_logs_in(caplog: pytest.LogCaptureFixture) -> None:
