@@ -27,7 +27,7 @@ def export(
     from kgitops.model.wording import counted
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
-    from kgitops.workflow.export.users import with_all_users
+    from kgitops.workflow.plan_stages import with_all_users
     from kgitops.workflow.project.selection import open_workspace
 
     check_folder(out)

@@ -114,8 +114,9 @@ def audit(
 ) -> int:
     """Show what the cluster holds today, declared or not, that breaks a policy.
 
-    Each topic, ACL, quota and virtual cluster, with its links and members, is judged as if it were
-    made now as it is. Exit 3 if a policy would deny one.
+    Each topic, ACL, quota, user and virtual cluster, with its links and members, is judged as if it
+    were made now as it is; so are the configs of groups and client metrics that are declared or
+    managed. Exit 3 if a policy would deny one.
 
     Example: kgitops policy audit examples/policies
     """

@@ -24,6 +24,7 @@ from kgitops.policies.replicas import (
     ReservedBrokers,
 )
 from kgitops.policies.retention import RetentionRange, ShortRetentionOfBigTopics, TopicSizeCap
+from kgitops.policies.users import RequiredUserLabels, ScramStrength, UserNaming
 from kgitops.policies.virtual_clusters import LinkConsent, MembersAreUsers, VirtualClusterNaming
 
 __all__ = [
@@ -50,10 +51,13 @@ __all__ = [
     "RecordDeletionLimit",
     "ReplicationFactorRange",
     "RequiredLabels",
+    "RequiredUserLabels",
     "ReservedBrokers",
     "RetentionRange",
+    "ScramStrength",
     "ShortRetentionOfBigTopics",
     "TopicNaming",
     "TopicSizeCap",
+    "UserNaming",
     "VirtualClusterNaming",
 ]

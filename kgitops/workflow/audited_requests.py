@@ -6,6 +6,7 @@ from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
     AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
     CreateAclRequest,
@@ -17,6 +18,8 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, local_topic_address, quota_address
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -68,6 +71,18 @@ def _requests(current: ClusterState) -> Iterator[Request]:
         for mechanism, iterations in held.items():
             yield AlterUserScramCredentialsRequest(
                 user=name, mechanism=mechanism, iterations=iterations
+            )
+    yield from _configured(ConfigResourceType.GROUP, current.groups)
+    yield from _configured(ConfigResourceType.CLIENT_METRICS, current.client_metrics)
+
+
+def _configured(
+    kind: ConfigResourceType, resources: Mapping[str, FoundGroup | ClientMetricsState]
+) -> Iterator[Request]:
+    for name, resource in sorted(resources.items()):
+        if resource.configs:
+            yield AlterConfigResourceRequest(
+                resource_type=kind, resource_name=name, configs=dict(resource.configs)
             )
 
 

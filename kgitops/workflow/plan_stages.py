@@ -14,6 +14,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
+from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.addresses import CREDENTIALS, kind_of
@@ -53,6 +54,14 @@ def with_users(cluster: Cluster, desired: DesiredState, current: ClusterState) -
     if not names or current.users is not None:
         return current
     return replace(current, users=cluster.read_users(names))
+
+
+def with_all_users(cluster: Cluster, state: ClusterState) -> ClusterState:
+    """Add the users of the cluster, as far as it tells them: not every service knows the API."""
+    try:
+        return replace(state, users=cluster.read_users())
+    except UnreachableError:
+        return state
 
 
 def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -> ClusterState:

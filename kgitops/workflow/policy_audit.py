@@ -10,8 +10,9 @@ from kgitops.model.source import Source
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.workflow.audited_requests import requests_of
+from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
-from kgitops.workflow.plan_stages import with_users
+from kgitops.workflow.plan_stages import with_all_users
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -33,12 +34,16 @@ class AuditedObject(Struct, frozen=True, kw_only=True):
 
 
 class PolicyAudit(Struct, frozen=True, kw_only=True):
-    """The objects of a cluster that break policies, by address; ``judged`` were asked about."""
+    """The objects of a cluster that break policies, by address; ``judged`` were asked about.
+
+    ``users``: the users who log in were known, and judged.
+    """
 
     cluster: str
     policies: int
     judged: int
     objects: tuple[AuditedObject, ...]
+    users: bool = True
 
     @property
     def denied(self) -> bool:
@@ -51,12 +56,15 @@ def audit_policies(
 ) -> PolicyAudit:
     """Ask the policies about each object of the cluster, as if it were made now as it is.
 
+    Of groups and client metrics these are the declared and managed ones.
+
     Raises:
         UnreachableError: the cluster can't be read.
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
-    current = with_users(cluster, declared.desired, cluster.read_state())
+    current = with_all_users(cluster, cluster.read_state())
+    current = with_group_states(cluster, declared.desired, current)
     on_stage("asking the policies")
     return audit_state(current, declared, workspace.target_name, workspace.principal)
 
@@ -89,6 +97,7 @@ def audit_state(
         policies=len(declared.policies.bundle.policies),
         judged=len(asked) if evaluator is not None else 0,
         objects=tuple(sorted(objects, key=lambda item: item.address)),
+        users=current.users is not None,
     )
 
 
@@ -102,6 +111,8 @@ def _judged(
         acls=frozenset(),
         quotas={},
         users={},
+        groups={},
+        client_metrics={},
         virtual_clusters={},
         usage={},
         registry=None,

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.policed import TWO, SetClock, policy, set_clock, waiver, write_policies
-from cli.projects import Project, acl, quota
+from cli.projects import Project, acl, as_yaml, document, quota
+from strategies import SALTED
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model import requests as req
 from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.users import ScramMechanism
 
 __all__ = ["set_clock"]
 
@@ -98,6 +100,36 @@ def test_acls_and_quotas_are_judged_and_labels_are_those_of_the_documents(
     (of_acl,) = [item for address, item in by_address.items() if address.startswith("acl/")]
     assert of_acl["policies"][0]["policy"] == "anyone"
     assert (of_acl["owner"] is None, of_acl["source"]["line"] > 0) == (False, True)
+
+
+def test_users_are_judged_declared_or_not_and_configs_of_groups_and_client_metrics(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORD", "a password")
+    scram = [{"mechanism": "SCRAM-SHA-512", "password": {"env": "WORD"}}]
+    project.write(
+        document("User", "sales-app", scram=scram),
+        document("ConsumerGroup", "billing", configs={"consumer.session.timeout.ms": 50000}),
+        document("ClientMetrics", "lag", configs={"interval.ms": 60000}),
+    )
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    project.change_behind(
+        req.SaltedCredentialsRequest(
+            user="strange", mechanism=ScramMechanism.SHA_256, iterations=4096, salted=SALTED
+        )
+    )
+    strong = {"class": "kgitops.policies:ScramStrength"}
+    project.write_file(policies=[strong, "policies"])
+    requests = {"requests": ["AlterConfigResource"]}
+    folder = project.folder / "policies"
+    folder.mkdir()
+    frozen = policy("frozen", expression="false", match=requests)
+    (folder / "frozen.yaml").write_text(as_yaml([frozen]))
+    told = json.loads(kgitops("policy", "audit", project.folder, "--format", "json").out)
+    assert (told["judged"], told["users_read"]) == (4, True)
+    found = {item["address"]: item["policies"][0] for item in told["objects"]}
+    assert found.keys() == {"user/strange", "group/billing", "client-metrics/lag"}
+    assert "would log in by SCRAM-SHA-256" in found["user/strange"]["message"]
 
 
 def test_without_policies_and_without_violations(held: Project, kgitops: Kgitops) -> None:

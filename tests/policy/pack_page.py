@@ -20,6 +20,7 @@ from kgitops.policy.testing import (
     alter_broker,
     alter_client_quota,
     alter_topic,
+    alter_user_scram_credentials,
     alter_virtual_cluster,
     cluster,
     create_acl,
@@ -117,6 +118,18 @@ EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
         {"producer_byte_rate": "50MiB", "request_percentage": "50"},
         alter_client_quota(entity(user="billing"), {"producer_byte_rate": 104_857_600.0}),
     ),
+    "ScramStrength": (
+        {"mechanisms": "SCRAM-SHA-512", "minIterations": "8192"},
+        alter_user_scram_credentials("sales-app", "SCRAM-SHA-512", 4096),
+    ),
+    "UserNaming": (
+        {"pattern": "[a-z]+(-[a-z0-9]+)+", "reserved": "admin, kafka-*"},
+        alter_user_scram_credentials("kafka-root", "SCRAM-SHA-512", 8192),
+    ),
+    "RequiredUserLabels": (
+        {"labels": "owner"},
+        alter_user_scram_credentials("sales-app", "SCRAM-SHA-512", 8192),
+    ),
     "VirtualClusterNaming": (
         {"pattern": "[a-z]+(\\.[a-z0-9-]+)+", "example": "emea.sales"},
         create_virtual_cluster("Sales"),
@@ -164,6 +177,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "NoAllOnCluster",
         "QuotaCeilings",
     ),
+    "Users": ("ScramStrength", "UserNaming", "RequiredUserLabels"),
     "Virtual clusters": ("VirtualClusterNaming", "MembersAreUsers", "LinkConsent"),
     "Brokers": ("BrokerConfigBounds",),
 }
@@ -200,7 +214,9 @@ is its [level](../guides/policies.md#levels).
   distinguished name does, write semicolons between the names instead.
 - **Patterns** match the whole name: `*` is any text, `?` one character.
 - **`topics`**: every policy on topics judges only those that match it; without it, all.
-- **`exceptPrincipals`**: every policy on topics never refuses these, such as `User:admin`.
+- **`users`**: every policy on users judges only those that match it; without it, all.
+- **`exceptPrincipals`**: every policy on topics and on users never refuses these, such as
+  `User:admin`.
 - **In a virtual cluster** a topic is judged by the name that its users know, and messages say that.
 - **Internal topics** are never judged.
 - **The values that hold** are judged: what a topic doesn't set counts with the cluster's default.
@@ -248,7 +264,7 @@ def _rows(class_: type[Configured]) -> list[str]:
     rows = [
         f"| `{setting.key}` | {setting.meaning} | {_default(setting)} |"
         for setting in class_.settings()
-        if setting.key not in ("topics", "exceptPrincipals") or setting.required
+        if setting.key not in ("topics", "users", "exceptPrincipals") or setting.required
     ]
     return ["| config | | default |", "| --- | --- | --- |", *rows] if rows else []
 

@@ -187,6 +187,7 @@ def _audit(audit: PolicyAudit) -> dict[str, Json]:
         "cluster": audit.cluster,
         "policies": audit.policies,
         "judged": audit.judged,
+        "users_read": audit.users,
         "objects": [_object(item) for item in audit.objects],
     }
 

@@ -52,10 +52,11 @@ def summary(audit: PolicyAudit) -> str:
     judged = counted(audit.judged, "object")
     if not audit.policies:
         return "the project has no policies"
+    unread = "" if audit.users else "; users were not read"
     if not audit.objects:
-        return f"none of {judged} breaks a policy"
+        return f"none of {judged} breaks a policy{unread}"
     verb = "breaks" if len(audit.objects) == 1 else "break"
-    return f"{len(audit.objects):,} of {judged} {verb} {counted(len(broken), 'policy')}"
+    return f"{len(audit.objects):,} of {judged} {verb} {counted(len(broken), 'policy')}{unread}"
 
 
 def _object(item: AuditedObject) -> Iterator[Line]:

@@ -1,10 +1,6 @@
 """Users who log in by SCRAM as documents, whose passwords nobody knows."""
 
-from msgspec.structs import replace
-
-from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.users import (
@@ -17,14 +13,6 @@ from kgitops.workflow.export.files import Inline, Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
 _UNKNOWN = {"unknown": True}
-
-
-def with_all_users(cluster: Cluster, state: ClusterState) -> ClusterState:
-    """Add the users of the cluster, as far as it tells them: not every service knows the API."""
-    try:
-        return replace(state, users=cluster.read_users())
-    except UnreachableError:
-        return state
 
 
 def export_users(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
