@@ -5,7 +5,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kgitops.cli.running.streams import print_result
+from kgitops.cli.running.streams import end_log, print_log, print_result
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.codec import to_json
 from kgitops.model.json.layout import json_line
@@ -27,6 +27,7 @@ class TurnPrinter:
         self._as_json = as_json
         self._all_turns = all_turns
         self._lock = threading.Lock()
+        self._write = print_result if all_turns else print_log
         self._last: dict[tuple[str, str], object] = {}
 
     def turn(self, result: TurnResult) -> None:
@@ -59,7 +60,7 @@ class TurnPrinter:
 
     def _print(self, text: str) -> None:
         with self._lock, suppress(KgitopsError):  # a loop goes on, whoever reads
-            print_result(text)
+            self._write(text)
 
 
 def _safe(line: str) -> str:
@@ -101,3 +102,4 @@ class Telling:
         """Deliver what can be delivered within a few seconds."""
         if self._router is not None:
             self._router.close()
+        end_log()

@@ -65,6 +65,24 @@ def print_result(text: str) -> None:
             raise KgitopsError(f"stdout can't be written: {reason}; send it elsewhere") from error
 
 
+def print_log(text: str) -> None:
+    """Print a part of a log to stdout, which is lost where it can't be taken, as on a full disk.
+
+    Unlike :func:`print_result` it goes on with what comes later, once there is room again.
+    """
+    with suppress(OSError):
+        sys.stdout.write(f"{text.rstrip()}\n")
+        sys.stdout.flush()
+
+
+def end_log() -> None:
+    """Let go of what stdout still does not take, which would fail when the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _give_up_stdout()
+
+
 def print_notice(text: str) -> None:
     """Print something that a person should know to stderr."""
     from kgitops.report.content.safe_text import guarded_line, terminal_text

@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.model.errors import KgitopsError, StaleError, UsageError
 from kgitops.reconcile.revision import Revision
 
 # Stores, caches and histories change without being declared; names with two dots are those that
@@ -80,15 +80,15 @@ class FolderSource:
             if digest == before:
                 return digest
             before = digest
-        raise KgitopsError(f"{self._folder} changes while it is read; it is tried again")
+        raise StaleError(f"{self._folder} changes while it is read; it is tried again")
 
     def _digest(self) -> str:
         whole = hashlib.sha256()
         size = 0
         for files, path in enumerate(_files(self._folder, self._left_out), start=1):
-            content = path.read_bytes()
-            if content.startswith(_STORE) or path.name.endswith(_BESIDE_STORES):
-                continue  # an embedded cluster is no manifest, and changes with each apply
+            content = _content(path)
+            if not content:
+                continue
             size += len(content)
             if files > self._most_files or size > self._most_bytes:
                 raise KgitopsError(
@@ -98,6 +98,20 @@ class FolderSource:
             name = str(path.relative_to(self._folder)).encode(errors="surrogateescape")
             whole.update(b"%d %d " % (len(name), len(content)) + name + content)
         return f"sha256:{whole.hexdigest()}"
+
+
+def _content(path: Path) -> bytes:
+    """The content of a file that may declare something; else nothing.
+
+    An embedded cluster is no manifest, and changes with each apply. A file that vanished since it
+    was found is as one that never was: another reading has to find the same.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(len(_STORE))
+            return b"" if content == _STORE else content + file.read()
+    except FileNotFoundError:
+        return b""
 
 
 def _files(folder: Path, left_out: str | None) -> list[Path]:
@@ -110,10 +124,14 @@ def _files(folder: Path, left_out: str | None) -> list[Path]:
 
 def _collect(folder: Path, parents: tuple[str, ...], found: list[Path]) -> None:
     for entry in os.scandir(folder):
-        if entry.name in _LEFT_OUT or entry.name.startswith(_SWAPPED):
+        name = entry.name
+        if name in _LEFT_OUT or name.startswith(_SWAPPED) or name.endswith(_BESIDE_STORES):
             continue
-        path = folder / entry.name
-        mode = path.stat().st_mode if path.exists() else 0
+        path = folder / name
+        try:
+            mode = path.stat().st_mode if path.exists() else 0
+        except FileNotFoundError:
+            continue
         if stat.S_ISDIR(mode):
             real = os.path.realpath(path)
             if real not in parents:

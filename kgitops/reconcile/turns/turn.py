@@ -157,9 +157,9 @@ class _Turn:
         ticks = self._context.clock.monotonic()
         before = self._history()
         history = before.seen(healed_by(plan), ticks, settings)
+        report.planned(plan, history.fights)
         self._remember(before, history)
         permission = replace(permission, left_alone=history.fights)
-        report.planned(plan, history.fights)
         part = planner.part(current, plan, permission)
         if part is not None:
             signal = self._context.interrupted()

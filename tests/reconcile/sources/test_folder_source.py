@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.reconcile.sources import folder
 from kgitops.reconcile.sources.folder import FolderSource
 
 
@@ -46,9 +47,9 @@ def test_stores_histories_and_caches_are_no_content(tmp_path):
     (tmp_path / "a.yaml").write_text("1")
     source = FolderSource(tmp_path)
     name = source.refresh().name
-    for folder in (".git", ".kgitops", "__pycache__"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x").write_text("x")
+    for left_out in (".git", ".kgitops", "__pycache__"):
+        (tmp_path / left_out).mkdir()
+        (tmp_path / left_out / "x").write_text("x")
     assert source.refresh().name == name
 
 
@@ -64,15 +65,29 @@ def test_a_swapped_mount_is_a_new_revision_and_the_same_content_is_not(tmp_path)
 
 def test_files_that_change_while_they_are_read_are_no_revision(tmp_path, monkeypatch):
     (tmp_path / "a.yaml").write_text("0")
-    read, numbers = Path.read_bytes, iter(range(100))
+    numbers = iter(range(100))
 
-    def changing(path: Path) -> bytes:
-        path.write_text(str(next(numbers)))
-        return read(path)
+    def changing(path: Path, mode: str) -> object:
+        with open(path, "w") as file:  # noqa: PTH123 (what is replaced)
+            file.write(str(next(numbers)))
+        return open(path, mode)  # noqa: PTH123
 
-    monkeypatch.setattr(Path, "read_bytes", changing)
+    monkeypatch.setattr(Path, "open", changing)
     with pytest.raises(KgitopsError, match="changes while it is read; it is tried again"):
         FolderSource(tmp_path).refresh()
+
+
+def test_stores_that_are_being_made_and_files_that_vanish_are_no_change(tmp_path, monkeypatch):
+    """As where many clusters of one project get their stores at once, beside the manifests."""
+    (tmp_path / "a.yaml").write_text("1")
+    source = FolderSource(tmp_path)
+    name = source.refresh().name
+    (tmp_path / ".local.db.1.new").touch()
+    assert source.refresh().name == name
+    found = folder._files
+    gone = [tmp_path / ".other.db.1.new"]
+    monkeypatch.setattr(folder, "_files", lambda *words: found(*words) + gone)
+    assert source.refresh().name == name
 
 
 def test_a_folder_that_holds_itself_is_read_once(tmp_path):

@@ -1,0 +1,138 @@
+"""Many embedded clusters and some whose sockets take connections and never answer, in one loop."""
+
+import json
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cli.projects import as_yaml, topic
+from reconcile.looping import JumpingClock
+
+from kgitops.reconcile.looping.backoff import Pace
+from kgitops.reconcile.looping.board import TargetKey
+from kgitops.reconcile.looping.feed import RevisionFeed
+from kgitops.reconcile.looping.loop import LoopSettings, LoopTarget, ReconcileLoop
+from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.sources.folder import FolderSource
+from kgitops.reconcile.status import TurnResult
+from kgitops.workflow.project.selection import Selection
+
+
+class SilentServers:
+    """Sockets that take connections, keep them, and never answer."""
+
+    def __init__(self, count: int) -> None:
+        self._servers = [socket.create_server(("127.0.0.1", 0), backlog=64) for _ in range(count)]
+        self._taken: list[socket.socket] = []
+        self.ports = [server.getsockname()[1] for server in self._servers]
+        for server in self._servers:
+            threading.Thread(target=self._take, args=(server,), daemon=True).start()
+
+    def close(self) -> None:
+        for taken in (*self._servers, *self._taken):
+            taken.close()
+
+    def _take(self, server: socket.socket) -> None:
+        while True:
+            try:
+                self._taken.append(server.accept()[0])
+            except OSError:
+                return
+
+
+@contextmanager
+def silent_servers(count: int) -> Iterator[list[int]]:
+    servers = SilentServers(count)
+    try:
+        yield servers.ports
+    finally:
+        servers.close()
+
+
+def write_project(folder: Path, healthy: int, ports: list[int]) -> list[str]:
+    """A project on so many clusters, of which those at the ports come first; all their names."""
+    clusters = {
+        f"silent-{number}": {"url": f"kafka://127.0.0.1:{port}"}
+        for number, port in enumerate(ports)
+    }
+    clusters |= {
+        f"good-{number:03}": {"url": f"embedded:{folder}/good-{number:03}.db", "brokers": 3}
+        for number in range(healthy)
+    }
+    project = {
+        "apiVersion": "kgitops/v1",
+        "kind": "Project",
+        "metadata": {"name": "many", "uid": "many-clusters"},
+        "spec": {
+            "manifests": ["manifests"],
+            "reconcile": {"mode": "converge"},
+            "clusters": clusters,
+        },
+    }
+    (folder / "manifests").mkdir(parents=True)
+    (folder / "kgitops.yaml").write_text(json.dumps(project))
+    (folder / "manifests" / "all.yaml").write_text(as_yaml([topic()]))
+    return list(clusters)
+
+
+class WatchedFeed(RevisionFeed):
+    """The source of one target, which is in use for as long as a turn of it lasts."""
+
+    def __init__(self, folder: Path, clock: JumpingClock) -> None:
+        super().__init__(FolderSource(folder), clock, fresh_s=1e9, in_place=True)
+        self.at_once = 0
+        self.most = 0
+
+    @contextmanager
+    def revision(self) -> Iterator[Revision]:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            with super().revision() as found:
+                yield found
+        finally:
+            self.at_once -= 1
+
+
+class ManyClusters:
+    """A loop over all clusters of a project, by a clock on which intervals pass at once."""
+
+    def __init__(self, folder: Path, names: list[str], **settings: object) -> None:
+        self.clock = JumpingClock()
+        self.feeds = {name: WatchedFeed(folder, self.clock) for name in names}
+        self.ended: Counter[str] = Counter()
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+
+        def target(name: str) -> LoopTarget:
+            def selection(revision: Revision) -> Selection:
+                return Selection(paths=(revision.folder,), cluster=name, environ={})
+
+            return LoopTarget(
+                key=TargetKey("many", name), feed=self.feeds[name], selection=selection
+            )
+
+        self.loop = ReconcileLoop(
+            [target(name) for name in names],
+            LoopSettings(pace=Pace(interval_s=300, jitter=0), **settings),  # type: ignore[arg-type]
+            clock=self.clock,
+            on_turn=self._note,
+        )
+
+    def take_round(self, rounds: int) -> None:
+        """Let turns be taken until every healthy cluster has had so many."""
+        done = threading.Event()
+
+        def interrupted() -> int | None:
+            healthy = (name for name in self.feeds if name.startswith("good"))
+            return 15 if all(self.ended[name] >= rounds for name in healthy) else None
+
+        while interrupted() is None:
+            self.loop.step()
+            done.wait(0.02)
+
+    def _note(self, result: TurnResult) -> None:
+        self.ended[result.cluster] += 1
+        self.outcomes[(result.cluster.partition("-")[0], str(result.outcome))] += 1

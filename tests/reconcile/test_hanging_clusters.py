@@ -1,0 +1,71 @@
+"""Clusters that take connections and never answer hold up no other cluster of the loop."""
+
+import gc
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from reconcile.many_clusters import ManyClusters, silent_servers, write_project
+
+from kgitops.model.verdict import ExitCode
+
+SMALL = (16, 4, 3, 4)
+LARGE = (190, 10, 14, 8)
+"""Healthy clusters, silent ones, rounds, and turns at once."""
+KEPT_BY_ROUND = 11
+"""The round from which each target keeps as many turns as it ever does."""
+MOST_GROWTH = 4 << 20
+"""Bytes over three rounds: some 600 turns."""
+
+
+@pytest.mark.parametrize(
+    ("healthy", "silent", "rounds", "at_once"),
+    [SMALL, pytest.param(*LARGE, marks=pytest.mark.slow)],
+)
+def test_no_turn_of_the_others_is_lost(
+    tmp_path: Path, healthy: int, silent: int, rounds: int, at_once: int
+) -> None:
+    memory: list[int] = []
+    with silent_servers(silent) as ports:
+        names = write_project(tmp_path / "many", healthy, ports)
+        many = ManyClusters(tmp_path / "many", names, concurrency=at_once)
+        for number in range(1, rounds + 1):
+            many.take_round(number)
+            gc.collect()
+            memory.append(psutil.Process().memory_info().rss)
+            many.clock.pass_by(301)
+        good = {name: count for name, count in many.ended.items() if name.startswith("good")}
+    many.loop.join()
+    assert set(good.values()) == {rounds}, "each had each of its turns, and none more"
+    assert many.outcomes["good", "applied"] == healthy
+    assert many.outcomes["good", "in-sync"] == healthy * (rounds - 1)
+    assert {feed.most for feed in many.feeds.values()} == {1}, "none is taken twice at once"
+    told = [unit for unit in many.loop.status().units if unit.cluster.startswith("silent")]
+    assert {turn.exit for unit in told for turn in unit.turns} == {ExitCode.UNREACHABLE}
+    grown = [later - memory[KEPT_BY_ROUND] for later in memory[KEPT_BY_ROUND + 1 :]]
+    assert all(growth < MOST_GROWTH for growth in grown), memory
+
+
+def test_a_loop_whose_clusters_hang_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    with silent_servers(4) as ports:
+        names = write_project(tmp_path / "many", 2, ports)
+        words = [word for name in names for word in ("-c", name)]
+        command = [sys.executable, "-m", "kgitops", "reconcile", tmp_path / "many", *words]
+        with subprocess.Popen(
+            [*command, "--concurrency", "8"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as loop:
+            assert loop.stdout is not None
+            for _ in range(2):  # the healthy ones, while the others wait for an answer
+                assert "as declared now" in loop.stdout.readline()
+                assert loop.stdout.readline().startswith("  revision ")
+                assert loop.stdout.readline().startswith("  applied: ")
+            loop.send_signal(signal.SIGTERM)
+            _, said = loop.communicate(timeout=60)
+            assert loop.returncode == 143, said
+            assert "Traceback" not in said
