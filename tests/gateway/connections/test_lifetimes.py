@@ -1,0 +1,157 @@
+"""The ends of connections: their age, idleness, logins that never come, and the gateway's end."""
+
+import asyncio
+
+import pytest
+from gateway.connections.stand_ins import FORWARDED, SILENT, StandInBroker, echo, request, running
+
+from kgitops.gateway.connections import open_connections
+from kgitops.gateway.sockets.limits import GatewayLimits
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at the times of connections often."""
+    monkeypatch.setattr(open_connections, "_LOOK_S", 0.05)
+
+
+def test_requests_under_way_are_answered_before_the_gateway_ends() -> None:
+    may_answer = asyncio.Event()
+
+    async def late(frame: bytes) -> bytes | None:
+        await may_answer.wait()
+        return echo(frame)
+
+    async def course() -> None:
+        async with running(StandInBroker(late)) as run:
+            client, idle = await run.connect(), await run.connect()
+            client.send(request(FORWARDED, 1, b"one"), request(FORWARDED, 2, b"two"))
+            while run.gateway.counts.requests.get(FORWARDED, 0) < 2:
+                await asyncio.sleep(0.01)
+            ending = asyncio.create_task(run.gateway.stop())
+            assert await idle.rest() == b""
+            with pytest.raises(ConnectionRefusedError):
+                await run.connect()
+            client.send(request(FORWARDED, 3))
+            assert not ending.done()
+            may_answer.set()
+            assert await client.receive() == b"\0\0\0\1one"
+            assert await client.receive() == b"\0\0\0\2two"
+            assert await client.rest() == b""
+            await ending
+            assert [frame[4:8] for frame in run.brokers[0].frames] == [b"\0\0\0\1", b"\0\0\0\2"]
+            assert run.told == []
+
+    asyncio.run(course())
+
+
+def test_the_time_for_that_is_limited() -> None:
+    async def never(frame: bytes) -> bytes | None:
+        del frame
+        await asyncio.Event().wait()
+        return None
+
+    async def course() -> None:
+        limits = GatewayLimits(drain_s=0.3)
+        async with running(StandInBroker(never), limits=limits) as run:
+            client = await run.connect()
+            client.send(request(FORWARDED, 1))
+            while not run.brokers[0].frames:
+                await asyncio.sleep(0.01)
+            await run.gateway.stop()
+            assert await client.rest() == b""
+            assert run.told == ["1 connections were cut off with requests in flight"]
+
+    asyncio.run(course())
+
+
+def test_an_old_connection_is_closed_between_two_requests() -> None:
+    async def slowly(frame: bytes) -> bytes | None:
+        await asyncio.sleep(0.02)
+        return echo(frame)
+
+    async def course() -> None:
+        async with running(StandInBroker(slowly), limits=GatewayLimits(age_s=0.5)) as run:
+            client = await run.connect()
+            number = 0
+            async with asyncio.timeout(20):
+                while True:
+                    number += 1
+                    client.send(request(FORWARDED, number), request(FORWARDED, number + 1))
+                    try:
+                        assert int.from_bytes((await client.receive())[:4], "big") == number
+                        number += 1
+                        assert int.from_bytes((await client.receive())[:4], "big") == number
+                    except (asyncio.IncompleteReadError, ConnectionResetError):
+                        break
+            assert number > 10
+            answered = run.brokers[0].frames
+            assert run.gateway.counts.requests[FORWARDED] == len(answered)
+            assert run.refusals == []
+
+    asyncio.run(course())
+
+
+def test_an_idle_connection_is_closed_and_one_that_waits_is_not() -> None:
+    may_answer = asyncio.Event()
+
+    async def late(frame: bytes) -> bytes | None:
+        await may_answer.wait()
+        return echo(frame)
+
+    async def course() -> None:
+        async with running(StandInBroker(late), limits=GatewayLimits(idle_s=0.3)) as run:
+            idle, waiting = await run.connect(), await run.connect()
+            idle.send(request(SILENT, 1))
+            waiting.send(request(FORWARDED, 1, b"one"))
+            assert await idle.rest() == b""
+            may_answer.set()
+            assert await waiting.receive() == b"\0\0\0\1one"
+            assert run.gateway.counts.refusals == {"idle": 1}
+            assert run.refusals == []
+
+    asyncio.run(course())
+
+
+def test_who_does_not_log_in_in_time_is_refused() -> None:
+    async def course() -> None:
+        limits = GatewayLimits(login_s=0.3)
+        async with running(StandInBroker(), sasl=True, limits=limits) as run:
+            client = await run.connect()
+            assert await client.rest() == b""
+            assert run.refusals[0]["sentence"] == "it has not logged in for 0.3 s"
+
+    asyncio.run(course())
+
+
+def test_one_connection_too_many_is_refused() -> None:
+    async def course() -> None:
+        async with running(StandInBroker(), limits=GatewayLimits(connections=2)) as run:
+            clients = [await run.connect() for _ in range(2)]
+            for client in clients:
+                await client.ask(FORWARDED, 1)
+            more = await run.connect()
+            assert await more.rest() == b""
+            assert run.refusals[0]["reason"] == "connections"
+            clients[0].close()
+            await run.until_closed(1)
+            await (await run.connect()).ask(FORWARDED, 1)
+
+    asyncio.run(course())
+
+
+def test_names_that_are_too_old_take_no_new_connection_and_keep_the_others() -> None:
+    async def course() -> None:
+        async with running(StandInBroker()) as run:
+            before = await run.connect()
+            await before.ask(FORWARDED, 1)
+            run.tables.too_old = "the registry was last read 400 s ago"
+            client = await run.connect()
+            assert await client.rest() == b""
+            assert run.refusals[0]["reason"] == "stale"
+            assert run.refusals[0]["sentence"] == run.tables.too_old
+            await before.ask(FORWARDED, 2)
+            run.tables.too_old = None
+            await (await run.connect()).ask(FORWARDED, 1)
+
+    asyncio.run(course())
