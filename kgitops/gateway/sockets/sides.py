@@ -211,10 +211,11 @@ class Side(asyncio.BufferedProtocol):
         transport = self._end()
         if transport is None:
             return
-        if not transport.can_write_eof():
-            transport.close()
+        try:
+            transport.write_eof()
+        except OSError:  # the peer is gone, which the event loop has not seen yet
+            transport.abort()
             return
-        transport.write_eof()
         if not self._reading:
             self._reading = True
             transport.resume_reading()  # what comes now is read and thrown away
