@@ -35,13 +35,13 @@ def explain(
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.streams import print_result, wants_colour
     from kgitops.model.verdict import ExitCode
-    from kgitops.report.text.explanation import render_explanation
+    from kgitops.report.explanation import render_explanation
     from kgitops.workflow.explaining import explain as explain_object
 
     selection = make_selection(project, offline=not last_applied)
     explained = explain_object(selection, address, applied=last_applied)
     if format_ is ListFormat.JSON:
-        from kgitops.report.json.explanation import explanation_to_json
+        from kgitops.report.explanation import explanation_to_json
 
         print_result(explanation_to_json(explained))
     else:

@@ -13,8 +13,7 @@ from kgitops.conversion.objects import Conversion, ConvertedFile
 from kgitops.conversion.reading.folder import find_folder
 from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
 from kgitops.conversion.users import with_joined_users
-from kgitops.conversion.writing.check import check_project
-from kgitops.conversion.writing.project import project_name, project_text
+from kgitops.conversion.writing.project import check_project, project_name, project_text
 from kgitops.conversion.writing.texts import WrittenFile, documents_text, file_text
 from kgitops.manifests.files import PROJECT_FILE, SUFFIXES
 from kgitops.model.source import Finding

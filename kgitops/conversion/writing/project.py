@@ -1,17 +1,25 @@
-"""The project file of a converted project, and the project's place: all of its files, or none."""
+"""A converted project: its file, its check as for a plan, its place: all of its files or none."""
 
 import re
 import shutil
 import tempfile
 import uuid
+from bisect import bisect_right
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgitops.conversion.objects import Conversion
+from msgspec.structs import replace
+
+from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.topics import VENDORS
-from kgitops.model.errors import KgitopsError
+from kgitops.conversion.writing.texts import WrittenFile
+from kgitops.manifests.files import display_name
+from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.registry import Json
+from kgitops.model.source import Finding, Severity
 from kgitops.workflow.export.files import Inline, to_yaml
+from kgitops.workflow.loading import validate_manifests
+from kgitops.workflow.project.selection import Selection
 
 _NO_CLUSTER = """\
     # The source names no cluster: write its address here, or give it with -c kafka://HOST:PORT.
@@ -114,3 +122,57 @@ def _fill(folder: Path, private: Path) -> None:
 def _not_written(folder: Path, error: OSError) -> KgitopsError:
     reason = (error.strerror or str(error)).lower()
     return KgitopsError(f"{folder} can't be written: {reason}; name another folder")
+
+
+def check_project(
+    texts: Mapping[str, str], files: Mapping[str, WrittenFile]
+) -> tuple[Finding, ...]:
+    """The errors that a plan would stop at, each at the object of the source.
+
+    ``texts`` are all files of the project, ``files`` those that hold converted objects.
+    """
+    if not any(file.starts for file in files.values()):
+        return ()
+    with tempfile.TemporaryDirectory(prefix="kgitops-convert-") as name:
+        folder = Path(name)
+        _write(folder, texts)
+        places = {display_name(folder / path): file for path, file in files.items()}
+        try:
+            findings = validate_manifests(Selection(paths=(folder,))).findings
+        except FindingsError as error:
+            findings = tuple(error.findings)
+    return tuple(
+        _at_source(finding, places)
+        for finding in findings
+        if finding.severity is Severity.ERROR and not _declares_nothing(finding, places)
+    )
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+def _declares_nothing(finding: Finding, places: Mapping[str, WrittenFile]) -> bool:
+    """Tell if it is about a file of comments alone, which is written as such on purpose."""
+    file = places.get(finding.source.file) if finding.source else None
+    return file is not None and not file.starts
+
+
+def _at_source(finding: Finding, places: Mapping[str, WrittenFile]) -> Finding:
+    """The finding at the object of the source that the document came from."""
+    item = _object(finding, places)
+    if item is None:
+        return finding
+    return replace(
+        finding, source=item.source, problem=f"{item.kind} {item.name}: {finding.problem}"
+    )
+
+
+def _object(finding: Finding, places: Mapping[str, WrittenFile]) -> SourceObject | None:
+    file = places.get(finding.source.file) if finding.source else None
+    if file is None or finding.source is None:
+        return None
+    index = bisect_right([line for line, _ in file.starts], finding.source.line) - 1
+    return file.starts[index][1] if index >= 0 else None

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from kgitops.serve.answers import (
     cluster,
-    features,
     metadata,
     partitions,
     quorum,
@@ -73,7 +72,7 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "ElectLeaders": _reads(reassignments.elect_leaders),
     "DescribeLogDirs": _reads(partitions.describe_log_dirs, _names_no_topics),
     "DescribeQuorum": _reads(quorum.describe_quorum),
-    "UpdateFeatures": _reads(features.update_features),
+    "UpdateFeatures": _reads(cluster.update_features),
     "SaslHandshake": _reads(scram.sasl_handshake),
     "SaslAuthenticate": _reads(scram.sasl_authenticate),
     "DescribeUserScramCredentials": _reads(scram.describe_user_scram_credentials),

@@ -1,14 +1,60 @@
-"""An explained object as text: each value, with the place where it is written."""
+"""An explained object as text, each value with the place where it is written, and as JSON."""
 
 import json
 from collections.abc import Iterator
 
+from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.object_names import object_name
+from kgitops.model.source import Source
 from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.report.content.units import with_unit
 from kgitops.workflow.explained_values import ExplainedValue
 from kgitops.workflow.explaining import ExplainedObject
+
+
+def explanation_to_json(explained: ExplainedObject) -> str:
+    """The object as JSON text; keys may be added, none is ever renamed.
+
+    The origin's kind is ``manifest`` for what its document holds, ``default`` for kgitops's own
+    defaults, and ``last-applied`` for values that only the registry knows.
+    """
+    return json_text(
+        {
+            "format_version": "1.0",
+            "kind": "kgitops.explanation",
+            "address": explained.address,
+            "cluster": explained.cluster,
+            "source": _place(explained.source),
+            "managed": explained.managed,
+            "values": [_value(value, explained) for value in explained.values],
+        }
+    )
+
+
+def _value(value: ExplainedValue, explained: ExplainedObject) -> Json:
+    asked = explained.managed is not None
+    return {
+        "path": value.path,
+        "value": value.value,
+        "origin": _origin(value, explained),
+        "source": _place(value.source),
+        **({"last_applied": value.last_applied} if asked else {}),
+    }
+
+
+def _origin(value: ExplainedValue, explained: ExplainedObject) -> Json:
+    if value.origin is not None:
+        return {"kind": value.origin.kind.value, "name": value.origin.name}
+    if explained.source is None:
+        return {"kind": "last-applied", "name": ""}
+    return {"kind": "default" if value.source is None else "manifest", "name": ""}
+
+
+def _place(source: Source | None) -> Json:
+    if source is None:
+        return None
+    return {"file": source.file, "line": source.line, "column": source.column}
 
 
 def render_explanation(explained: ExplainedObject, *, colour: bool = False) -> str:
@@ -23,7 +69,11 @@ def _lines(explained: ExplainedObject) -> Iterator[Line]:
     else:
         yield [name, f" as declared for {explained.cluster}: {explained.source}"]
     rows = [
-        (_label(value), _text(value), f"{_place(value, explained)}{_applied(value, explained)}")
+        (
+            _label(value),
+            _text(value),
+            f"{_text_place(value, explained)}{_applied(value, explained)}",
+        )
         for value in explained.values
     ]
     widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
@@ -58,7 +108,7 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _place(value: ExplainedValue, explained: ExplainedObject) -> str:
+def _text_place(value: ExplainedValue, explained: ExplainedObject) -> str:
     if explained.source is None:
         return "last applied"
     if value.source is None:
