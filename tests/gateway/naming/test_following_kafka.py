@@ -1,6 +1,7 @@
 """The follower on a real Kafka: applies of a project, changes of it, and brokers that die."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +21,15 @@ from kgitops.cluster.port import Cluster
 from kgitops.gateway.naming.following import NameFollower
 from kgitops.gateway.naming.kafka_source import KafkaSource
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.model.errors import SafetyError
+from kgitops.model.errors import SafetyError, UnreachableError
+from kgitops.model.requests import CreateAclRequest
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.sandbox.sandbox import Sandbox
@@ -30,6 +39,7 @@ from kgitops.workflow.project.clusters import ChosenCluster
 
 __all__ = ["here", "kgitops", "project"]
 
+RIGHTS = Path(__file__).parents[3] / "docs" / "reference" / "rights.md"
 SALES, ANALYTICS = "emea.sales", "analytics"
 JANE, ANA = "User:jane", "User:ana"
 OF_JANE, OF_ANA = {"principal": JANE}, {"principal": ANA}
@@ -52,10 +62,9 @@ def clusters(sales: tuple[Document, ...], analytics: tuple[Document, ...]) -> tu
     )
 
 
-def chosen(kafka: Sandbox) -> ChosenCluster:
-    return ChosenCluster(
-        name="kafka", url=f"kafka://{kafka.servers}", base=Path(), configs=kafka.configs
-    )
+def chosen(kafka: Sandbox, login: Mapping[str, str] | None = None) -> ChosenCluster:
+    configs = {**kafka.configs, **(login or {})}
+    return ChosenCluster(name="kafka", url=f"kafka://{kafka.servers}", base=Path(), configs=configs)
 
 
 class Follower(NameFollower):
@@ -191,11 +200,53 @@ def test_without_a_registry_it_does_not_start(
         follower.start()
 
 
-def test_while_every_broker_is_down_the_last_names_go_on(own_kafka: StartKafka) -> None:
-    """With one broker, which comes back."""
-    alone = own_kafka(brokers=1)
-    with opened(alone) as cluster:
+@pytest.fixture(scope="module")
+def alone(own_kafka: StartKafka) -> Sandbox:
+    """One broker with logins, where who has no ACL may do nothing, and a virtual cluster."""
+    properties = {"allow.everyone.if.no.acl.found": "false"}
+    users = {"admin": "admin-secret", "gateway": "gateway-secret"}
+    started = own_kafka(brokers=1, sasl=True, users=users, properties=properties)
+    with opened(started) as cluster:
         all_done(cluster, make(SALES), add(SALES, EntityType.USER, JANE))
+    return started
+
+
+def test_two_rights_on_one_topic_are_enough(alone: Sandbox) -> None:
+    """Those that docs/reference/rights.md has; what lacks is named."""
+    login = {"sasl.username": "gateway", "sasl.password": "gateway-secret"}
+    cluster = chosen(alone, login)
+    with pytest.raises(UnreachableError, match="needs Describe and Read on topic __kgitops"):
+        Follower(cluster).start()
+    _, _, section = RIGHTS.read_text().partition("## For a gateway")
+    (listed,) = re.findall(r"\| ([\w, ]+) on `__kgitops` \|", section.partition("\n## ")[0])
+    with opened(alone) as admin:
+        for operation in map(Operation, listed.split(", ")):
+            (result,) = admin.execute(
+                [CreateAclRequest(binding=right(operation))],
+                validate_only=False,
+                principal="User:admin",
+            )
+            assert result.ok, result
+    with closing(Follower(cluster)) as follower:
+        assert follower.start().bind(JANE, None) is not None
+        follower.read_again()
+        assert follower.now.error is None
+
+
+def right(operation: Operation) -> AclBinding:
+    return AclBinding(
+        resource_type=ResourceType.TOPIC,
+        resource_name=REGISTRY_TOPIC,
+        pattern_type=PatternType.LITERAL,
+        principal="User:gateway",
+        host="*",
+        operation=operation,
+        permission_type=PermissionType.ALLOW,
+    )
+
+
+def test_while_every_broker_is_down_the_last_names_go_on(alone: Sandbox) -> None:
+    """With one broker, which comes back."""
     with closing(Follower(chosen(alone))) as follower:
         tables = follower.start()
         alone.kill(1)
