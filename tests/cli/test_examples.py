@@ -24,8 +24,9 @@ COMMAND = re.compile(r"^\$ (?:uv run (?:--no-default-groups )?)?(kgitops .*)$", 
 
 
 @pytest.fixture
-def examples(here: Path) -> Path:
+def examples(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of all examples, without the clusters that someone may have made in them."""
+    monkeypatch.setenv("CLICKS_APP_PASSWORD", "a password")
     leave = shutil.ignore_patterns(".kgitops")
     copy = shutil.copytree(EXAMPLES, here / "examples", ignore=leave)
     # No waiver lasts for ever: the copy's is renewed, as its owner would have to.
@@ -70,6 +71,21 @@ def test_an_example_validates_applies_and_plans_to_nothing(
     assert "failed" not in applied.out
     again = kgitops("plan", *here, "--detailed-exitcode")
     assert (again.code, "No changes" in again.out) == (0, True)
+
+
+def test_the_password_of_the_examples_user_is_asked_for_and_written_nowhere(
+    examples: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = (examples / "environments", "--cluster", "prod")
+    monkeypatch.delenv("CLICKS_APP_PASSWORD")
+    refused = kgitops("apply", *here, "--auto-approve")
+    assert refused.code == 1
+    assert "CLICKS_APP_PASSWORD is not set or empty; nothing was sent" in refused.said
+    monkeypatch.setenv("CLICKS_APP_PASSWORD", "correct horse")
+    assert kgitops("apply", *here, "--auto-approve").code == 0
+    written = [file.read_bytes() for file in here[0].rglob("*") if file.is_file()]
+    assert written
+    assert not any(b"correct horse" in data for data in written)
 
 
 def test_the_two_teams_of_the_shared_cluster_keep_what_the_other_owns(

@@ -138,7 +138,10 @@ def test_a_url_that_was_typed_is_meant_from_where_it_was_typed(
     assert kgitops("plan", "payments", "-c", url, "--detailed-exitcode").code == 0
 
 
-def test_each_cluster_of_a_project_gets_its_own_plan(here: Path, kgitops: Kgitops) -> None:
+def test_each_cluster_of_a_project_gets_its_own_plan(
+    here: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLICKS_APP_PASSWORD", "a password")
     leave = shutil.ignore_patterns(".kgitops")
     shutil.copytree(EXAMPLES / "environments", here / "environments", ignore=leave)
     for name in ("staging", "prod"):

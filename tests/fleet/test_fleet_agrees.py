@@ -207,6 +207,7 @@ PROJECTS = [
 def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of them, in the current folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLICKS_APP_PASSWORD", "a password")
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns(".kgitops"))
     return Path("examples")
 
