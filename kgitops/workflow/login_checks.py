@@ -1,11 +1,13 @@
-"""Logs in once with each declared password, since Kafka shows no other sign of a change of one."""
+"""Passwords, of which Kafka shows nothing: tried by a login, or told where they are in doubt."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from kgitops.apply.run.resume import unconfirmed_requests
 from kgitops.apply.secrets.core_dumps import forbid_core_dumps
+from kgitops.apply.secrets.passwords import sets_password
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.cluster.port import ChecksLogins, Cluster
 from kgitops.desired.credentials import credentials_of
@@ -14,7 +16,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.document.plan import Drift, Plan
+from kgitops.plan.document.plan import Drift, Plan, PlannedRequest
 from kgitops.workflow.plan_stages import with_users
 
 LOGIN_RULE = "login"
@@ -60,6 +62,37 @@ def with_login_drift(cluster: Cluster, plan: Plan, desired: DesiredState, base: 
     ]
     drift = sorted((*plan.drift, *rows), key=lambda row: (row.address, row.path))
     return replace(plan, drift=tuple(drift), warnings=(*plan.warnings, *warnings))
+
+
+def with_doubtful_passwords(cluster: Cluster, plan: Plan, desired: DesiredState) -> Plan:
+    """Warn of passwords that an unfinished run may have set, and that this plan leaves as they are.
+
+    Raises:
+        UnreachableError: the journal can't be read.
+        SafetyError: it is damaged.
+    """
+    if not desired.users:
+        return plan
+    begun = unconfirmed_requests(cluster.registry.read() or (), desired.project)
+    doubtful = _passwords_set_by(begun) - _passwords_set_by(plan.requests)
+    warnings = [
+        Finding(
+            source=user.located.at("spec", "scram"),
+            problem=f"{user.address}: an apply that did not finish may have set the password of "
+            f"{mechanism}, and this plan leaves it as it is",
+            advice="run kgitops apply --resume first, which sets it",
+            severity=Severity.WARNING,
+        )
+        for user in desired.users
+        for mechanism in user.credentials
+        if (user.name, mechanism) in doubtful
+    ]
+    return replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
+
+
+def _passwords_set_by(requests: Iterable[PlannedRequest]) -> frozenset[tuple[str, ScramMechanism]]:
+    due = (planned.request for planned in requests)
+    return frozenset((request.user, request.mechanism) for request in due if sets_password(request))
 
 
 def _untried(

@@ -22,6 +22,7 @@ from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
 from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
+from kgitops.workflow.login_checks import with_doubtful_passwords
 from kgitops.workflow.plan_stages import (
     find_pending_undo_requests,
     validate_on_brokers,
@@ -115,6 +116,7 @@ def plan_state(
         base_digest=base_digest,
     )
     plan = with_own_drift(cluster, plan, desired.project)
+    plan = with_doubtful_passwords(cluster, plan, desired)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters, desired.gateway)
     plan = with_group_collisions(cluster, current, plan)
     plan = with_grades_refused(plan, fail_on)

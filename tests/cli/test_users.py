@@ -2,10 +2,17 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from apply.faults import FaultyCluster
 from cli.conftest import Kgitops, Ran
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 
 PASSWORD = "-".join(["correct", "horse", "battery", "staple"])
 PROJECT = """\
@@ -124,6 +131,36 @@ def test_from_a_first_plan_to_the_last_removal(
     for secret in (PASSWORD.encode(), base64.b64encode(PASSWORD.encode())):
         assert secret not in said_bytes
         assert secret not in written
+
+
+def test_a_password_that_an_unfinished_apply_may_have_set_is_told(
+    project: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mechanism is there and nothing else shows: a plan without a warning would adopt it."""
+
+    def lose(requests: Sequence[Request]) -> None:
+        if isinstance(requests[0], AlterUserScramCredentialsRequest):
+            raise ZeroDivisionError("by design")
+
+    def faulty(url: str, **options: Any) -> Cluster:  # noqa: ANN401 (of connect)
+        return FaultyCluster(connect(url, **options), after_send=lose)
+
+    doubt = "may have set the password of SCRAM-SHA-512, and this plan leaves it as it is"
+    monkeypatch.setenv("SALES_APP_PASSWORD", PASSWORD)
+    with monkeypatch.context() as broken:
+        broken.setattr("kgitops.workflow.project.clusters.connect", faulty)
+        assert kgitops("apply", "--auto-approve").code == 6
+    assert doubt in ok(kgitops("plan")).out
+    ok(kgitops("apply", "--resume"))
+    assert doubt not in ok(kgitops("plan")).out
+    ok(kgitops("drift", "--verify-users", "--detailed-exitcode"))
+
+    renewed = USER.replace('"1"', '"2"')
+    (project / "manifests" / "user.yaml").write_text(renewed)
+    with monkeypatch.context() as broken:
+        broken.setattr("kgitops.workflow.project.clusters.connect", faulty)
+        assert kgitops("apply", "--auto-approve").code == 6
+    assert doubt not in ok(kgitops("plan")).out, "it sets the password again by itself"
 
 
 def test_an_export_plans_to_nothing(

@@ -124,6 +124,24 @@ def begun_changes(entries: Iterable[RegistryEntry], project: Project) -> tuple[C
     return tuple(changes)
 
 
+def unconfirmed_requests(
+    entries: Iterable[RegistryEntry], project: Project
+) -> tuple[PlannedRequest, ...]:
+    """Return what the project's unfinished runs have begun to send, with no success written down.
+
+    Raises:
+        SafetyError: the journal of one can't be read.
+    """
+    latest = latest_values(entries)
+    return tuple(
+        planned
+        for run in unfinished_runs(latest, _identities(project, latest))
+        for change in read_sealed(run, latest).plan.changes
+        for planned in change.requests
+        if planned.id in run.steps and run.steps[planned.id].outcome is not RecordedOutcome.DONE
+    )
+
+
 def _identities(project: Project, latest: Latest) -> frozenset[str]:
     return former_identities(project, known_projects(latest)) | {project.identity}
 
