@@ -28,6 +28,7 @@ TIERS: Mapping[str, frozenset[str]] = {
 
 LONGEST = (
     "kafka-arrow",
+    "gateway-clients",
     "kafka-real_kafka",
     "kafka-faults",
     "spark",

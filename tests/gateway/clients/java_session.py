@@ -1,0 +1,175 @@
+"""A JVM with one release of Kafka's client, told what to do by tests (``java/Session.java``)."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from java_classes import compile_java
+from msgspec import Struct
+from serve.clients.downloads import java_client
+
+from kgitops.sandbox.jars import KAFKA, fetch_libs
+from kgitops.sandbox.jvm import LOG4J2, find_java, java_version
+
+JAVA = Path(__file__).parent / "java"
+_EVERY = ("Session", "Records", "Members", "Administration")
+PARTS: Mapping[str, Sequence[str]] = {
+    "2.8.2": _EVERY,
+    "3.9.1": (*_EVERY, "Since3"),
+    "4.3.0": (*_EVERY, "Since3", "Since4"),
+}
+"""The classes that a release of the client can be compiled with."""
+_WITH_OLDER_JAVA, _WITHOUT_SUBJECTS = frozenset({"2.8.2"}), 24
+"""Its SASL asks for the subject of the thread, which Java 24 no longer knows."""
+_ANSWER_S = 90
+PATIENCE_S = 60
+
+
+class Refused(Exception):  # noqa: N818
+    """An error of the Java client: its class and its message."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.message = message
+
+
+class Login(Struct, frozen=True):
+    """A properties file of one user, and how this user calls topics, groups and ids."""
+
+    file: Path
+    topic: Callable[[str], str]
+    group: Callable[[str], str]
+
+
+class JavaSession:
+    """One JVM; ``ask`` waits for each answer, members of groups work meanwhile."""
+
+    def __init__(
+        self, version: str, folder: Path, jars: Sequence[Path] = (), parts: Sequence[str] = ()
+    ) -> None:
+        self.version = version
+        java = find_java()
+        if version in _WITH_OLDER_JAVA and java_version(java) >= _WITHOUT_SUBJECTS:
+            pytest.fail(
+                f"Kafka's client {version} can't log in on Java {_WITHOUT_SUBJECTS} or newer; let "
+                "JAVA_HOME name an older one",
+                pytrace=False,
+            )
+        libs = fetch_libs(lambda _: None)
+        jar = next(libs.glob("kafka-clients-*.jar")) if version == KAFKA else java_client(version)
+        jars = [jar, *libs.glob("slf4j-api-*.jar"), *jars]
+        names = (*PARTS[version], *parts)
+        sources = {name: (JAVA / f"{name}.java").read_text("utf-8") for name in names}
+        folder.mkdir(parents=True)
+        classes = compile_java(sources, folder, jars)
+        log4j2 = folder / "log4j2.properties"
+        log4j2.write_text(LOG4J2)
+        path = [*jars, *libs.glob("log4j-*.jar"), classes]
+        self.log = folder / "java.log"
+        self._log = self.log.open("wb")
+        self._process = subprocess.Popen(
+            [
+                java,
+                *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"),
+                f"-Dlog4j2.configurationFile={log4j2}",
+                *("-cp", os.pathsep.join(map(str, path))),
+                "Session",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._log.close()
+
+    def ask(self, what: str, /, **arguments: object) -> Any:  # noqa: ANN401 (JSON)
+        """Run ``Class.verb``; what it returns.
+
+        Raises:
+            Refused: the client raised an error.
+        """
+        words = [*what.split(".", 1), *(f"{name}={value}" for name, value in arguments.items())]
+        assert self._process.stdin
+        assert self._process.stdout
+        timer = threading.Timer(_ANSWER_S, self._process.kill)
+        timer.start()
+        try:
+            self._process.stdin.write("\t".join(words) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            timer.cancel()
+        assert line, f"Java {self.version} gave no answer to {what}: {self.end_of_log()}"
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Refused(answer["error"], answer["message"])
+        return answer["found"]
+
+    def end_of_log(self) -> str:
+        """For messages."""
+        return self.log.read_text("utf-8", "replace")[-3000:]
+
+
+class Member:
+    """A member of a group, who reads and commits until he is stopped."""
+
+    def __init__(self, java: JavaSession, login: Login, name: str, group: str, **more: str) -> None:
+        self._java = java
+        self.name = name
+        self._login = login
+        topics = [login.topic(topic) for topic in more.pop("topics", "").split(",") if topic]
+        if "config.group.protocol" not in more:
+            more["config.heartbeat.interval.ms"] = "300"
+        java.ask(
+            "Members.start",
+            member=name,
+            login=login.file,
+            **({"topics": ",".join(topics)} if topics else {}),
+            **{"config.group.id": login.group(group)},
+            **more,
+        )
+        self._runs = True
+
+    def state(self) -> Mapping[str, Any]:
+        """What he owns and has read."""
+        state = self._java.ask("Members.state", member=self.name)
+        assert not state["problem"], state["problem"]
+        return state
+
+    def stop(self) -> Mapping[str, Any]:
+        """Close the consumer; what he owned and had read at the end."""
+        self._runs = False
+        return self._java.ask("Members.stop", member=self.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._runs:
+            self.stop()
+
+
+def wait(
+    until: Callable[[], object],
+    told: Callable[[], object] = lambda: "",
+    patience_s: float = PATIENCE_S,
+) -> None:
+    """Wait until it is so; say what is known when patience ends."""
+    deadline = time.monotonic() + patience_s
+    while not until():
+        assert time.monotonic() < deadline, f"it did not come to be: {told()}"
+        time.sleep(0.1)

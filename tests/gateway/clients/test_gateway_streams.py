@@ -1,0 +1,108 @@
+"""Kafka Streams with exactly-once, as an application of ``emea.sales`` with the rights of its role.
+
+Its internal topics are declared (``tenants.py``): nobody makes topics through the gateway.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from gateway.clients.entrance import Entrance
+from gateway.clients.java_session import JavaSession, wait
+from gateway.clients.tenants import SALES, STREAMS_APP, Tenant
+from platformdirs import user_cache_path
+
+from kgitops.sandbox.jars import KAFKA, Jar, fetch_jars
+
+pytestmark = [
+    pytest.mark.kafka("gateway-clients"),
+    pytest.mark.xdist_group("gateway-clients"),
+    pytest.mark.slow,
+]
+
+STREAMS = Jar(
+    group="org.apache.kafka",
+    name="kafka-streams",
+    version=KAFKA,
+    sha256="aa3a70c72cb04c72eabcf6d04762c3a3ca8522e93654eca9180e7877172433c4",
+)
+LINES = ("to be or not to be", "that is the question", "to be")
+READ_COMMITTED = {"config.isolation.level": "read_committed"}
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaSession]:
+    """A JVM with Kafka Streams."""
+    home = user_cache_path("kgitops") / f"kafka-streams-{KAFKA}"
+    jar = fetch_jars([STREAMS], home, f"Kafka Streams {KAFKA}", lambda _: None) / STREAMS.file
+    folder = tmp_path_factory.mktemp("streams") / "java"
+    with JavaSession(KAFKA, folder, [jar], ["WordCount"]) as session:
+        yield session
+
+
+def test_an_application_counts_exactly_once(
+    java: JavaSession,
+    entrance: Entrance,
+    tenants: Mapping[str, Tenant],
+    tmp_path: Path,
+) -> None:
+    """It is stopped and starts anew without its state, which it then has from its changelog."""
+    if not entrance.is_gateway:
+        pytest.skip("it makes up the names of its internal topics, so physical ones can't be used")
+    app, writer = entrance.login("sales-streams"), entrance.login("sales-app")
+    source, target = writer.topic("lines"), writer.topic("counts")
+
+    def written() -> list[str]:
+        return java.ask("Records.read", login=writer.file, topic=target, **READ_COMMITTED)
+
+    words: Counter[str] = Counter()
+    counts: list[str] = []
+    for turn in ("first", "second"):
+        java.ask(
+            "WordCount.start",
+            login=app.file,
+            application=STREAMS_APP,
+            folder=tmp_path / turn,
+            to=target,
+            **{"from": source},
+        )
+        wait(lambda: java.ask("WordCount.state")["state"] == "RUNNING", java.end_of_log)
+        for line in LINES:
+            asked = {"topic": source, "prefix": f"{line} line", "count": 2}
+            java.ask("Records.produce", login=writer.file, **asked)
+            for word in [*line.split(" "), *line.split(" "), "line0", "line1"]:
+                words[word] += 1
+                counts.append(f"{word}={words[word]}")
+        wait(lambda: sorted(written()) == sorted(counts), lambda: java.ask("WordCount.state"))
+        assert java.ask("WordCount.state")["problem"] == ""
+        assert java.ask("WordCount.stop")
+    direct = entrance.direct()
+    of_brokers = java.ask("Administration.topics", login=direct.file)
+    # It made none of its own: what it uses is what was declared.
+    assert {name for name in of_brokers if STREAMS_APP in name} == {
+        physical for local, physical in tenants[SALES].links.items() if STREAMS_APP in local
+    }
+    groups = java.ask("Administration.groups", login=direct.file)
+    assert tenants[SALES].physical_id(STREAMS_APP) in groups
+
+
+def test_topics_that_are_not_declared_end_an_application(
+    java: JavaSession, entrance: Entrance, tmp_path: Path
+) -> None:
+    """It says why, and where they are declared."""
+    if not entrance.is_gateway:
+        pytest.skip("brokers let those who have the rights create them")
+    login = entrance.login("sales-app")
+    java.ask(
+        "WordCount.start",
+        login=login.file,
+        application="undeclared",
+        folder=tmp_path,
+        to=login.topic("counts"),
+        **{"from": login.topic("lines")},
+    )
+    wait(lambda: java.ask("WordCount.state")["state"] == "ERROR", java.end_of_log)
+    problem = java.ask("WordCount.state")["problem"]
+    assert "undeclared-by-word-repartition" in problem
+    assert "change their manifests" in problem
