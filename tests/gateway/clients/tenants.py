@@ -145,6 +145,11 @@ def _connect() -> Iterator[Document]:
     yield _topic(SALES, "file-lines", 1)
     user = "sales-connect"
     own = [f"connect-{name}" for name in ("configs", "offsets", "status")]
-    yield _acl(SALES, user, role="connect-worker", topics=own, group=CONNECT)
-    yield _acl(SALES, user, role="producer", topics=["file-lines"])
+    worker = f"connect-cluster-{CONNECT}"
+    yield _acl(
+        SALES, user, role="connect-worker", topics=own, group=CONNECT, transactionalId=worker
+    )
+    # Exactly once: each task of a source connector has a transactional id.
+    of_tasks = {"transactionalId": f"{CONNECT}-file-source-", "patternType": "prefixed"}
+    yield _acl(SALES, user, role="producer", topics=["file-lines"], **of_tasks)
     yield _acl(SALES, user, role="consumer", topics=["file-lines"], group="connect-file-sink")

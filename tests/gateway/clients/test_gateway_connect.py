@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from gateway.clients.entrance import Entrance
 from gateway.clients.java_session import wait
-from gateway.clients.tenants import CONNECT
+from gateway.clients.tenants import CONNECT, SALES
 from platformdirs import user_cache_path
+from serve.clients.tool_calls import TRANSACTIONS
 
 from kgitops.sandbox.files import write_properties
 from kgitops.sandbox.jars import KAFKA, Jar, fetch_jars
@@ -109,9 +110,16 @@ def _properties(entrance: Entrance, port: int) -> Mapping[str, str]:
         "value.converter": CONVERTER,
         "listeners": f"http://127.0.0.1:{port}",
         "offset.flush.interval.ms": "500",
+        "exactly.once.source.support": "enabled",
         "plugin.discovery": "service_load",
         "connector.client.config.override.policy": "All",
     }
+
+
+def transactional_ids(kafka: Sandbox) -> set[str]:
+    """All that brokers know."""
+    told = kafka.tool(TRANSACTIONS, "list")
+    return {line.split()[0] for line in told.splitlines()[1:]}
 
 
 def test_lines_go_from_file_to_file(
@@ -120,6 +128,7 @@ def test_lines_go_from_file_to_file(
     """Its three internal topics are links, and a task that starts again goes on where it was."""
     login = entrance.login("sales-connect")
     topic = login.topic("file-lines")
+    own_group = login.group("connect-file-sink")
     source, sink = tmp_path / "source.txt", tmp_path / "sink.txt"
     lines = [f"line {number}" for number in range(20)]
     source.write_text("".join(f"{line}\n" for line in lines))
@@ -128,12 +137,13 @@ def test_lines_go_from_file_to_file(
             "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
             "file": str(source),
             "topic": topic,
+            "transaction.boundary": "poll",
         },
         "file-sink": {
             "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
             "file": str(sink),
             "topics": topic,
-            "consumer.override.group.id": login.group("connect-file-sink"),
+            "consumer.override.group.id": own_group,
         },
     }
     for name, configs in connectors.items():
@@ -152,6 +162,7 @@ def test_lines_go_from_file_to_file(
     with source.open("a") as file:
         file.writelines(f"{line}\n" for line in more)
     wait(lambda: sink.read_text().splitlines() == [*lines, *more], sink.read_text)
+    assert transactional_ids(secured) >= {f"{SALES}:{CONNECT}-file-source-0"}
     worker.ask("PUT", "/connectors/file-sink/stop")
     rows = worker.ask("GET", "/connectors/file-sink/offsets")["offsets"]
     assert [row["partition"]["kafka_topic"] for row in rows] == [topic]

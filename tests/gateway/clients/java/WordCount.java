@@ -50,6 +50,8 @@ public class WordCount implements Session.Verbs {
         settings.put("session.timeout.ms", "6000");
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, "2");
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, "100");
+        // It asks for what was read to be deleted from its repartition topic, and lives with a refusal.
+        settings.put(StreamsConfig.REPARTITION_PURGE_INTERVAL_MS_CONFIG, "200");
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, "0");
         streams = new KafkaStreams(builder.build(), settings);
         streams.setUncaughtExceptionHandler(error -> {
