@@ -16,8 +16,9 @@ PATIENCE_S = 60.0
 class GatewayProcess:
     """``kgitops gateway`` for the project in the current folder, in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self._ready = folder / "ready"
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self.servers = "127.0.0.1:0"
 
@@ -25,7 +26,7 @@ class GatewayProcess:
         """Start it, on the address that it had before."""
         self._ready.unlink(missing_ok=True)
         words = ["gateway", "--listen", self.servers, "--ready-file", str(self._ready)]
-        command = [sys.executable, "-m", "kgitops", *words]
+        command = [sys.executable, "-m", "kgitops", *words, *self._options]
         self._process = subprocess.Popen(command, env=dict(os.environ))
         end = time.monotonic() + PATIENCE_S
         while not self._ready.exists():
@@ -48,9 +49,9 @@ class GatewayProcess:
 
 
 @contextmanager
-def gateway(folder: Path) -> Iterator[GatewayProcess]:
+def gateway(folder: Path, *options: str) -> Iterator[GatewayProcess]:
     """A running gateway, which ends well."""
-    process = GatewayProcess(folder)
+    process = GatewayProcess(folder, *options)
     process.start()
     try:
         yield process

@@ -21,7 +21,8 @@ def commit(configs: Mapping[str, str], group: str, offsets: Mapping[tuple[str, i
             try:
                 member.commit(offsets=places, asynchronous=False)
             except KafkaException as error:
-                if error.args[0].code() != KafkaError._WAIT_COORD or time.monotonic() > deadline:
+                soon = (KafkaError._WAIT_COORD, KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
+                if error.args[0].code() not in soon or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
             else:

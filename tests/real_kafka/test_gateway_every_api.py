@@ -1,0 +1,188 @@
+"""One tenant tries the other's names in every field of every API and version that is announced.
+
+The brokers let everybody do anything, so what holds is the gateway's own.
+"""
+
+import secrets
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from cli.conftest import Kgitops
+from cli.projects import UID, Document, as_yaml, document
+from cluster.kafka.committing import commit
+from kafka_clusters import StartKafka
+from real_kafka.foreign_requests import Filled, RawClient, told, used
+from real_kafka.gateway_members import gateway
+from real_kafka.golden_documents import scoped, virtual_cluster
+
+from kgitops.sandbox.sandbox import Sandbox
+from kgitops.wire import messages
+from kgitops.wire.apis import apis, keys
+
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("test_gateway_every_api")]
+
+SECRET, GLOBAL = "Secret", "everybody.orders"
+RECORD = b"what only b may read"
+LOGINS = {"SaslHandshake", "SaslAuthenticate", "ApiVersions"}
+"""APIs that have no names, and that a listener without SASL does not take."""
+
+
+class Cluster:
+    """Two tenants of one Kafka: ``b`` has a topic, a group, and a transactional id."""
+
+    def __init__(self, kafka: Sandbox, servers: str) -> None:
+        self.kafka, self.servers = kafka, servers
+        self.configs = {"bootstrap.servers": kafka.servers}
+        self.physical = next(name for name in self._topics() if name.endswith(f".{SECRET}"))
+        self.topic_id = self._id()
+
+    def state(self) -> object:
+        """All that another tenant could change: ends of logs, offsets, members, transactions."""
+        from confluent_kafka import Consumer, TopicPartition
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient(self.configs)
+        consumer = Consumer({**self.configs, "group.id": "state"})
+        ends = {
+            topic: consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=20)
+            for topic in (self.physical, GLOBAL)
+        }
+        consumer.close()
+        groups = {
+            group.group_id: group.state for group in admin.list_consumer_groups().result().valid
+        }
+        raw = RawClient(self.kafka.servers)
+        kind = messages.DescribeTransactionsRequest
+        api = apis()[keys()["DescribeTransactions"]]
+        found = raw.value(api, 0, kind(transactional_ids=["b:tx"]))
+        raw.close()
+        return (
+            set(self._topics()),
+            ends,
+            {group: state for group, state in groups.items() if not group.startswith("a:")},
+            found and told(found, lambda value: value),
+        )
+
+    def _topics(self) -> set[str]:
+        from confluent_kafka.admin import AdminClient
+
+        return set(AdminClient(self.configs).list_topics(timeout=20).topics)
+
+    def _id(self) -> bytes:
+        raw = RawClient(self.kafka.servers)
+        kind = messages.MetadataRequest
+        api = apis()[keys()["Metadata"]]
+        asked = kind(topics=[kind.MetadataRequestTopic(name=self.physical)])
+        found = raw.value(api, 12, asked)
+        raw.close()
+        assert found is not None
+        return bytes(found.topics[0].topic_id)
+
+
+@pytest.fixture
+def cluster(own_kafka: StartKafka, here: Path, kgitops: Kgitops) -> Iterator[Cluster]:
+    """``a`` comes by a listener that is bound to it."""
+    kafka = own_kafka(brokers=1)
+    spec = {"manifests": ["manifests"], "clusters": {"kafka": {"url": f"kafka://{kafka.servers}"}}}
+    content: Document = {
+        "apiVersion": "kgitops/v1",
+        "kind": "Project",
+        "metadata": {"name": "tenants", "uid": UID},
+        "spec": spec,
+    }
+    Path("manifests").mkdir()
+    Path("kgitops.yaml").write_text(as_yaml([content]))
+    one = {"partitions": 1, "replicationFactor": 1}
+    documents = (
+        document("Topic", GLOBAL, **one),
+        *(virtual_cluster(name) for name in ("a", "b")),
+        scoped("Topic", "a", "Mine", **one),
+        scoped("Topic", "b", SECRET, **one),
+    )
+    Path("manifests/all.yaml").write_text(as_yaml(documents))
+    applied = kgitops("apply", "--auto-approve")
+    assert applied.code == 0, applied.said
+    with gateway(here, "--virtual-cluster", "a") as process:
+        found = Cluster(kafka, process.servers)
+        fill(found)
+        yield found
+
+
+def fill(cluster: Cluster) -> None:
+    """A record, offsets of a group, and a transaction that is not yet ended."""
+    from confluent_kafka import Producer
+
+    producer = Producer({**cluster.configs, "transactional.id": "b:tx"})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(cluster.physical, RECORD)
+    producer.commit_transaction(20)
+    commit(cluster.configs, "b:etl", {(cluster.physical, 0): 1})
+
+
+def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> None:
+    """A name of others is answered as one that nobody has, in every API and version."""
+    before = cluster.state()
+    client = RawClient(cluster.servers)
+    asked = messages.ApiVersionsRequest(client_software_name="raw", client_software_version="1")
+    announced = client.value(apis()[keys()["ApiVersions"]], 3, asked)
+    assert announced is not None
+    tried = [each for each in used(iter(announced.api_keys), apis()) if each[0].name not in LOGINS]
+    names = (SECRET, cluster.physical, GLOBAL, "etl", "b:etl", "tx", "b:tx", f"b:{SECRET}")
+    # The same one for a name each time: both are groups of the client's own by and by.
+    unknown = {name: "u" + secrets.token_hex(len(name))[: len(name) - 1] for name in names}
+    nobodys = secrets.token_bytes(16)
+    # Longest first: they are the client's own words, also in names of groups that it has made.
+    known = tuple(sorted({*names, *unknown.values()}, key=len, reverse=True))
+    count = 0
+    for api, version in tried:
+        for name in names:
+            for resource_type in (2, 32) if "Configs" in api.name else (2,):
+                answers = []
+                for what, topic_id in ((name, cluster.topic_id), (unknown[name], nobodys)):
+                    filled = Filled(what, topic_id, batch(b"written by a"))
+                    answer = client.value(api, version, filled.request(api, version, resource_type))
+                    change = partial(anonymous, names=known, topic_id=topic_id)
+                    answers.append(told(answer, change))
+                    count += answer is not None
+                where = f"{api.name} {version} about {name}"
+                assert answers[0] == answers[1], where
+                assert not leaks(repr(answers[0]), cluster), f"{where}: {answers[0]}"
+    client.close()
+    assert cluster.state() == before
+    assert count > 2000
+    assert {api.name for api, _ in tried} >= {"Fetch", "Produce", "ConsumerGroupHeartbeat"}
+
+
+def anonymous(value: object, names: tuple[str, ...], topic_id: bytes) -> object:
+    """A value of a response, in which neither name nor id tells which of two was asked about."""
+    if isinstance(value, str):
+        for name in names:
+            value = value.replace(name, "…")
+        return value
+    return b"\\0" if value == topic_id else value
+
+
+def leaks(text: str, cluster: Cluster) -> bool:
+    """Tells if a text has something of the other tenant."""
+    uuid = cluster.physical.partition(".")[0]
+    return uuid in text or repr(RECORD)[2:-1] in text or repr(cluster.topic_id) in text
+
+
+def batch(value: bytes) -> bytes:
+    """A batch of one record."""
+    from kafka.record.default_records import DefaultRecordBatchBuilder
+
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=False,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=1000,
+    )
+    builder.append(0, timestamp=1, key=None, value=value, headers=[])
+    return bytes(builder.build())
