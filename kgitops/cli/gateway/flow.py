@@ -1,6 +1,7 @@
 """The course of ``kgitops gateway``: read the names, listen, say so, and end on a signal."""
 
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -31,6 +32,7 @@ from kgitops.workflow.project.clusters import ChosenCluster
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 _READY_FILE = "--ready-file"
+_GARBAGE_AFTER = (5_000, 10, 10)
 
 
 class GatewayCommand(Struct, frozen=True, kw_only=True):
@@ -79,6 +81,8 @@ def _cluster(command: GatewayCommand) -> ChosenCluster:
 
 def _run(course: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Run a course in an event loop: uvloop's where it is installed, which is a little faster."""
+    # Connections come and go for weeks, and what is left of each is found by looking for garbage.
+    gc.set_threshold(*_GARBAGE_AFTER)
     try:
         import uvloop
     except ImportError:

@@ -2,9 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 
 from msgspec import Struct
 
@@ -28,6 +27,7 @@ class BrokerAddresses:
     def __init__(self, bootstrap: Sequence[BrokerAddress]) -> None:
         self._bootstrap = tuple(bootstrap)
         self._by_node: dict[int, BrokerAddress] = {}
+        self._live: tuple[int, ...] = ()
         self._turn = 0
 
     @property
@@ -39,18 +39,25 @@ class BrokerAddresses:
         """A broker is there."""
         self._by_node[node] = address
 
+    def saw(self, by_node: Mapping[int, BrokerAddress]) -> None:
+        """These are the brokers that are in the cluster now; others may come back."""
+        self._by_node.update(by_node)
+        self._live = tuple(by_node)
+
     def of(self, node: int) -> Sequence[BrokerAddress]:
         """The address of one broker; none if it is not known."""
         found = self._by_node.get(node)
         return () if found is None else (found,)
 
     def of_any(self) -> Sequence[BrokerAddress]:
-        """The addresses of all brokers, beginning with another one each time."""
-        every: Iterable[BrokerAddress] = chain(self._by_node.values(), self._bootstrap)
-        found = list(dict.fromkeys(every))
+        """The addresses of brokers that were there lately, beginning with another one each time.
+
+        Those that a start was tried with come last.
+        """
+        live = [self._by_node[node] for node in self._live]
         self._turn += 1
-        at = self._turn % len(found)
-        return found[at:] + found[:at]
+        at = self._turn % len(live) if live else 0
+        return list(dict.fromkeys((*live[at:], *live[:at], *self._bootstrap)))
 
 
 class BrokerDialer:

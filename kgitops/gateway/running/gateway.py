@@ -58,8 +58,7 @@ class Gateway:
             else None
         )
         self._addresses = BrokerAddresses(brokers.bootstrap)
-        for node, address in brokers.by_node.items():
-            self._addresses.learn(node, address)
+        self._addresses.saw(brokers.by_node)
         counts = ConnectionCounts()
         self._parts = SharedParts(
             tables=tables,
@@ -91,8 +90,7 @@ class Gateway:
 
     def learn(self, by_node: Mapping[int, BrokerAddress]) -> None:
         """Brokers are there: open what clients reach them by."""
-        for node, address in by_node.items():
-            self._addresses.learn(node, address)
+        self._addresses.saw(by_node)
         for listener in self._listeners:
             try:
                 listener.open_nodes(tuple(by_node))

@@ -19,6 +19,7 @@ from kgitops.model.resources.names import is_loopback
 from kgitops.workflow.project.clusters import ChosenCluster
 
 _STDERR = 2
+_OTHER_FILES = 200
 Tell = Callable[[str], None]
 
 
@@ -32,6 +33,7 @@ class GatewayProcess:
             KgitopsError: it can't be reached or read, or the certificate can't be used.
             UsageError: clients' logins would go over a network without TLS.
         """
+        _raise_open_files(2 * settings.limits.connections + _OTHER_FILES, tell)
         self._names = FollowedNames(chosen, stale_s=settings.stale_s, tell=tell)
         behind = self._names.start()
         try:
@@ -114,6 +116,25 @@ def log_writer(file: Path | None) -> Callable[[bytes], object]:
             opened.write(line)
 
     return append
+
+
+def _raise_open_files(wanted: int, tell: Tell) -> None:
+    """Let this process open as many sockets as its connections may need, as far as it may."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    if most < wanted:
+        tell(
+            f"this process may open {most} files, which is enough for some {most // 2} connections;"
+            " raise the limit (LimitNOFILE of systemd), or give a smaller --max-connections"
+        )
 
 
 def _check_plaintext(settings: GatewayOptions) -> None:

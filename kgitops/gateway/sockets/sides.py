@@ -182,9 +182,10 @@ class Side(asyncio.BufferedProtocol):
     def stop(self, reason: int) -> None:
         """Read no more, for this reason."""
         self._stopped |= reason
-        if self._reading and self._transport is not None:
+        transport = self._transport
+        if self._reading and transport is not None and not transport.is_closing():
             self._reading = False
-            self._transport.pause_reading()
+            transport.pause_reading()
 
     def go_on(self, reason: int) -> None:
         """This reason is gone: read on if there is no other."""
@@ -225,9 +226,12 @@ class Side(asyncio.BufferedProtocol):
 
     def _read_on(self) -> None:
         self._deliver()
-        if not (self._stopped or self._closed or self._reading or self._transport is None):
+        transport = self._transport
+        if self._stopped or self._closed or self._reading or transport is None:
+            return
+        if not transport.is_closing():
             self._reading = True
-            self._transport.resume_reading()
+            transport.resume_reading()
 
     def _read_proxy_header(self, proxy: ProxyReader, data: bytes) -> None:
         try:
