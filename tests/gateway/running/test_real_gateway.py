@@ -1,0 +1,283 @@
+"""``kgitops gateway`` before three real brokers: names that change, and faults of every part."""
+
+import http.client
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from gateway.running.gateway_runs import (
+    USERS,
+    GatewayRun,
+    eventually,
+    rights,
+    topic,
+    virtual_cluster,
+)
+from kafka_clusters import StartKafka
+
+from kgitops.sandbox.layout import free_ports
+from kgitops.sandbox.sandbox import Sandbox
+
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("real-gateway")]
+SALES = "emea.sales"
+AUDIT = "emea.audit"
+ALICE = "User:alice"
+
+
+def declared(*, alice_in: str = SALES) -> list[dict[str, object]]:
+    """Two virtual clusters with topics of their own; alice is a member of one of them."""
+    return [
+        virtual_cluster(SALES, *([ALICE] if alice_in == SALES else [])),
+        virtual_cluster(AUDIT, *([ALICE] if alice_in == AUDIT else [])),
+        topic("Orders", SALES, replicas=3),
+        topic("Reports", AUDIT),
+        *rights("alice", alice_in, ALICE),
+    ]
+
+
+@pytest.fixture(scope="module")
+def three(own_kafka: StartKafka) -> Sandbox:
+    return own_kafka(
+        brokers=3,
+        sasl=True,
+        users=USERS,
+        properties={
+            "offsets.topic.replication.factor": "3",
+            "transaction.state.log.replication.factor": "3",
+            "min.insync.replicas": "2",
+            "super.users": "User:admin;User:ANONYMOUS",
+        },
+    )
+
+
+@pytest.fixture
+def run(
+    three: Sandbox, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[GatewayRun]:
+    """A gateway's project, applied; the gateway itself is to be started."""
+    for broker_id in set(three.broker_ids) - set(three.running):
+        three.start_broker(broker_id)
+    made = GatewayRun(three, tmp_path_factory.mktemp("gateway"))
+    made.apply(*declared())
+    yield made
+    if made.process is not None:
+        made.kill()
+
+
+def topics_of(run: GatewayRun, user: str = "alice") -> set[str]:
+    from confluent_kafka.admin import AdminClient
+
+    return set(AdminClient(run.client(user)).list_topics(timeout=30).topics)
+
+
+class Producing:
+    """Produces numbered messages until it is told to stop; each has to be acknowledged."""
+
+    def __init__(self, run: GatewayRun) -> None:
+        from confluent_kafka import Producer
+
+        self._producer = Producer(
+            run.client(
+                **{"enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 120_000}
+            )
+        )
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.sent = 0
+        self.acknowledged: set[int] = set()
+        self.errors: list[str] = []
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            number = self.sent
+            self.sent += 1
+
+            def told(error: object, _: object, number: int = number) -> None:
+                if error is None:
+                    self.acknowledged.add(number)
+                else:
+                    self.errors.append(str(error))
+
+            self._producer.produce("Orders", str(number).encode(), on_delivery=told)
+            self._producer.poll(0)
+            time.sleep(0.002)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        assert self._producer.flush(120) == 0
+        assert self.errors == []
+        assert self.acknowledged == set(range(self.sent))
+
+
+def consumed(run: GatewayRun, group: str, count: int) -> list[int]:
+    """Numbers from the beginning of the topic, at least that many different ones."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(run.client(**{"group.id": group, "auto.offset.reset": "earliest"}))
+    consumer.subscribe(["Orders"])
+    found: list[int] = []
+    deadline = time.monotonic() + 120
+    while len(set(found)) < count and time.monotonic() < deadline:
+        message = consumer.poll(1)
+        if message is not None and message.error() is None:
+            found.append(int(message.value() or b""))
+    consumer.close()
+    return found
+
+
+def test_a_member_sees_local_names_and_others_see_the_clusters(run: GatewayRun) -> None:
+    run.start()
+    assert "Orders" in topics_of(run)
+    physical = topics_of(run, "admin")
+    assert "__kgitops" in physical
+    assert sum(name.endswith(".Orders") for name in physical) >= 1
+    assert run.end() == 0
+    assert run.refusals == []
+
+
+def test_clients_go_on_when_the_gateway_is_killed_and_comes_back(run: GatewayRun) -> None:
+    run.start()
+    producing = Producing(run)
+    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    run.kill()
+    time.sleep(1)
+    run.start()
+    before = len(producing.acknowledged)
+    eventually(lambda: len(producing.acknowledged) > before + 100, "nothing goes on")
+    producing.stop()
+    found = consumed(run, "killed", producing.sent)
+    assert sorted(found) == list(range(producing.sent))
+
+
+def test_clients_go_on_when_it_drains_and_another_one_takes_its_place(run: GatewayRun) -> None:
+    run.start()
+    producing = Producing(run)
+    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    assert run.end() == 0
+    run.start()
+    before = len(producing.acknowledged)
+    eventually(lambda: len(producing.acknowledged) > before + 100, "nothing goes on")
+    producing.stop()
+    assert "cut off" not in run.log.read_text()
+
+
+def test_clients_go_on_when_a_broker_dies(run: GatewayRun, three: Sandbox) -> None:
+    run.start()
+    producing = Producing(run)
+    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    victim = three.broker_ids[-1]
+    three.kill(victim)
+    before = len(producing.acknowledged)
+    eventually(lambda: len(producing.acknowledged) > before + 300, "nothing goes on")
+    three.start_broker(victim)
+    producing.stop()
+
+
+def test_names_and_members_change_while_clients_write(run: GatewayRun) -> None:
+    run.start()
+    producing = Producing(run)
+    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    run.apply(*declared(), topic("Returns", SALES))
+    eventually(lambda: topics_of(run) == {"Orders", "Returns"}, "the new name is not there")
+    producing.stop()
+    assert run.refusals == []
+    run.apply(*declared(alice_in=AUDIT), topic("Returns", SALES))
+    eventually(lambda: topics_of(run) == {"Reports"}, "the member is not in its new place")
+    run.apply(*declared(), topic("Returns", SALES))
+    eventually(lambda: topics_of(run) == {"Orders", "Returns"}, "the member is not back")
+
+
+def test_the_last_names_go_on_while_the_registry_cant_be_read(
+    three: Sandbox, run: GatewayRun
+) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    (metrics,) = free_ports(1)
+
+    def ready() -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", metrics, timeout=10)
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status
+
+    allow_keeper(run)
+    run.user = "keeper"
+    run.start("--max-table-age", "3s", "--metrics", f"127.0.0.1:{metrics}")
+    old = AdminClient(run.client())
+    assert "Orders" in old.list_topics(timeout=30).topics
+    assert ready() == 200
+    allow_keeper(run, allowed=False)
+    eventually(lambda: ready() == 503, "it is still ready")
+    assert "the names of virtual clusters stay as they were last read" in run.log.read_text()
+    assert "Orders" in old.list_topics(timeout=30).topics
+    with pytest.raises(KafkaException):
+        AdminClient(run.client()).list_topics(timeout=5)
+    assert run.refusals[-1]["reason"] == "stale"
+    allow_keeper(run)
+    eventually(lambda: ready() == 200, "it is not ready again")
+    assert "Orders" in topics_of(run)
+
+
+def test_workers_share_a_port_and_one_that_dies_is_replaced(run: GatewayRun) -> None:
+    (metrics,) = free_ports(1)
+    run.start("--workers", "2", "--metrics", f"127.0.0.1:{metrics}")
+    assert run.process
+    parent = psutil.Process(run.process.pid)
+
+    def metric(name: str) -> float:
+        connection = http.client.HTTPConnection("127.0.0.1", metrics, timeout=10)
+        connection.request("GET", "/metrics")
+        lines = connection.getresponse().read().decode().splitlines()
+        return next(float(line.split()[-1]) for line in lines if line.startswith(f"{name} "))
+
+    for _ in range(5):
+        assert "Orders" in topics_of(run)
+    eventually(lambda: metric("kgitops_gateway_connections_total") >= 5, "they are not counted")
+    came = metric("kgitops_gateway_connections_total")
+    producing = Producing(run)
+    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    first, second = parent.children()
+    os.kill(first.pid, signal.SIGKILL)
+    eventually(lambda: metric("kgitops_gateway_worker_restarts_total") == 1, "not replaced")
+    eventually(lambda: metric("kgitops_gateway_workers") == 2, "it is not back")
+    assert second.is_running()
+    assert metric("kgitops_gateway_connections_total") >= came
+    producing.stop()
+    workers = parent.children()
+    run.kill()
+    eventually(
+        lambda: not any(worker.is_running() for worker in workers), "workers outlive their parent"
+    )
+
+
+def allow_keeper(run: GatewayRun, *, allowed: bool = True) -> None:
+    """Let the user keeper read the registry, and nothing else; or not even that."""
+    from confluent_kafka.admin import (
+        AclBinding,
+        AclBindingFilter,
+        AclOperation,
+        AclPermissionType,
+        AdminClient,
+        ResourcePatternType,
+        ResourceType,
+    )
+
+    admin = AdminClient({**run.client("admin"), "bootstrap.servers": run.servers})
+    resource = (ResourceType.TOPIC, "__kgitops", ResourcePatternType.LITERAL, "User:keeper", "*")
+    if allowed:
+        bindings = [
+            AclBinding(*resource, operation, AclPermissionType.ALLOW)
+            for operation in (AclOperation.READ, AclOperation.DESCRIBE_CONFIGS)
+        ]
+        done = [*admin.create_acls(bindings).values()]
+    else:
+        every = AclBindingFilter(*resource, AclOperation.ANY, AclPermissionType.ANY)
+        done = [*admin.delete_acls([every]).values()]
+    for future in done:
+        future.result(30)
