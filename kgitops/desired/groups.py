@@ -164,8 +164,8 @@ def read_resource_configs(
     configs = {}
     for key, value in written.items():
         path = ("spec", "configs", key)
-        config = resource_configs(kind).get(key)
-        if config is None:
+        reader = resource_configs(kind).get(key)
+        if reader is None:
             near = nearest_resource_config(kind, key)
             known = ", ".join(sorted(resource_configs(kind)))
             findings.error(
@@ -176,11 +176,11 @@ def read_resource_configs(
                 key=True,
             )
             continue
-        if isinstance(value, list) and config.type is not ConfigType.LIST:
+        if isinstance(value, list) and reader.config.type is not ConfigType.LIST:
             problem = f"{key} takes one value, not a list"
             findings.error(document, path, problem, "write the value alone")
             continue
-        text = config_text(value, whole=config.type is ConfigType.INT)
+        text = config_text(value, whole=reader.config.type is ConfigType.INT)
         if wrong := resource_config_problem(kind, key, text):
             findings.error(document, path, wrong, "correct the value")
             continue

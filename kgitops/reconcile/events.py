@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Protocol
 
 from msgspec import Struct, field
 
@@ -46,15 +45,3 @@ class ReconcileEvent(Struct, frozen=True, kw_only=True):
     actions: Mapping[str, int] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     addresses: tuple[str, ...] = ()
-
-
-class Notifier(Protocol):
-    """Takes events to those who want to know; called from several threads."""
-
-    def notify(self, event: ReconcileEvent) -> None:
-        """Take the event and return at once, however slow or dead its receivers are."""
-        ...
-
-    def close(self) -> None:
-        """Deliver what can be delivered within a few seconds, then stop."""
-        ...

@@ -26,7 +26,6 @@ from kgitops.serve.nodes import FIRST_CONTROLLER, Endpoint, Node, NodeKind, Quor
 from kgitops.serve.views import BrokerViews, Lag
 
 _LOOPBACK = "127.0.0.1"
-_ENDING_SECONDS = 5
 _SECONDS_BETWEEN_LOOKS = 1
 """At transactions that are open for too long; Kafka looks every ten seconds."""
 _log = logging.getLogger("kgitops.serve")

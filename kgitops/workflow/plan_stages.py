@@ -17,7 +17,6 @@ from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterS
 from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
-from kgitops.model.resources.addresses import CREDENTIALS, kind_of
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.results import ErrorCode, RequestResult
@@ -27,7 +26,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.usage import add_usage, topics_at_stake
-from kgitops.plan.users.diff import concerned_users
+from kgitops.plan.users.diff import concerned_users, managed_users
 from kgitops.workflow.loading import OnStage, ignore_stage
 
 
@@ -70,9 +69,8 @@ def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -
     Raises:
         UnreachableError: they can't be read.
     """
-    owners = state.registry.owners if state.registry else {}
-    managed = any(kind_of(it) == CREDENTIALS and not owners[it].spent for it in owners)
-    return replace(state, users=cluster.read_users()) if wanted or managed else state
+    read = wanted or managed_users(state)
+    return replace(state, users=cluster.read_users()) if read else state
 
 
 def with_impact(cluster: Cluster, current: ClusterState, plan: Plan) -> Plan:

@@ -195,8 +195,8 @@ def test_the_configs_are_those_of_the_brokers(kind: ConfigResourceType) -> None:
     )
     configs = resource_configs(kind)
     assert configs.keys() == known.keys()
-    assert {name: str(config.type) for name, config in configs.items()} == {
+    assert {name: str(reader.config.type) for name, reader in configs.items()} == {
         name: str(config.type) for name, config in known.items()
     }
     for name, config in known.items():
-        assert configs[name].parse(config.default or "") is not None, name
+        assert configs[name].legal_value(config.default or "") is not None, name

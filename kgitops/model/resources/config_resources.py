@@ -5,7 +5,7 @@ ClientMetricsConfigs (KIP-714). Brokers judge the ranges, which depend on their 
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -15,12 +15,10 @@ from msgspec import Struct
 from kgitops.model.resources.topic_config_values import (
     ConfigType,
     TopicConfig,
-    Value,
-    is_legal,
-    legal_values,
+    ValueReader,
     to_text,
     trim,
-    value_parser,
+    value_reader,
 )
 
 
@@ -61,52 +59,37 @@ _NUMBERS = (
     "streams.session.timeout.ms",
 )
 _METRICS_NUMBER, _METRICS_LISTS = "interval.ms", ("match", "metrics")
-MOST_IMPORTANT: Mapping[ConfigResourceType, str] = MappingProxyType(
-    {
-        ConfigResourceType.GROUP: "consumer.session.timeout.ms",
-        ConfigResourceType.CLIENT_METRICS: _METRICS_NUMBER,
-    }
-)
-"""A config of each type, for examples."""
-
-
-class ResourceConfig(Struct, frozen=True, kw_only=True):
-    """One config: how its text is read, and the legal values in words."""
-
-    name: str
-    type: ConfigType
-    parse: Callable[[str], Value | None]
-    legal: str
 
 
 @cache
-def resource_configs(kind: ConfigResourceType) -> Mapping[str, ResourceConfig]:
+def resource_configs(kind: ConfigResourceType) -> Mapping[str, ValueReader]:
     """Every config that Kafka knows of resources of this type, by name."""
     if kind is ConfigResourceType.CLIENT_METRICS:
-        lists = [
-            ResourceConfig(name=name, type=ConfigType.LIST, parse=_list, legal=_LISTED)
-            for name in _METRICS_LISTS
+        lists = [_config(name, ConfigType.LIST) for name in _METRICS_LISTS]
+        readers = [
+            value_reader(_config(_METRICS_NUMBER, ConfigType.INT)),
+            *(ValueReader(config=config, parse=_list, legal=_LISTED) for config in lists),
         ]
-        configs = [_config(_METRICS_NUMBER, ConfigType.INT), *lists]
     else:
-        configs = [
-            *(_config(name, ConfigType.INT) for name in _NUMBERS),
-            *(_config(name, ConfigType.BOOLEAN) for name in _BOOLEANS),
-            *(_config(name, ConfigType.STRING, valid) for name, valid in _CHOICES.items()),
+        texts = [_config(name, ConfigType.STRING) for name in _TEXTS]
+        readers = [
+            *(value_reader(_config(name, ConfigType.INT)) for name in _NUMBERS),
+            *(value_reader(_config(name, ConfigType.BOOLEAN)) for name in _BOOLEANS),
             *(
-                ResourceConfig(name=name, type=ConfigType.STRING, parse=trim, legal="a text")
-                for name in _TEXTS
+                value_reader(_config(it, ConfigType.STRING, valid))
+                for it, valid in _CHOICES.items()
             ),
+            *(ValueReader(config=config, parse=trim, legal="a text") for config in texts),
         ]
-    return MappingProxyType({config.name: config for config in configs})
+    return MappingProxyType({reader.config.name: reader for reader in readers})
 
 
 def resource_config_problem(kind: ConfigResourceType, key: str, value: str) -> str | None:
     """The reason why Kafka would refuse the value of a known key, and the legal ones; or None."""
-    config = resource_configs(kind).get(key)
-    if config is None or config.parse(value) is not None:
+    reader = resource_configs(kind).get(key)
+    if reader is None or reader.legal_value(value) is not None:
         return None
-    return f"{key} must be {config.legal}, not {value!r}"
+    return reader.problem(value)
 
 
 def normal_resource_value(kind: ConfigResourceType, key: str, value: str) -> str:
@@ -114,8 +97,8 @@ def normal_resource_value(kind: ConfigResourceType, key: str, value: str) -> str
 
     An unknown key's value is returned unchanged.
     """
-    config = resource_configs(kind).get(key)
-    parsed = None if config is None else config.parse(value)
+    reader = resource_configs(kind).get(key)
+    parsed = None if reader is None else reader.legal_value(value)
     return value if parsed is None else to_text(parsed)
 
 
@@ -132,8 +115,8 @@ def nearest_resource_config(kind: ConfigResourceType, key: str) -> str | None:
     return nearest[0] if nearest else None
 
 
-def _config(name: str, type_: ConfigType, valid: tuple[str, ...] = ()) -> ResourceConfig:
-    config = TopicConfig(
+def _config(name: str, type_: ConfigType, valid: tuple[str, ...] = ()) -> TopicConfig:
+    return TopicConfig(
         name=name,
         type=type_,
         default=None,
@@ -143,13 +126,6 @@ def _config(name: str, type_: ConfigType, valid: tuple[str, ...] = ()) -> Resour
         server_default=None,
         doc="",
     )
-    read = value_parser(config)
-
-    def parse(text: str) -> Value | None:
-        value = read(text)
-        return value if value is not None and is_legal(config, value) else None
-
-    return ResourceConfig(name=name, type=type_, parse=parse, legal=legal_values(config))
 
 
 def _list(text: str) -> tuple[str, ...]:

@@ -40,6 +40,28 @@ class TopicConfig(Struct, frozen=True, kw_only=True):
     doc: str
 
 
+class ValueReader(Struct, frozen=True, kw_only=True):
+    """Reads the values of a config; ``parse`` gives None where Kafka would refuse the text."""
+
+    config: TopicConfig
+    parse: Callable[[str], Value | None]
+    legal: str
+
+    def legal_value(self, text: str) -> Value | None:
+        """The value of a text, if Kafka accepts it."""
+        value = self.parse(text)
+        return value if value is not None and is_legal(self.config, value) else None
+
+    def problem(self, shown: str) -> str:
+        """The sentence about a value that Kafka would refuse."""
+        return f"{self.config.name} must be {self.legal}, not {shown!r}"
+
+
+def value_reader(config: TopicConfig) -> ValueReader:
+    """The reader of a config by its type and its legal values."""
+    return ValueReader(config=config, parse=value_parser(config), legal=legal_values(config))
+
+
 def value_parser(config: TopicConfig) -> Callable[[str], Value | None]:
     """A function that reads a text as ConfigDef.parseType does; None where Kafka would refuse."""
     match config.type:

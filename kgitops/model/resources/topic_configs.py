@@ -6,23 +6,20 @@ The facts are Apache Kafka's own: ``data/topic_configs.json`` is a dump of LogCo
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import Struct
-
 from kgitops.model.resources.topic_config_values import (
     ConfigType,
     TopicConfig,
     Value,
-    is_legal,
-    legal_values,
+    ValueReader,
     to_text,
     trim,
-    value_parser,
+    value_reader,
 )
 
 __all__ = [
@@ -132,7 +129,7 @@ def config_problem(key: str, value: str) -> str | None:
     if reader is None or _legal_value(key, value) is not None:
         return None
     shown = value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…"
-    return f"{key} must be {legal_values(reader.config)}, not {shown!r}"
+    return reader.problem(shown)
 
 
 def configs_problems(
@@ -171,25 +168,15 @@ def is_throttle(key: str) -> bool:
     return ".replication.throttled." in key
 
 
-class _Reader(Struct, frozen=True, kw_only=True):
-    config: TopicConfig
-    parse: Callable[[str], Value | None]
-
-
 @lru_cache(maxsize=_CACHED_VALUES)
 def _legal_value(key: str, text: str) -> Value | None:
     """The value of ``text`` for a known key, if Kafka accepts it."""
-    reader = _readers()[key]
-    value = reader.parse(text)
-    return value if value is not None and is_legal(reader.config, value) else None
+    return _readers()[key].legal_value(text)
 
 
 @cache
-def _readers() -> Mapping[str, _Reader]:
-    return {
-        name: _Reader(config=config, parse=value_parser(config))
-        for name, config in topic_configs().items()
-    }
+def _readers() -> Mapping[str, ValueReader]:
+    return {name: value_reader(config) for name, config in topic_configs().items()}
 
 
 @cache

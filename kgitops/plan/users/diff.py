@@ -38,11 +38,16 @@ _NOBODY: ScramIterations = {}
 
 def concerned_users(desired: DesiredState, current: ClusterState) -> frozenset[str]:
     """Return the users that a plan has to know: those declared, and those that anybody manages."""
-    names = {user.name for user in desired.users}
-    for address, owner in (current.registry.owners if current.registry else {}).items():
-        if address.startswith(_PREFIX) and not owner.spent:
-            names.add(owner.last_applied["name"])
-    return frozenset(names)
+    return managed_users(current) | {user.name for user in desired.users}
+
+
+def managed_users(current: ClusterState) -> frozenset[str]:
+    """Return the users that any project manages."""
+    return frozenset(
+        owner.last_applied["name"]
+        for address, owner in (current.registry.owners if current.registry else {}).items()
+        if address.startswith(_PREFIX) and not owner.spent
+    )
 
 
 def plan_users(

@@ -27,7 +27,7 @@ class Subscription(Struct, frozen=True):
 
 
 class Notifications:
-    """Takes events to sinks; see :class:`~kgitops.reconcile.events.Notifier`."""
+    """Takes events to sinks, however slow or dead they are; called from several threads."""
 
     def __init__(
         self, subscriptions: Iterable[Subscription], tell: Tell, patience: Patience = _PATIENCE

@@ -17,7 +17,7 @@ from kgitops.reconcile.notifications.notifying import (
 
 
 class NotificationRouter:
-    """The notifications of all projects of a loop; see :class:`~kgitops.reconcile.events.Notifier`.
+    """The notifications of all projects of a loop; called from several threads.
 
     A project's settings are replaced when a revision changes them. Settings that can't be used are
     told, and leave those before them in place.
