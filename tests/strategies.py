@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from builders import (
     IN_ENVIRONMENT,
     a_binding,
+    a_consumer_group,
     a_desired,
     a_quota,
     a_tombstone,
@@ -16,6 +17,7 @@ from builders import (
     a_user,
     an_acl,
     an_entity,
+    some_client_metrics,
 )
 from hypothesis import strategies as st
 from msgspec import Struct
@@ -25,6 +27,7 @@ from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredCredential,
+    DesiredGroup,
     DesiredObject,
     DesiredQuota,
     DesiredState,
@@ -35,6 +38,7 @@ from kgitops.desired.state import (
 )
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.secrets import SaltedPassword
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.users import (
@@ -71,9 +75,26 @@ QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
 USERS = ("reports", "etl")
 ITERATIONS = (4096, 4097)
 SOURCES = (IN_ENVIRONMENT, PasswordSource(env="OTHER_PASSWORD"))
+# Configs of resources beside topics: groups of the cluster, and subscriptions to client metrics.
+RESOURCES: Mapping[ConfigResourceType, tuple[str, Mapping[str, tuple[str, ...]]]] = {
+    ConfigResourceType.GROUP: (
+        "etl",
+        {
+            "consumer.session.timeout.ms": ("45000", "50000"),
+            "consumer.heartbeat.interval.ms": ("5000", "6000"),
+        },
+    ),
+    ConfigResourceType.CLIENT_METRICS: (
+        "lag",
+        {"interval.ms": ("30000", "60000"), "metrics": ("org.apache.kafka.",)},
+    ),
+}
 SALTED = SaltedPassword(b"salt", b"salted password of others")
 HIGH_WATERMARK = 20
 """Where every partition that others write to ends."""
+
+
+DELETED = ("Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics")
 
 
 class Team(Struct, frozen=True):
@@ -194,6 +215,17 @@ def declared_users(draw: st.DrawFn, name: str, held: ScramIterations | None = No
 
 
 @st.composite
+def declared_resources(draw: st.DrawFn, kind: ConfigResourceType) -> DesiredObject:
+    """The declared group, or the declared client metrics."""
+    name, values = RESOURCES[kind]
+    keys = draw(st.sets(st.sampled_from(sorted(values)), min_size=1))
+    configs = {key: draw(st.sampled_from(values[key])) for key in sorted(keys)}
+    if kind is ConfigResourceType.GROUP:
+        return a_consumer_group(name, configs=configs, deletion_policy=draw(policies))
+    return replace(some_client_metrics(name, deletion_policy=draw(policies)), configs=configs)
+
+
+@st.composite
 def projects(
     draw: st.DrawFn,
     team: Team,
@@ -201,12 +233,14 @@ def projects(
     state: ClusterState | None = None,
     *,
     users: bool = False,
+    resources: bool = False,
 ) -> DesiredState:
     """What a team declares: something new, or what it declared before with a few edits.
 
     Who knows the cluster's ``state`` seldom asks for what can't be done. Limits on deletions are
     lifted, they have tests of their own. A document that goes may leave a Tombstone behind, and
-    Tombstones stay around when they are spent. ``users``: passwords can be read.
+    Tombstones stay around when they are spent. ``users``: passwords can be read; ``resources``:
+    groups and client metrics can.
     """
     topics = state.topics if state else {}
     kept: dict[str, DesiredObject] = {}
@@ -224,6 +258,9 @@ def projects(
     for name in draw(st.sets(st.sampled_from(USERS), max_size=1)) if users else ():
         user = draw(declared_users(name, (state.users or {}).get(name) if state else None))
         kept[user.address] = user
+    for kind in draw(st.sets(st.sampled_from(ConfigResourceType))) if resources else ():
+        resource = draw(declared_resources(kind))
+        kept[resource.address] = resource
     whole = draw(_mostly)
     return a_desired(
         *kept.values(),
@@ -232,7 +269,7 @@ def projects(
         uid=team.uid,
         take_from=team.take_from,
         whole=whole,
-        safety=Safety(allow_deletes=dict.fromkeys(("Topic", "Acl", "ClientQuota", "User"), 99)),
+        safety=Safety(allow_deletes=dict.fromkeys(DELETED, 99)),
         principal=draw(st.sampled_from(PRINCIPALS)),
     )
 
@@ -261,7 +298,7 @@ def _tombstones(
         if tombstone.address not in kept and draw(_mostly)
     }
     for item in _objects(before):
-        protected = isinstance(item, DesiredTopic | DesiredUser)
+        protected = isinstance(item, DesiredTopic | DesiredUser | DesiredGroup)
         if item.address not in kept and (draw(_mostly) if protected else draw(_seldom)):
             name = f"drop-{draw(st.sampled_from((1, 2)))}-{item.address}"
             found[item.address] = a_tombstone(item, name=name)
@@ -276,7 +313,9 @@ def _objects(desired: DesiredState | None) -> Iterable[DesiredObject]:
 
 
 @st.composite
-def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[req.Request]:
+def foreign_requests(
+    draw: st.DrawFn, state: ClusterState, *, resources: bool = False
+) -> list[req.Request]:
     """A few changes that somebody makes by hand, each legal and about another object."""
     requests: list[req.Request] = []
     for name in draw(st.sets(st.sampled_from(TOPICS), max_size=2)):
@@ -301,7 +340,19 @@ def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[req.Request]:
         draw(st.sets(st.sampled_from(USERS), max_size=1)) if state.users is not None else ()
     ):
         requests.append(draw(_credential_changes(name, state.users.get(name, {}))))
+    for kind in draw(st.sets(st.sampled_from(ConfigResourceType))) if resources else ():
+        requests.append(draw(_resource_changes(kind)))
     return requests
+
+
+@st.composite
+def _resource_changes(draw: st.DrawFn, kind: ConfigResourceType) -> req.Request:
+    name, values = RESOURCES[kind]
+    key = draw(st.sampled_from(sorted(values)))
+    value = draw(st.none() | st.sampled_from(values[key]))
+    return req.AlterConfigResourceRequest(
+        resource_type=kind, resource_name=name, configs={key: value}
+    )
 
 
 @st.composite

@@ -13,7 +13,10 @@ from strategies import BROKERS, HIGH_WATERMARK, Team, foreign_requests, projects
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.plan.document.plan import Plan
+
+_COMMITTED = FoundGroup(name="etl", known=True, offsets={("orders", 0): 3})
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -25,16 +28,25 @@ class Turn(Struct, frozen=True, kw_only=True):
     after: ClusterState | None
 
 
-def turns(data: st.DataObject, teams: Sequence[Team], count: int) -> Iterator[Turn]:
-    """Others change the cluster, a team plans and applies, and again."""
+def turns(
+    data: st.DataObject, teams: Sequence[Team], count: int, *, resources: bool = True
+) -> Iterator[Turn]:
+    """Others change the cluster, a team plans and applies, and again.
+
+    ``resources``: there are groups and client metrics, too; saved states hold none.
+    """
     model = Model(ClusterState(cluster_id="law", backend="model", brokers=BROKERS, users={}))
+    if resources:
+        model = replace(model, state=replace(model.state, groups={"etl": _COMMITTED}))
     history: dict[Team, list[DesiredState]] = {}
     for _ in range(count):
-        model = model.execute_all(data.draw(foreign_requests(model.state), label="others"))
+        model = model.execute_all(
+            data.draw(foreign_requests(model.state, resources=resources), label="others")
+        )
         model = replace(model, state=_disturbed(data, model.state))
         team = data.draw(st.sampled_from(teams))
         commits = history.setdefault(team, [])
-        desired = data.draw(_revisions(team, commits, model.state), label="desired")
+        desired = data.draw(_revisions(team, commits, model.state, resources), label="desired")
         rate = data.draw(st.sampled_from([0, 1000]), label="throttle")
         desired = replace(desired, safety=replace(desired.safety, replication_throttle=rate))
         seen = model.state
@@ -52,14 +64,19 @@ def turns(data: st.DataObject, teams: Sequence[Team], count: int) -> Iterator[Tu
 
 @st.composite
 def _revisions(
-    draw: st.DrawFn, team: Team, commits: Sequence[DesiredState], state: ClusterState
+    draw: st.DrawFn,
+    team: Team,
+    commits: Sequence[DesiredState],
+    state: ClusterState,
+    resources: bool,
 ) -> DesiredState:
     """The next commit, or an old one: it was reverted, or an old pipeline runs again."""
     if commits and draw(st.integers(0, 2)) == 2:
         # Those that buried something are the ones to be afraid of.
         buried = [commit for commit in commits if commit.tombstones]
         return draw(st.sampled_from(buried if buried and draw(st.booleans()) else commits))
-    return draw(projects(team, commits[-1] if commits else None, state, users=True))
+    before = commits[-1] if commits else None
+    return draw(projects(team, before, state, users=True, resources=resources))
 
 
 def _unreadable(state: ClusterState) -> ClusterState:
@@ -80,10 +97,17 @@ Law = Callable[[Turn, Sequence[Turn]], None]
 """Checks one turn, given those before it."""
 
 
-def obey(data: st.DataObject, laws: Sequence[Law], teams: Sequence[Team], count: int = 4) -> None:
+def obey(
+    data: st.DataObject,
+    laws: Sequence[Law],
+    teams: Sequence[Team],
+    count: int = 4,
+    *,
+    resources: bool = True,
+) -> None:
     """Check every turn of a chain against all laws."""
     earlier: list[Turn] = []
-    for turn in turns(data, teams, count):
+    for turn in turns(data, teams, count, resources=resources):
         for law in laws:
             law(turn, earlier)
         earlier.append(turn)

@@ -15,6 +15,8 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
@@ -70,6 +72,14 @@ class Model(Struct, frozen=True):
                 return self._decide(lambda delta: alter(delta, request, self._topic_id))
             case req.DeleteVirtualClusterRequest():
                 return self._decide(lambda delta: delete(delta, request))
+            case req.AlterConfigResourceRequest():
+                return self._alter_resource(request)
+            case req.AlterConsumerGroupOffsetsRequest():
+                raise AssertionError("nobody asks for a reset")
+            case req.DeleteConsumerGroupRequest():
+                found = self.state.groups[request.group]
+                assert found.known
+                return self._with_group(replace(found, known=False, offsets={}))
             case req.CopyGroupOffsetsRequest():
                 group = physical_id(request.virtual_cluster, request.group)
                 offsets = self.state.group_offsets
@@ -220,6 +230,24 @@ class Model(Struct, frozen=True):
             starts[partition] = max(start, offset)
         cut = replace(usage, log_start_offsets=tuple(starts))
         return self._with(usage={**self.state.usage, topic.name: cut})
+
+    def _alter_resource(self, request: req.AlterConfigResourceRequest) -> "Model":
+        name = request.resource_name
+        if request.resource_type is ConfigResourceType.GROUP:
+            group = self.state.groups.get(name) or FoundGroup(name=name)
+            return self._with_group(
+                replace(group, configs=overlaid(group.configs, request.configs))
+            )
+        known = self.state.client_metrics
+        configs = overlaid(known[name].configs if name in known else {}, request.configs)
+        others = {key: known[key] for key in known if key != name}
+        made = {name: ClientMetricsState(name=name, configs=configs)} if configs else {}
+        return self._with(client_metrics=others | made)
+
+    def _with_group(self, group: FoundGroup) -> "Model":
+        """The cluster with the group, if there is anything of that name."""
+        others = {key: it for key, it in self.state.groups.items() if key != group.name}
+        return self._with(groups=others | ({group.name: group} if group.exists else {}))
 
     def _after(self, request: req.Request) -> "Model":
         return replace(self, state=self.state.after([request]))

@@ -17,7 +17,9 @@ from tiers import examples
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import (
     ConfigsPolicy,
+    DesiredClientMetrics,
     DesiredCredential,
+    DesiredGroup,
     DesiredObject,
     DesiredQuota,
     DesiredState,
@@ -31,6 +33,8 @@ from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
+    client_metrics_address,
+    group_address,
     kind_of,
     quota_address,
     topic_address,
@@ -40,9 +44,11 @@ from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan import context, planner, quotas, removal
 from kgitops.plan import draft as planned_requests
+from kgitops.plan.config_resources import client_metrics
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
+from kgitops.plan.groups import diff as groups
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.topics import alter as topic_alter
@@ -76,6 +82,10 @@ def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
         found = after.quotas[quota.entity].quotas
         assert quota.quotas.items() <= found.items()
         assert left_over(quota, turn, "quotas").isdisjoint(found)
+    for resource in (*turn.desired.groups, *turn.desired.client_metrics):
+        found = configs_of(resource, after)
+        assert resource.configs.items() <= found.items()
+        assert left_over(resource, turn, "configs").isdisjoint(found)
     for user in turn.desired.users:
         held = (after.users or {})[user.name]
         iterations = {key: item.iterations for key, item in user.credentials.items()}
@@ -123,6 +133,8 @@ def nothing_outside_the_managed_scope_changes(turn: Turn, _: Sequence[Turn]) -> 
         quotas_of_others_stay(quota, turn)
     for user in turn.desired.users:
         mechanisms_of_others_stay(user, turn)
+    for resource in (*turn.desired.groups, *turn.desired.client_metrics):
+        configs_of_resources_stay(resource, turn)
 
 
 def a_password_is_set_when_it_is_due_and_never_else(turn: Turn, _: Sequence[Turn]) -> None:
@@ -248,6 +260,8 @@ def objects(state: ClusterState) -> Mapping[str, object]:
     found |= {acl_address(acl): acl for acl in state.acls}
     found |= {broker_address(broker.id): broker for broker in state.brokers}
     found |= {user_address(name): held for name, held in (state.users or {}).items()}
+    found |= {group_address(name): group for name, group in state.groups.items()}
+    found |= {client_metrics_address(name): it for name, it in state.client_metrics.items()}
     return found | {quota_address(entity): quota for entity, quota in state.quotas.items()}
 
 
@@ -265,7 +279,12 @@ def without(addresses: set[str], state: ClusterState) -> Mapping[str, object]:
     }
 
 
-def left_over(item: DesiredTopic | DesiredQuota | DesiredUser, turn: Turn, field: str) -> set[str]:
+Resource = DesiredGroup | DesiredClientMetrics
+
+
+def left_over(
+    item: DesiredTopic | DesiredQuota | DesiredUser | Resource, turn: Turn, field: str
+) -> set[str]:
     """The keys that this object's project last applied to it and that are no longer declared."""
     owner = owners(turn.before).get(item.address)
     if owner is None or owner.spent or owner.topic_id != topic_id(item, turn.before):
@@ -274,7 +293,9 @@ def left_over(item: DesiredTopic | DesiredQuota | DesiredUser, turn: Turn, field
     return set(owner.last_applied[field]) - set(wanted)
 
 
-def topic_id(item: DesiredTopic | DesiredQuota | DesiredUser, state: ClusterState) -> str | None:
+def topic_id(
+    item: DesiredTopic | DesiredQuota | DesiredUser | Resource, state: ClusterState
+) -> str | None:
     topic = state.topics.get(item.name) if isinstance(item, DesiredTopic) else None
     return topic.topic_id if topic else None
 
@@ -301,6 +322,22 @@ def quotas_of_others_stay(quota: DesiredQuota, turn: Turn) -> None:
     for key, value in before.quotas.items():
         if key not in quota.quotas and key not in last:
             assert turn.after.quotas[quota.entity].quotas[key] == value
+
+
+def configs_of(resource: Resource, state: ClusterState) -> Mapping[str, str]:
+    held = state.groups if isinstance(resource, DesiredGroup) else state.client_metrics
+    found = held.get(resource.name)
+    return found.configs if found else {}
+
+
+def configs_of_resources_stay(resource: Resource, turn: Turn) -> None:
+    assert turn.after is not None
+    after = configs_of(resource, turn.after)
+    owner = owners(turn.before).get(resource.address)
+    last = owner.last_applied["configs"] if owner and not owner.spent else {}
+    for key, value in configs_of(resource, turn.before).items():
+        if key not in resource.configs and key not in last:
+            assert after.get(key) == value
 
 
 def mechanisms_of_others_stay(user: DesiredUser, turn: Turn) -> None:
@@ -330,6 +367,12 @@ USER_RISKS = (
     *(risks.USER_CREATE, risks.USER_ADOPT, risks.USER_DELETE, risks.USER_FORGET),
     *(risks.MECHANISM_ADD, risks.MECHANISM_REMOVE, risks.PASSWORD_RENEW),
     *(risks.ITERATIONS_RAISE, risks.ITERATIONS_LOWER),
+)
+RESOURCE_RISKS = (
+    *(risks.GROUP_CREATE, risks.GROUP_ADOPT, risks.GROUP_FORGET, risks.GROUP_DELETE),
+    *(risks.GROUP_CONFIG, risks.GROUP_CONFIG_REMOVE),
+    *(risks.CLIENT_METRICS_SET, risks.CLIENT_METRICS_REMOVE),
+    *(risks.CLIENT_METRICS_ADOPT, risks.CLIENT_METRICS_FORGET),
 )
 _DELETIONS = {"DeleteTopic", "DeleteAcl"}
 
@@ -516,6 +559,27 @@ def expect_nothing_of_a_user(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(users, "_expected", lambda *given: replace(real(*given), exists=False))
 
 
+def forget_removed_configs_of_groups(patch: pytest.MonkeyPatch) -> None:
+    _requesting(patch, lambda declared, last, current: (declared, {}, current))
+
+
+def remove_configs_of_groups_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
+    _requesting(patch, lambda declared, last, current: (declared, current, current))
+
+
+def _requesting(
+    patch: pytest.MonkeyPatch, seen: Callable[[object, object, object], tuple[object, ...]]
+) -> None:
+    """Compare what is ``seen`` in place of declared, last applied and current configs."""
+    for module in (groups, client_metrics):
+        real = module.requested_configs
+        patch.setattr(module, "requested_configs", lambda *given, real=real: real(*seen(*given)))
+
+
+def keep_groups_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(groups, "find_removals", lambda *_: ())
+
+
 def keep_users_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(users, "find_removals", lambda *_: ())
 
@@ -535,6 +599,13 @@ def keep_users_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
         (the_cluster_holds_what_is_declared, forget_what_was_applied_to_users, ALONE),
         (the_cluster_holds_what_is_declared, take_the_iterations_that_are_there, ALONE),
         (the_registry_remembers_what_was_applied, keep_users_that_nobody_declares, ALONE),
+        (the_cluster_holds_what_is_declared, forget_removed_configs_of_groups, ALONE),
+        (the_registry_remembers_what_was_applied, keep_groups_that_nobody_declares, ALONE),
+        (
+            nothing_outside_the_managed_scope_changes,
+            remove_configs_of_groups_that_nobody_declared,
+            ALONE,
+        ),
         (requests_find_what_they_expect, expect_nothing_of_a_user, ALONE),
         (nothing_outside_the_managed_scope_changes, remove_mechanisms_that_nobody_declared, ALONE),
         (a_password_is_set_when_it_is_due_and_never_else, forget_versions, ALONE),
@@ -577,7 +648,7 @@ def test_the_chains_are_no_toys() -> None:
         *("restored", "accepted", "undeclared", "missing"),
         *("unmanaged", "foreign", "not-loaded", "protected"),
         *("configs", "partitions", "replicas", "DeleteRecords", "AlterUserScramCredentials"),
-        *(risk.code for risk in USER_RISKS),
+        *(risk.code for risk in USER_RISKS + RESOURCE_RISKS),
         *("spent", "adopt update"),
     }
 
