@@ -202,6 +202,8 @@ def comparable(state: ClusterState) -> Mapping[str, object]:
         "acls": state.acls,
         "quotas": dict(state.quotas),
         "users": dict(state.users or {}),
+        "groups": dict(state.groups),
+        "client metrics": dict(state.client_metrics),
         "projects": dict(state.registry.projects),
         "owners": {
             address: replace(

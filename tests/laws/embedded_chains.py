@@ -7,7 +7,17 @@ from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, sealed_now
 from hypothesis import strategies as st
 from msgspec import Struct
-from strategies import BROKERS, HIGH_WATERMARK, SOURCES, TEAMS, Team, foreign_requests, projects
+from msgspec.structs import replace
+from strategies import (
+    BROKERS,
+    HIGH_WATERMARK,
+    RESOURCES,
+    SOURCES,
+    TEAMS,
+    Team,
+    foreign_requests,
+    projects,
+)
 from used import used
 
 from kgitops.apply.result import ApplyResult
@@ -20,6 +30,7 @@ from kgitops.model.requests import Request
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
+from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.pipeline import validate_on_brokers
 from kgitops.workflow.plan_stages import with_offsets, with_users
 
@@ -51,6 +62,16 @@ class Ready(Struct, frozen=True, kw_only=True):
     nonce: str
 
 
+def seen(cluster: EmbeddedCluster) -> ClusterState:
+    """All that the model knows of the cluster."""
+    (group, _), (metrics, _) = RESOURCES.values()
+    return replace(
+        used(cluster),
+        groups=cluster.read_groups(frozenset({group})),
+        client_metrics=cluster.read_client_metrics(frozenset({metrics})),
+    )
+
+
 def ready_plans(
     data: st.DataObject, teams: Sequence[Team] = TEAMS[:1], count: int = 3
 ) -> Iterator[Ready]:
@@ -70,9 +91,11 @@ def ready_plans(
         for number in range(count):
             _disturb(data, cluster)
             team = data.draw(st.sampled_from(teams))
-            desired = data.draw(projects(team, declared.get(team), users=True), label="desired")
+            desired = data.draw(
+                projects(team, declared.get(team), users=True, resources=True), label="desired"
+            )
             declared[team] = desired
-            before = used(cluster)  # the model knows which records are there
+            before = seen(cluster)  # the model knows which records are there
             plan = planned(desired, cluster)
             if not plan.verdict.stops:
                 yield Ready(
@@ -104,7 +127,7 @@ def embedded_turns(
             sealed=sealed,
             sent=tuple(recording.sent),
             result=result,
-            after=used(ready.cluster),
+            after=seen(ready.cluster),
             cluster=ready.cluster,
         )
 
@@ -113,7 +136,11 @@ def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
     """As the product plans: made from the cluster, then judged by its brokers."""
     plan = make_plan(
         desired,
-        with_users(cluster, desired, with_offsets(cluster, desired, cluster.read_state())),
+        with_group_states(
+            cluster,
+            desired,
+            with_users(cluster, desired, with_offsets(cluster, desired, cluster.read_state())),
+        ),
         target_name="local",
         capabilities=cluster.capabilities,
     )
@@ -121,10 +148,10 @@ def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
 
 
 def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
-    for request in data.draw(foreign_requests(used(cluster)), label="others"):
+    for request in data.draw(foreign_requests(seen(cluster), resources=True), label="others"):
         # What a broker refuses of others' changes just does not happen.
         cluster.execute([request], validate_only=False, principal="User:someone")
-    for name, usage in used(cluster).usage.items():
+    for name, usage in seen(cluster).usage.items():
         for partition, end in enumerate(usage.high_watermarks):
             if end is not None and end < HIGH_WATERMARK:
                 cluster.produce(name, partition, HIGH_WATERMARK - end, 10)

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
 from laws.cluster_model import Model
-from laws.embedded_chains import Ready, embedded_turns, planned, ready_plans
+from laws.embedded_chains import Ready, embedded_turns, planned, ready_plans, seen
 from laws.test_plan_laws import everything
 from strategies import TEAMS
 from tiers import examples
-from used import used
 
 from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
@@ -107,7 +106,7 @@ def test_what_the_brokers_accept_in_the_plan_they_accept_in_the_apply(
 ) -> None:
     """And validate_only itself changes nothing."""
     for ready in ready_plans(data, TEAMS):
-        assert everything(used(ready.cluster)) == everything(ready.before)
+        assert everything(seen(ready.cluster)) == everything(ready.before)
         result = _apply(ready, FaultyCluster(ready.cluster))
         assert result.failed == ()
 
@@ -135,7 +134,7 @@ def a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject) -> N
             if resumed is None and not _was_begun(ready):
                 resumed = again.plan(sealed_now(ready.plan, ready.clock, ready.nonce), "again")
             assert resumed is None or resumed.verdict.exit == ExitCode.SUCCESS, resumed
-        assert _ended(used(ready.cluster)) == expected
+        assert _ended(seen(ready.cluster)) == expected
 
 
 def _mortal(cluster: EmbeddedCluster, left: int) -> FaultyCluster:
