@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from kgitops.cli.gateway.options import EntranceOptions, LimitOptions, WatchOptions
 from kgitops.cli.gateway.settings import settings_of
-from kgitops.cli.running.signals import InterruptedRunError, handled_signals
-from kgitops.cli.running.streams import (
-    check_place,
-    is_special,
-    print_notice,
-    print_result,
-    write_file,
+from kgitops.cli.running.listening import (
+    check_ready_file,
+    end_on_signals,
+    remove_ready_file,
+    say_ready,
 )
+from kgitops.cli.running.signals import InterruptedRunError
+from kgitops.cli.running.streams import print_notice
 from kgitops.gateway.running.process import GatewayProcess
 from kgitops.gateway.running.workers import WorkerChannel, Workers, worker_channel
 from kgitops.gateway.settings import GatewayOptions
@@ -55,7 +55,7 @@ def run_gateway(command: GatewayCommand) -> int:
     settings = settings_of(command.entrance, command.limits, command.watch.access_log)
     if command.watch.metrics is not None:
         parse_address(command.watch.metrics)
-    check_place(command.watch.ready_file, _READY_FILE)
+    check_ready_file(command.watch.ready_file)
     channel = worker_channel(os.environ)
     try:
         chosen = _cluster(command)
@@ -68,7 +68,7 @@ def run_gateway(command: GatewayCommand) -> int:
             return _run(lambda: _serve(process, command.watch))
         finally:
             process.close()
-            _remove(command.watch.ready_file)
+            remove_ready_file(command.watch.ready_file)
     except InterruptedRunError:  # a signal that came before there was anything to end
         return int(ExitCode.SUCCESS)
 
@@ -92,7 +92,7 @@ def _run(course: Callable[[], Coroutine[Any, Any, int]]) -> int:
 
 
 async def _serve(process: GatewayProcess, watch: WatchOptions) -> int:
-    ended = _on_signals()
+    ended = end_on_signals()
 
     def status() -> GatewayStatus:
         return GatewayStatus(processes=(process.status,))
@@ -101,13 +101,13 @@ async def _serve(process: GatewayProcess, watch: WatchOptions) -> int:
         await process.start()
         opened.push_async_callback(process.stop)
         await _watch(status, watch, opened)
-        _say_ready(process.gateway.url, watch)
+        say_ready(process.gateway.url, watch.ready_file)
         await ended.wait()
     return int(ExitCode.SUCCESS)
 
 
 async def _work(settings: GatewayOptions, chosen: ChosenCluster, channel: WorkerChannel) -> int:
-    ended = _on_signals()
+    ended = end_on_signals()
     process = GatewayProcess(settings, chosen, _tell)
     try:
         await process.start()
@@ -120,7 +120,7 @@ async def _work(settings: GatewayOptions, chosen: ChosenCluster, channel: Worker
 
 
 async def _supervise(settings: GatewayOptions, watch: WatchOptions) -> int:
-    ended = _on_signals()
+    ended = end_on_signals()
     workers = Workers(
         settings.workers,
         sys.argv[1:],
@@ -139,9 +139,9 @@ async def _supervise(settings: GatewayOptions, watch: WatchOptions) -> int:
         code = starting.result()
         if code:
             return code  # the worker has said why
-        opened.callback(_remove, watch.ready_file)
+        opened.callback(remove_ready_file, watch.ready_file)
         await _watch(lambda: workers.status, watch, opened)
-        _say_ready(workers.url, watch)
+        say_ready(workers.url, watch.ready_file)
         await waiting
     return int(ExitCode.SUCCESS)
 
@@ -157,34 +157,5 @@ async def _watch(
     _tell(f"metrics and health at {listener.url}")
 
 
-def _say_ready(url: str, watch: WatchOptions) -> None:
-    line = f"ready {url}"
-    if watch.ready_file:
-        write_file(watch.ready_file, [f"{line}\n"], _READY_FILE)
-    print_result(line)
-
-
-def _on_signals() -> asyncio.Event:
-    """An event that the first signal sets; a second one ends the process."""
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    signals = handled_signals()
-
-    def end() -> None:
-        ended.set()
-        for number in signals:
-            loop.remove_signal_handler(number)
-
-    for number in signals:
-        loop.add_signal_handler(number, end)
-    return ended
-
-
 def _tell(sentence: str) -> None:
     print_notice(f"kgitops: {sentence}")
-
-
-def _remove(ready_file: Path | None) -> None:
-    if ready_file is not None and not is_special(ready_file):
-        with suppress(OSError):
-            ready_file.unlink(missing_ok=True)

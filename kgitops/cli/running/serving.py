@@ -8,14 +8,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.cli.running.signals import InterruptedRunError, handled_signals
-from kgitops.cli.running.streams import (
-    check_place,
-    is_special,
-    print_notice,
-    print_result,
-    write_file,
+from kgitops.cli.running.listening import (
+    check_ready_file,
+    end_on_signals,
+    remove_ready_file,
+    say_ready,
 )
+from kgitops.cli.running.signals import InterruptedRunError
+from kgitops.cli.running.streams import check_place, print_notice
 from kgitops.serve.control import ControlSocket
 from kgitops.serve.forwarding.options import Consistency, ForwardingOptions
 from kgitops.serve.http.listener import parse_address
@@ -24,8 +24,6 @@ from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.workflow.commands.serving import open_served, with_brokers
 from kgitops.workflow.policies import load_policies
 from kgitops.workflow.project.selection import Selection, open_workspace
-
-_READY_FILE = "--ready-file"
 
 
 class ServeCommand(Struct, frozen=True, kw_only=True):
@@ -60,7 +58,7 @@ def run_server(command: ServeCommand) -> None:
         KgitopsError: the cluster can't be opened, or the listeners can't.
     """
     host, port = parse_address(command.listen) if command.listen else (None, None)
-    check_place(command.ready_file, _READY_FILE)
+    check_ready_file(command.ready_file)
     check_place(command.control, "--control")
     # A signal that comes before there is anything to end.
     with suppress(InterruptedRunError):
@@ -96,38 +94,19 @@ def _open_and_serve(command: ServeCommand, options: ServeOptions) -> None:
             None if command.control is None else ControlSocket(server, command.control),
         )
         # From here on the store is this process's: so is a file that another one left behind.
-        _remove(command.ready_file)
+        remove_ready_file(command.ready_file)
         try:
             asyncio.run(_serve(doors, command.ready_file))
         finally:
-            _remove(command.ready_file)
+            remove_ready_file(command.ready_file)
 
 
 async def _serve(doors: _Doors, ready_file: Path | None) -> None:
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    signals = handled_signals()
-
-    def end() -> None:
-        ended.set()
-        for number in signals:
-            loop.remove_signal_handler(number)  # a second one ends the process
-
-    for number in signals:
-        loop.add_signal_handler(number, end)
+    ended = end_on_signals()
     async with AsyncExitStack() as opened:
         for door in (doors.server, doors.metrics, doors.control):
             if door is not None:
                 await door.start()
                 opened.push_async_callback(door.stop)
-        line = f"ready {doors.server.url}"
-        if ready_file:
-            write_file(ready_file, [f"{line}\n"], _READY_FILE)
-        print_result(line)
+        say_ready(doors.server.url, ready_file)
         await ended.wait()
-
-
-def _remove(ready_file: Path | None) -> None:
-    if ready_file is not None and not is_special(ready_file):
-        with suppress(OSError):
-            ready_file.unlink(missing_ok=True)
