@@ -1,68 +1,48 @@
 """The metrics as values. No label holds the name of an object, a user or a virtual cluster."""
 
-from enum import StrEnum
+from kgitops.serve.http.metric import Metric, MetricType
 
-from msgspec import Struct
+_COUNTER, _GAUGE, _HISTOGRAM = MetricType.COUNTER, MetricType.GAUGE, MetricType.HISTOGRAM
 
-
-class MetricKind(StrEnum):
-    """The type of a metric, as Prometheus calls it."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-class GatewayMetric(Struct, frozen=True):
-    """One metric; the ``name`` of a counter ends in ``_total``."""
-
-    name: str
-    kind: MetricKind
-    labels: tuple[str, ...]
-    help: str
-
-
-_COUNTER, _GAUGE, _HISTOGRAM = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
-
-CONNECTIONS = GatewayMetric(
+CONNECTIONS = Metric(
     "kgitops_gateway_connections", _GAUGE, (), "Connections of clients that are open."
 )
-ACCEPTED = GatewayMetric(
+ACCEPTED = Metric(
     "kgitops_gateway_connections_total", _COUNTER, (), "Connections of clients that came."
 )
-REQUESTS = GatewayMetric(
+REQUESTS = Metric(
     "kgitops_gateway_requests_total", _COUNTER, ("api",), "Requests of clients, by their API."
 )
-ANSWERED = GatewayMetric(
+ANSWERED = Metric(
     "kgitops_gateway_answered_requests_total",
     _COUNTER,
     (),
     "Requests that the gateway answered itself, such as those that change declared objects.",
 )
-REFUSALS = GatewayMetric(
+REFUSALS = Metric(
     "kgitops_gateway_refusals_total", _COUNTER, ("reason",), "Connections closed, by the reason."
 )
-RECEIVED = GatewayMetric(
+RECEIVED = Metric(
     "kgitops_gateway_received_bytes_total", _COUNTER, (), "Bytes of clients' requests."
 )
-SENT = GatewayMetric("kgitops_gateway_sent_bytes_total", _COUNTER, (), "Bytes of responses.")
-LATENCY = GatewayMetric(
+SENT = Metric("kgitops_gateway_sent_bytes_total", _COUNTER, (), "Bytes of responses.")
+LATENCY = Metric(
     "kgitops_gateway_added_latency_seconds",
     _HISTOGRAM,
     (),
     "Time that the gateway itself took for a request and its response.",
 )
-VERSION = GatewayMetric(
+VERSION = Metric(
     "kgitops_gateway_table_version", _GAUGE, (), "Changes of the names since the start."
 )
-OFFSET = GatewayMetric(
+OFFSET = Metric(
     "kgitops_gateway_table_offset", _GAUGE, (), "End of the registry's log that the names show."
 )
-AGE = GatewayMetric(
+AGE = Metric(
     "kgitops_gateway_table_age_seconds", _GAUGE, (), "Time since the registry was last read."
 )
-WORKERS = GatewayMetric("kgitops_gateway_workers", _GAUGE, (), "Processes that run.")
-RESTARTS = GatewayMetric(
+WORKERS = Metric("kgitops_gateway_workers", _GAUGE, (), "Processes that run.")
+RESTARTS = Metric(
     "kgitops_gateway_worker_restarts_total", _COUNTER, (), "Workers that ended and were replaced."
 )
 

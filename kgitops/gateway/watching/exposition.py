@@ -9,8 +9,8 @@ from prometheus_client.exposition import choose_encoder
 
 from kgitops.gateway.connections.counts import BUCKETS, ConnectionCounts
 from kgitops.gateway.watching import catalogue
-from kgitops.gateway.watching.catalogue import GatewayMetric, MetricKind
 from kgitops.gateway.watching.status import GatewayStatus
+from kgitops.serve.http.metric import Metric, MetricType
 from kgitops.wire.apis import apis
 
 
@@ -37,7 +37,7 @@ class _Scrape(CollectorRegistry):
 def _families(status: GatewayStatus) -> Iterator[MetricFamily]:
     counts = status.counts
     requests = ((_api(key), count) for key, count in sorted(counts.requests.items()))
-    single: tuple[tuple[GatewayMetric, float], ...] = (
+    single: tuple[tuple[Metric, float], ...] = (
         (catalogue.CONNECTIONS, counts.open),
         (catalogue.ACCEPTED, counts.accepted),
         (catalogue.ANSWERED, counts.answered),
@@ -59,10 +59,8 @@ def _families(status: GatewayStatus) -> Iterator[MetricFamily]:
     yield _latency(counts)
 
 
-def _family(
-    metric: GatewayMetric, samples: Iterable[tuple[tuple[str, ...], float]]
-) -> MetricFamily:
-    kind = CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily
+def _family(metric: Metric, samples: Iterable[tuple[tuple[str, ...], float]]) -> MetricFamily:
+    kind = CounterMetricFamily if metric.type is MetricType.COUNTER else GaugeMetricFamily
     family = kind(metric.name, metric.help, labels=metric.labels)
     for labels, value in samples:
         family.add_metric(labels, value)

@@ -4,33 +4,13 @@ No label holds the name of an object, so the number of series depends on project
 alone.
 """
 
-from enum import StrEnum
-
-from msgspec import Struct
+from kgitops.serve.http.metric import Metric, MetricType
 
 UNIT = ("project", "cluster")
 """The labels of a unit: one project on one cluster."""
 
 BUCKETS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
 """Upper bounds of durations: from a small embedded cluster to moves of replicas."""
-
-
-class MetricType(StrEnum):
-    """The type of a metric, as Prometheus calls it."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-class Metric(Struct, frozen=True):
-    """One metric; the ``name`` of a counter ends in ``_total``."""
-
-    name: str
-    type: MetricType
-    labels: tuple[str, ...]
-    help: str
-
 
 _COUNTER, _GAUGE, _HISTOGRAM = MetricType.COUNTER, MetricType.GAUGE, MetricType.HISTOGRAM
 

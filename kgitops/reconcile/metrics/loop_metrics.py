@@ -12,8 +12,8 @@ from prometheus_client.exposition import choose_encoder
 from kgitops.model import clock as moments
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus
 from kgitops.reconcile.metrics import catalogue
-from kgitops.reconcile.metrics.catalogue import Metric
 from kgitops.reconcile.status import TurnOutcome, TurnResult
+from kgitops.serve.http.metric import Metric
 
 Sample = tuple[tuple[str, ...], float]
 """The values of the labels beyond the unit's, and the value."""

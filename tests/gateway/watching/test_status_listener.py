@@ -6,10 +6,11 @@ import http.client
 from prometheus_client.parser import text_string_to_metric_families
 
 from kgitops.gateway.connections.counts import BUCKETS, ConnectionCounts
-from kgitops.gateway.watching.catalogue import METRICS, MetricKind
+from kgitops.gateway.watching.catalogue import METRICS
 from kgitops.gateway.watching.exposition import exposition
 from kgitops.gateway.watching.listener import StatusListener
 from kgitops.gateway.watching.status import GatewayStatus, ProcessStatus
+from kgitops.serve.http.metric import MetricType
 
 
 def counts(requests: int, refused: int) -> ConnectionCounts:
@@ -79,8 +80,8 @@ def test_each_metric_of_the_catalogue_is_exported_and_no_other() -> None:
         if family.name.startswith("kgitops_")
     }
     expected = {
-        metric.name.removesuffix("_total") if metric.kind is MetricKind.COUNTER else metric.name: (
-            str(metric.kind)
+        metric.name.removesuffix("_total") if metric.type is MetricType.COUNTER else metric.name: (
+            str(metric.type)
         )
         for metric in METRICS
     }

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kgitops.reconcile.metrics.catalogue import METRICS, MetricType
+from kgitops.reconcile.metrics.catalogue import METRICS
+from kgitops.serve.http.metric import MetricType
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "reconcile"

@@ -9,9 +9,10 @@ from reconcile.loop_states import PENDING, REVISION, SUSPENSION, failed, loop, t
 
 from kgitops.model.verdict import ExitCode
 from kgitops.reconcile.loop_status import LoopStatus
-from kgitops.reconcile.metrics.catalogue import METRICS, MetricType
+from kgitops.reconcile.metrics.catalogue import METRICS
 from kgitops.reconcile.metrics.loop_metrics import LoopMetrics
 from kgitops.reconcile.status import TurnOutcome
+from kgitops.serve.http.metric import MetricType
 
 UNIT = {"project": "payments", "cluster": "prod"}
 EVERYTHING = loop(
