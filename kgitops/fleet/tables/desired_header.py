@@ -65,11 +65,14 @@ class HeaderTombstone(Struct, frozen=True):
     source: Source
 
 
-class DesiredHeader(Struct, frozen=True, kw_only=True):
-    """The header of a table of ``rows`` objects, declared for ``cluster`` if one is named."""
+class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The header of a table of ``rows`` objects, declared for ``cluster`` if one is named.
 
-    kind: Literal["kgitops.desired"] = DESIRED_KIND
-    format_version: str = FORMAT_VERSION
+    Only a ``gateway`` that there is is written: files from before it was there have none.
+    """
+
+    kind: Literal["kgitops.desired"]
+    format_version: str
     rows: Count
     project: Project
     scope: HeaderScope
@@ -107,6 +110,8 @@ def header_of(desired: DesiredState, rows: int, git: Git, cluster: str | None) -
     """The header of the declarations in ``desired``."""
     scope = desired.scope
     return DesiredHeader(
+        kind=DESIRED_KIND,
+        format_version=FORMAT_VERSION,
         rows=rows,
         project=desired.project,
         scope=HeaderScope(scope.whole, tuple(sorted(scope.other_clusters))),
