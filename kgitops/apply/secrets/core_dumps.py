@@ -1,7 +1,6 @@
 """Keeping the memory of a process that reads passwords out of core dumps and other processes."""
 
 import ctypes
-import resource
 import sys
 
 _PR_SET_DUMPABLE = 4
@@ -14,6 +13,10 @@ def forbid_core_dumps() -> None:
     on Linux, where a handler that takes core dumps by a pipe ignores it. There the second step
     also keeps other processes of the same user from reading this one's memory and environment.
     """
+    try:
+        import resource  # noqa: PLC0415 (Windows has none, and no core dumps)
+    except ImportError:
+        return
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     if sys.platform == "linux":
