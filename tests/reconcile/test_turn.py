@@ -1,9 +1,10 @@
 """One turn on an embedded cluster: what it applies by itself, what it leaves, and what it says."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.projects import acl, quota, tombstone, topic
+from cli.projects import acl, document, quota, tombstone, topic
 from reconcile.turning import Turns
 
 from kgitops.cli.main import main
@@ -203,6 +204,24 @@ def test_a_tombstone_waits_in_converge(turns: Turns) -> None:
     assert turns.topics() == {"orders", "old"}
     assert result.pending is not None
     assert result.pending.actions == {"delete": 1}
+
+
+def test_a_mechanism_of_a_user_is_not_taken_away_in_converge(turns: Turns) -> None:
+    """Whatever level is permitted: taking a login away is a deletion."""
+    turns.reconcile["maxRisk"] = "data-loss"
+    scram = [
+        {"mechanism": name, "password": {"file": "password"}}
+        for name in ("SCRAM-SHA-256", "SCRAM-SHA-512")
+    ]
+    turns.declare(topic(), document("User", "app", scram=scram))
+    (turns.project.folder / "password").write_text("not-in-any-plan")
+    turns.take()
+    result = turns.declare(topic(), topic("new"), document("User", "app", scram=scram[1:])).take()
+    assert turns.topics() == {"orders", "new"}
+    with closing(turns.project.connect()) as cluster:
+        assert len(cluster.read_users(frozenset({"app"}))["app"]) == 2
+    assert result.pending is not None
+    assert result.pending.actions == {"update": 1}
 
 
 def test_removing_a_protected_topic_is_refused_and_heals_the_others(turns: Turns) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from msgspec import Struct
 
 from kgitops.manifests.project.reconcile import ReconcileSettings
+from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 
@@ -33,11 +34,19 @@ class Permission(Struct, frozen=True, kw_only=True):
         """Return True if the change may be applied; ``healing`` are the drifted addresses."""
         if not self.applies or change.denied:
             return False
-        if REMOVES.intersection(change.actions) and not self.removals:
+        if removes(change) and not self.removals:
             return False
         if change.address in self.left_alone or (change.address in healing and not self.heals):
             return False
         return RISK_LEVELS.index(change.level) >= RISK_LEVELS.index(self.max_risk)
+
+
+def removes(change: Change) -> bool:
+    """Return True if the change takes away the object, or one of the mechanisms of a user."""
+    return bool(REMOVES.intersection(change.actions)) or any(
+        isinstance(planned.request, AlterUserScramCredentialsRequest) and planned.request.removes
+        for planned in change.requests
+    )
 
 
 def permission_of(
