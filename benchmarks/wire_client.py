@@ -1,6 +1,7 @@
 """A client that costs little: one socket, any message, requests one by one or pipelined."""
 
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,19 +18,39 @@ _PIPELINED = 50
 
 
 class WireClient:
-    """One connection to one server."""
+    """One connection to one server, which a user may have to log in to by PLAIN."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(
+        self,
+        server: str,
+        tls: ssl.SSLContext | None = None,
+        login: tuple[str, str] | None = None,
+    ) -> None:
         host, _, port = server.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=300)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname=host)
         self._stream = self._socket.makefile("rb", buffering=1 << 20)
         self.versions = self._announced()
+        if login is not None:
+            self._log_in(*login)
 
-    def frame(self, api: str, message: Message) -> tuple[str, int, bytes]:
+    def _log_in(self, user: str, password: str) -> None:
+        handshake = messages.SaslHandshakeRequest(mechanism="PLAIN")
+        assert not self.decoded(self.frame("SaslHandshake", handshake)).error_code
+        word = f"\0{user}\0{password}".encode()
+        answer = self.decoded(
+            self.frame("SaslAuthenticate", messages.SaslAuthenticateRequest(auth_bytes=word))
+        )
+        assert not answer.error_code, answer.error_message
+
+    def frame(
+        self, api: str, message: Message, newest: int | None = None
+    ) -> tuple[str, int, bytes]:
         """A request in the newest version that the server has: its API, version and bytes."""
         found = apis()[keys()[api]]
-        version = min(self.versions[found.key], found.versions[-1])
+        version = min(self.versions[found.key], found.versions[-1] if newest is None else newest)
         return api, version, request_frame(found, version, 1, "benchmark", message)
 
     def ask(self, request: tuple[str, int, bytes]) -> bytes:
