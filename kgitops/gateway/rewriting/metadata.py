@@ -30,7 +30,7 @@ def change_metadata_request(
     if listing:
         for physical, local in table.local_names.items():
             if len(local) > 1:
-                names.asked[physical] = list(local)
+                names.asked[physical] = names.last_used_first(physical, local)
         found = dict.fromkeys(sorted(table.local_names), NIL_UUID)
         # Version 0 asks for all topics by an empty list, so one is named that there is not.
         if not found and header.version == 0:
@@ -64,7 +64,8 @@ def complete_metadata(data: bytes, at: int, exchange: Exchange) -> bytes:
     """The response with a row for each name of a topic that has several, and no hidden topics.
 
     A request for all topics is answered without those that the client may not see, or that are
-    gone; the broker was asked for them by name, and tells of each.
+    gone; the broker was asked for them by name, and tells of each. Of several names of a topic only
+    the first has its id: Java's clients take no more metadata after two topics with one id.
 
     Raises:
         MalformedError: it is no such response.
@@ -74,7 +75,8 @@ def complete_metadata(data: bytes, at: int, exchange: Exchange) -> bytes:
     for row in response.topics:
         if exchange.listing and row.error_code in _UNLISTED:
             continue
-        name = (row.name or "").encode()
-        rows += [row] * max(1, len(exchange.asked.get(name, ())))
+        more = len(exchange.asked.get((row.name or "").encode(), ())) - 1
+        rows.append(row)
+        rows += [replace(row, topic_id=NIL_UUID)] * more
     response.topics = rows
     return data[:at] + bytes(write(response, exchange.version))

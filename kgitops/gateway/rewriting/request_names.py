@@ -38,6 +38,11 @@ class RequestNames:
             self.asked.setdefault(physical, []).append(raw)
         return physical
 
+    def last_used_first(self, physical: bytes, local: tuple[bytes, ...]) -> list[bytes]:
+        """The names of a topic that has several, beginning with the one that was last used."""
+        last = self._connection.preferred.get(physical)
+        return sorted(local, key=lambda name: name != last)
+
     def scoped_id(self, raw: bytes) -> bytes:
         """The physical id of a group or a transactional id, or of a coordinator's key."""
         self.group = raw

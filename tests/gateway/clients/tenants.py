@@ -64,11 +64,17 @@ def declare(kafka: Sandbox, folder: Path) -> Path:
         "spec": {"manifests": ["manifests"], "clusters": {CLUSTER: cluster}},
     }
     (folder / "kgitops.yaml").write_text(as_yaml([content]))
-    environ = {PASSWORD: USERS["admin"]}
-    with kgitops.open(folder, environ=environ) as project:
+    apply(folder)
+    return folder
+
+
+def apply(folder: Path, *more: Document) -> None:
+    """Apply the project, which declares these documents as well from now on."""
+    if more:
+        (folder / "manifests" / f"{more[0]['metadata']['name']}.yaml").write_text(as_yaml(more))
+    with kgitops.open(folder, environ={PASSWORD: USERS["admin"]}) as project:
         result = project.apply(project.plan())
         assert result.verdict.exit == 0, result.verdict
-    return folder
 
 
 def read_tenants(kafka: Sandbox) -> Mapping[str, Tenant]:
@@ -91,6 +97,7 @@ def _documents() -> Iterator[Document]:
     yield virtual_cluster(SALES, *users)
     yield virtual_cluster(ANALYTICS, {"principal": "ana-reader"})
     yield scoped("TopicLink", SALES, "stream", target={"physicalTopic": STREAM})
+    yield scoped("TopicLink", SALES, "stream-again", target={"physicalTopic": STREAM})
     yield scoped("TopicLink", ANALYTICS, "sales-stream", target={"physicalTopic": STREAM})
     for release in RELEASES.values():
         for topic, partitions in PER_RELEASE.items():

@@ -41,7 +41,8 @@ def client(
 def test_topics_are_listed_and_described(
     client: Client, version: str, tenants: Mapping[str, Tenant], entrance: Entrance
 ) -> None:
-    listed = set(client.ask("Administration.topics"))
+    # Another test's topics come while it runs.
+    listed = {n for n in client.ask("Administration.topics") if not n.startswith("coming-")}
     assert {client.login.topic(name) for name in tenants[SALES].links} == listed
     for topic, partitions in PER_RELEASE.items():
         name = client.own(topic)

@@ -1,0 +1,109 @@
+"""Two names of one topic in one virtual cluster, and names that come while members run."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from gateway.clients.entrance import Entrance
+from gateway.clients.java_client import Client
+from gateway.clients.java_session import JavaSession, Member, wait
+from gateway.clients.tenants import RELEASES, SALES, apply
+from real_kafka.golden_documents import scoped
+
+pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
+
+NAMES = ("stream", "stream-again")
+NEWEST = "4.3.0"
+NEW_PROTOCOL = {"config.group.protocol": "consumer"}
+
+
+@pytest.fixture
+def client(
+    sessions: Mapping[str, JavaSession], entrance: Entrance, request: pytest.FixtureRequest
+) -> Client:
+    """Of the release that the test is parametrized with, else the newest."""
+    if not entrance.is_gateway:
+        pytest.skip("brokers know one name of a topic")
+    version = getattr(request.node, "callspec", None)
+    name = version.params.get("version", NEWEST) if version else NEWEST
+    return Client(sessions[name], entrance.login("sales-app"))
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_who_uses_one_of_two_names_gets_it_back(client: Client, version: str) -> None:
+    """In a group, by name and by pattern; each finds what the other wrote.
+
+    Who lets brokers match a pattern asks for the name of an id, and gets one of them.
+    """
+    expected = set()
+    for name in NAMES:
+        told = client.ask("Records.produce", topic=name, prefix=f"{version} {name} ", count=10)
+        assert told["topics"] == [name]
+        expected |= {f"{version} {name} {number}" for number in range(10)}
+    ways: dict[str, dict[str, str]] = {"name": {}, "pattern": {}}
+    if version == NEWEST:
+        ways |= {"name new": NEW_PROTOCOL, "re2j new": NEW_PROTOCOL}
+    for way, more in ways.items():
+        for name in NAMES:
+            kind = way.split()[0]
+            topics = {"topics" if kind == "name" else kind: name}
+            group = f"{way.replace(' ', '-')}-of-{name}-{version}"
+            with Member(client.java, client.login, "one", group, **topics, **more) as member:
+                if kind == "re2j":
+                    _reads_once(member, expected)
+                    continue
+                _reads(member, {f"{name}:{value}" for value in expected})
+                assert member.state()["owned"] == _places(name)
+
+
+def test_who_uses_both_names_reads_the_topic(client: Client) -> None:
+    """Java's clients can't take metadata with one id for two names, so one of them has none."""
+    client.ask("Records.produce", topic="stream", prefix="both ", count=10)
+    for way, more in {"classic": {}, "new": NEW_PROTOCOL}.items():
+        topics = ",".join(NAMES)
+        with Member(client.java, client.login, way, f"both-{way}", topics=topics, **more) as member:
+            _reads_once(member, {f"both {number}" for number in range(10)})
+
+
+def test_names_that_come_while_members_run(client: Client, project: Path) -> None:
+    """Those who subscribed by a pattern get them, whether the client or the broker matches it."""
+    ways = {
+        "pattern": {"pattern": "coming.*", "config.metadata.max.age.ms": "1000"},
+        "re2j": {"re2j": "coming.*", **NEW_PROTOCOL},
+    }
+    with ExitStack() as stack:
+        members = [
+            stack.enter_context(Member(client.java, client.login, way, f"coming-{way}", **how))
+            for way, how in ways.items()
+        ]
+        for topic in ("coming-one", "coming-two"):
+            spec = {"partitions": 2, "replicationFactor": 2, "deletionPolicy": "Delete"}
+            apply(project, scoped("Topic", SALES, topic, **spec))
+            for member in members:
+                _owns(member, f"{topic}-1")
+        client.ask("Records.produce", topic="coming-two", prefix="there ", count=10)
+        for member in members:
+            _reads(member, {f"coming-two:there {number}" for number in range(10)})
+
+
+def _places(topic: str) -> list[str]:
+    return [f"{topic}-{partition}" for partition in range(3)]
+
+
+def _owns(member: Member, place: str) -> None:
+    wait(lambda: place in member.state()["owned"], member.state)
+
+
+def _reads_once(member: Member, values: set[str]) -> None:
+    """Under whichever of the names."""
+
+    def all_read() -> bool:
+        read = {*member.state()["read"]}
+        return all(sum(f"{name}:{value}" in read for name in NAMES) == 1 for value in values)
+
+    wait(all_read, member.state)
+
+
+def _reads(member: Member, values: set[str]) -> None:
+    wait(lambda: values <= {*member.state()["read"]}, member.state)
