@@ -1,6 +1,7 @@
 """Members of virtual clusters that reach a real Kafka through ``kgitops gateway``."""
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -10,7 +11,19 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Self
 
+from kgitops.sandbox.layout import HIGHEST, LOWEST, is_free
+
 PATIENCE_S = 60.0
+_PORTS = 5
+"""Ports of a gateway before three brokers: one to begin with, and those of brokers 0 to 3."""
+
+
+def _first_port() -> int:
+    """The first of some free ports, that no outgoing connection takes while the gateway is away."""
+    for first in random.sample(range(LOWEST, HIGHEST - _PORTS), HIGHEST - _PORTS - LOWEST):
+        if all(is_free(port) for port in range(first, first + _PORTS)):
+            return first
+    raise OSError(f"no {_PORTS} ports in a row between {LOWEST} and {HIGHEST} are free")
 
 
 class GatewayProcess:
@@ -20,10 +33,10 @@ class GatewayProcess:
         self._ready = folder / "ready"
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        self.servers = "127.0.0.1:0"
+        self.servers = f"127.0.0.1:{_first_port()}"
 
     def start(self) -> None:
-        """Start it, on the address that it had before."""
+        """Start it, on the same address each time."""
         self._ready.unlink(missing_ok=True)
         words = ["gateway", "--listen", self.servers, "--ready-file", str(self._ready)]
         command = [sys.executable, "-m", "kgitops", *words, *self._options]
