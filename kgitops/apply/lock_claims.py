@@ -7,7 +7,7 @@ Compaction keeps only a claim's newest record. So a renewal repeats what earlier
 the first one's place in the log, and the end of the lease that it prolongs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -64,6 +64,22 @@ def is_claim(entry: RegistryEntry) -> bool:
     except SafetyError:
         return False
     return True
+
+
+def live_claim(entries: Iterable[RegistryEntry], now_ms: int) -> Claim | None:
+    """Return the claim that holds the lock at ``now_ms`` of the log's time; None if none does.
+
+    For those who only look: before anything is sent, a claim of one's own decides.
+
+    Raises:
+        SafetyError: a record can't be read.
+    """
+    latest = {entry.key: entry for entry in entries if entry.key.startswith(LOCK_PREFIX)}
+    claims = [
+        read_claim(entry, entry.value) for entry in latest.values() if entry.value is not None
+    ]
+    alive = [claim for claim in claims if claim.lease_until_ms > now_ms]
+    return min(alive, key=lambda claim: claim.order, default=None)
 
 
 def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:

@@ -4,7 +4,8 @@
 kgitops that knows no suspension passes over these records, as over all keys that it doesn't know.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -49,19 +50,42 @@ def suspension_record(suspension: Suspension) -> Record:
     return record(suspension_key(suspension.project), document)
 
 
-def find_suspension(latest: Latest, project: str, now: datetime) -> Suspension | None:
-    """Return the suspension of the project that holds now: of every project, or its own.
+class SeenSuspension(Struct, frozen=True, kw_only=True):
+    """A suspension that a turn saw; ``end`` is its end by a clock that is never set."""
+
+    suspension: Suspension
+    end: float
+
+
+def suspensions_of(
+    latest: Latest,
+    project: str,
+    now: datetime,
+    ticks: float,
+    before: Collection[SeenSuspension] = (),
+) -> tuple[SeenSuspension, ...]:
+    """Return the suspensions that hold now: that of every project, and the project's own.
+
+    One ends by the calendar, but no sooner than it seemed to the turns ``before``: a clock that is
+    set forward must not let a loop apply what somebody asked it not to.
 
     Raises:
         SafetyError: a record can't be read, so it is unknown whether anything may be applied.
     """
+    ends = {seen.suspension: seen.end for seen in before}
+    holding = []
     for identity in (None, project):
         key = suspension_key(identity)
-        if key in latest:
-            found = _read(key, latest[key], identity)
-            if found.until is None or moments.from_text(found.until) > now:
-                return found
-    return None
+        if key not in latest:
+            continue
+        found = _read(key, latest[key], identity)
+        left = math.inf
+        if found.until is not None:
+            left = (moments.from_text(found.until) - now).total_seconds()
+        end = ends.get(found, ticks + left)
+        if left > 0 or end > ticks:
+            holding.append(SeenSuspension(suspension=found, end=end))
+    return tuple(holding)
 
 
 def _read(key: str, value: Mapping[str, Json], project: str | None) -> Suspension:

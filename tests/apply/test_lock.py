@@ -14,6 +14,7 @@ from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event, StepStarted, Waiting, WaitReason
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.lock_claims import live_claim
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.cluster.registry import meta_record
 from kgitops.model.errors import LockedError, SafetyError, UsageError
@@ -73,6 +74,26 @@ def test_a_released_lock_is_free_at_once() -> None:
     before = clock.ahead
     _acquired(context, "User:second")
     assert clock.ahead == before
+
+
+def test_who_only_looks_sees_the_holder_until_the_lease_ends() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+
+    def holder() -> str | None:
+        claim = live_claim(cluster.registry.read() or (), cluster.registry.now_ms())
+        return claim and claim.holder
+
+    assert holder() is None
+    lock = _acquired(_context(cluster, clock), "User:first")
+    assert holder() == "User:first"
+    clock.sleep(_lease_left_ms(cluster) / SECONDS)
+    assert holder() is None, "it died, or has to be taken for dead"
+    second = _acquired(_context(cluster, clock), "User:second")
+    lock.release()
+    assert holder() == "User:second"
+    second.release()
+    assert holder() is None
 
 
 def test_a_dead_holders_lock_is_taken_over_after_its_lease_and_one_timeout() -> None:

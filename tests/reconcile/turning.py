@@ -1,5 +1,6 @@
 """Turns of a project on its embedded cluster, taken in this process."""
 
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,6 +48,7 @@ class Turns:
         self.plans = plans
         self.memory = TurnMemory()
         self.signal: int | None = None
+        self.on_event: Callable[[object], None] = lambda _: None
         self.revision = 0
 
     def declare(self, *documents: Document, **spec: Json) -> "Turns":
@@ -57,7 +59,12 @@ class Turns:
 
     def take(self) -> TurnResult:
         """Take a turn."""
-        context = TurnContext(plans=self.plans, clock=self.clock, interrupted=lambda: self.signal)
+        context = TurnContext(
+            plans=self.plans,
+            clock=self.clock,
+            interrupted=lambda: self.signal,
+            on_event=self.on_event,
+        )
         selection = Selection(paths=(self.project.folder,), environ={})
         revision = Revision(name=str(self.revision), folder=self.project.folder)
         result, self.memory = take_turn(selection, revision, self.memory, context)

@@ -11,8 +11,10 @@ from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import Clock, SystemClock
 from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.suspension import SeenSuspension
 from kgitops.reconcile.turns.fights import HealHistory
 from kgitops.reconcile.turns.shelf import PlanShelf
+from kgitops.reconcile.turns.unfinished import SeenClaim
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -20,7 +22,8 @@ class TurnMemory(Struct, frozen=True, kw_only=True):
     """The knowledge that a turn hands to the next one of the same project and cluster.
 
     ``loaded`` is the newest revision that could be loaded, whatever became of it then. ``history``
-    is None until a turn has looked what an earlier process kept.
+    is None until a turn has looked what an earlier process kept. ``suspensions`` held in the last
+    turn, and ``lock`` was held in it by somebody else.
     """
 
     number: int = 0
@@ -28,6 +31,8 @@ class TurnMemory(Struct, frozen=True, kw_only=True):
     history: HealHistory | None = None
     pending_changes: str = ""
     pending_since: str = ""
+    suspensions: tuple[SeenSuspension, ...] = ()
+    lock: SeenClaim | None = None
 
 
 class TurnContext(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnResult
-from kgitops.reconcile.suspension import find_suspension
+from kgitops.reconcile.suspension import suspensions_of
 from kgitops.reconcile.turns.fights import HealHistory
 from kgitops.reconcile.turns.pending import changes_digest
 from kgitops.reconcile.turns.permission import Permission, forbidden, healed_by, permission_of
@@ -28,7 +28,12 @@ from kgitops.reconcile.turns.shelf import PlanShelf, leave_plan
 from kgitops.reconcile.turns.stages import Stages
 from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
 from kgitops.reconcile.turns.turn_report import TurnReport
-from kgitops.reconcile.turns.unfinished import others_unfinished, own_unfinished
+from kgitops.reconcile.turns.unfinished import (
+    lock_of_others,
+    others_unfinished,
+    own_unfinished,
+    run_of_others,
+)
 from kgitops.workflow.execution import execute_plan, execute_resume
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import seal_now
@@ -128,8 +133,12 @@ class _Turn:
         entries = cluster.registry.read() or ()
         latest = latest_values(entries)
         report.registry_records = len(latest)
-        now = self._context.clock.now()
-        report.suspension = find_suspension(latest, workspace.project.identity, now)
+        now, ticks = self._context.clock.now(), self._context.clock.monotonic()
+        suspensions = suspensions_of(
+            latest, workspace.project.identity, now, ticks, self.memory.suspensions
+        )
+        self.memory = replace(self.memory, suspensions=suspensions)
+        report.suspension = suspensions[0].suspension if suspensions else None
         report.others_unfinished = others_unfinished(latest, workspace.project)
         suspended = settings.suspend or report.suspension is not None
         report.suspended = suspended
@@ -144,6 +153,10 @@ class _Turn:
                 if not self._resumed(workspace, declared, cluster):
                     return
             else:
+                held = lock_of_others(cluster, entries, ticks, self.memory.lock)
+                if held is not None:
+                    self.memory = replace(self.memory, lock=held)
+                    raise run_of_others(held, unfinished.run)
                 # A new plan would close the run as superseded, so nothing else is applied either.
                 permission = replace(permission, applies=False)
                 report.unfinished_waits(unfinished.run, waiting)
