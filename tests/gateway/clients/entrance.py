@@ -34,6 +34,13 @@ class Entrance:
         self.is_gateway = servers is not None
         folder.mkdir(parents=True, exist_ok=True)
 
+    @property
+    def authority(self) -> Path:
+        """The certificate that all servers' are signed with."""
+        certificates = self._kafka.layout.certificates
+        assert certificates
+        return certificates.authority
+
     def login(self, user: str, mechanism: str = "SCRAM-SHA-512") -> Login:
         """Of a tenant's user, as the tenant calls things."""
         tenant = self._tenants[ANALYTICS if user.startswith("ana") else SALES]

@@ -36,6 +36,9 @@ RELEASES: Mapping[str, str] = {"2.8.2": "j2", "3.9.1": "j3", "4.3.0": "j4"}
 """By version of a client, the prefix of what its tests use."""
 PER_RELEASE: Mapping[str, int] = {"orders": 3, "refunds": 3, "invoices": 3, "quiet": 1}
 """Topics that each release has of its own, and their partitions."""
+OTHERS = ("librdkafka", "kafka-python", "franz-go", "sarama", "kafkajs")
+"""Clients in other languages than Java: each has a topic of both tenants, and a link."""
+IN_PARTITIONS, OUT_PARTITIONS = 4, 2
 STREAMS_APP, CONNECT = "word-count", "file-connect"
 _COMPACT = {"cleanup.policy": "compact"}
 
@@ -107,6 +110,7 @@ def _documents() -> Iterator[Document]:
         yield _topic(tenant, "Orders", 3)
         for kind in ("topic", "group", "transactionalId"):
             yield _acl(tenant, user, operations=["All"], resource={"type": kind, "name": "*"})
+    yield from _of_others()
     yield from _streams()
     yield from _connect()
 
@@ -132,6 +136,15 @@ def _acl(tenant: str, user: str, **spec: object) -> Document:
     if "operations" in spec:
         written["permission"] = "Allow"
     return document("Acl", legal[:90].strip("-"), **written)  # type: ignore[arg-type]
+
+
+def _of_others() -> Iterator[Document]:
+    for client in OTHERS:
+        target = f"shared.{client}-results"
+        yield document("Topic", target, partitions=OUT_PARTITIONS, replicationFactor=2)
+        yield scoped("TopicLink", SALES, f"{client}.out", target={"physicalTopic": target})
+        for tenant in (SALES, ANALYTICS):
+            yield _topic(tenant, f"{client}.in", IN_PARTITIONS)
 
 
 def _streams() -> Iterator[Document]:

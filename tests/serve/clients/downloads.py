@@ -68,14 +68,14 @@ def _is_installed(home: Path, lock: bytes) -> bool:
     return done.is_file() and copy.read_bytes() == lock
 
 
-def go_program(name: str, folder: Path) -> Path:
-    """Compile one of the programs in ``go/``, whose modules Go fetches and keeps by itself."""
+def go_program(name: str, folder: Path, module: Path = GO) -> Path:
+    """Compile one of a module's programs; what they need Go fetches and keeps by itself."""
     go = program("go", "Go 1.26 or newer")
     made = folder / name
     with exclusive(user_cache_path("kgitops") / "go-build"):
         # CGO_ENABLED: a C compiler is not needed for what these programs do.
         environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
-        _fetch([go, "build", "-o", str(made), f"./{name}"], GO, environment)
+        _fetch([go, "build", "-o", str(made), f"./{name}"], module, environment)
     return made
 
 

@@ -1,0 +1,93 @@
+"""The table of clients and scenarios behind a gateway, as the tests assert it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gateway.clients.entrance import Entrance
+from serve.clients.reports import ClientCall
+
+PAGE = Path(__file__).parents[3] / "docs" / "internals" / "gateway-clients.md"
+WRITE = "KGITOPS_WRITE_GATEWAY_CLIENTS"
+NONE = "-"
+CLIENTS = ("librdkafka", "kafka-python", "franz-go", "sarama", "KafkaJS")
+PASSED: Mapping[str, Sequence[int]] = {
+    "list topics": (1, 1, 1, 1, 1),
+    "describe topics": (2, 1, 1, 1, 1),
+    "describe configs": (1, 1, 1, 1, 1),
+    "unknown topic": (4, 2, 4, 2, 2),
+    "offsets of a topic": (1, 1, 1, 1, 1),
+    "produce": (1, 1, 2, 2, 2),
+    "produce, idempotent": (1, 1, 1, 1, 1),
+    "produce, acks=0": (2, 2, 2, 2, 2),
+    "transaction": (3, 3, 2, 2, 2),
+    "consume, transform, produce": (2, 2, 2, 2, 2),
+    "read committed": (1, 1, 1, 1, 1),
+    "list transactions": (0, 1, 1, 0, 0),
+    "describe transactions": (0, 0, 1, 0, 0),
+    "classic group": (2, 1, 1, 1, 1),
+    "classic group by regex": (2, 1, 1, 0, 1),
+    "cooperative group": (2, 1, 1, 1, 0),
+    "KIP-848 group": (2, 0, 1, 0, 0),
+    "KIP-848 group by regex": (2, 0, 1, 0, 0),
+    "static member": (4, 2, 3, 2, 0),
+    "list groups": (1, 1, 1, 1, 1),
+    "describe group": (1, 1, 1, 1, 1),
+    "offsets of a group": (3, 3, 4, 1, 3),
+    "delete offsets": (0, 1, 1, 1, 0),
+    "delete group": (2, 2, 2, 2, 2),
+    "changes are refused": (4, 3, 3, 3, 3),
+}
+"""By scenario, the number of calls that pass, a number for each client."""
+ONLY_BEHIND_IT = frozenset({"unknown topic", "changes are refused"})
+"""What brokers themselves answer in another way."""
+_HEAD = """\
+# Clients behind a gateway
+
+Programs of others that `kgitops gateway` is tested with, unchanged, and how many of their calls
+pass. Each logs in over SASL_SSL as a member of the virtual cluster `emea.sales` on three real
+brokers whose authorizer lets nobody do anything without an ACL, and knows local names only. A
+second tenant has topics of the same names. `tests/gateway/clients/` has the programs; a test fails
+if a call does not pass, or is missing (`uv run pytest -m kafka tests/gateway/clients`). It needs
+Java, Node.js and Go.
+
+"""
+_TAIL = """
+A group's call is: one member has all partitions, shares them with a second one, and has all again
+after that has left, while a description of the group names both members' topics. "Unknown" is a
+topic that nobody has, and one by the name that only brokers know. A dash: the client has no such
+call, or the scenario leaves it out.
+
+Java clients of 2.8.2, 3.9.1 and 4.3.0 pass the same scenarios and more: the sticky assignor, a
+group that goes from the classic protocol to KIP-848 while it runs, offsets that do not expire,
+Kafka's own tools, Kafka Streams with exactly-once and Connect with distributed workers.
+
+`KGITOPS_TESTS_WITHOUT_GATEWAY=1` lets all of them go to the brokers by physical names, to see
+whether a failure is the gateway's.
+"""
+
+
+def check(client: str, calls: Sequence[ClientCall], entrance: Entrance) -> None:
+    """All calls passed, and they are as many of each scenario as the table says."""
+    failed = [f"{call.family}, {call.name}: {call.problem}" for call in calls if call.problem]
+    assert not failed, "\n".join(failed)
+    place = CLIENTS.index(client)
+    left_out = frozenset() if entrance.is_gateway else ONLY_BEHIND_IT
+    expected = {
+        scenario: counts[place]
+        for scenario, counts in PASSED.items()
+        if counts[place] and scenario not in left_out
+    }
+    assert Counter(call.family for call in calls) == expected
+
+
+def render_page() -> str:
+    """The page, with a line for each scenario."""
+    lines = [f"| scenario | {' | '.join(CLIENTS)} |", f"| --- |{' ---: |' * len(CLIENTS)}"]
+    lines += [
+        f"| {scenario} | {' | '.join(str(count or NONE) for count in counts)} |"
+        for scenario, counts in PASSED.items()
+    ]
+    sums = [sum(counts) for counts in zip(*PASSED.values(), strict=True)]
+    lines.append(f"| all | {' | '.join(map(str, sums))} |")
+    return _HEAD + "\n".join(lines) + "\n" + _TAIL
