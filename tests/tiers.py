@@ -31,6 +31,7 @@ LONGEST = (
     "gateway-clients",
     "kafka-real_kafka",
     "kafka-faults",
+    "test_killed_users",
     "spark",
     "test_nightly_example",
     "test_spark_driver",
