@@ -2,7 +2,7 @@
 
 import socket
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -41,6 +41,8 @@ NUMBERS = {
     "DurationFilter": -1,
 }
 """Values without which a broker does not get as far as to the names."""
+MEMBER = "AAAAAAAAQACAAAAAAAAAAQ"
+"""A member of share groups, which join with an id of their own and the epoch 0."""
 RANDOM = {"member_id", "producer_id", "producer_epoch", "leader", "throttle_time_ms"}
 """Fields that a broker makes up: they tell nothing of a name."""
 
@@ -57,7 +59,15 @@ class Filled:
         """The request of a version."""
         message = definition(api.request)
         kind = message_class(api.request)
-        return self._struct(message, message.fields, kind, version, resource_type)
+        made = self._struct(message, message.fields, kind, version, resource_type)
+        if api.name == "ShareGroupHeartbeat":
+            made.member_id, made.member_epoch = MEMBER, 0
+        elif api.name == "ShareFetch":
+            # It begins a session, so there is nothing yet that could be acknowledged.
+            made.member_id, made.topics[0].partitions[0].acknowledgement_batches = MEMBER, []
+        elif api.name == "ShareAcknowledge":
+            made.member_id, made.share_session_epoch = MEMBER, version
+        return made
 
     def _struct(
         self,
@@ -150,10 +160,9 @@ def told(value: object, change: Callable[[object], object]) -> object:
     return change(value)
 
 
-def used(apis: Iterator[Message], known: dict[int, Api]) -> Iterator[tuple[Api, int]]:
+def used(announced: Mapping[int, range], known: Mapping[int, Api]) -> Iterator[tuple[Api, int]]:
     """Each API with each version that is announced and known here."""
-    for row in apis:
-        api = known[row.api_key]
-        for version in api.versions:
-            if row.min_version <= version <= row.max_version:
-                yield api, version
+    for key, versions in announced.items():
+        for version in known[key].versions:
+            if version in versions:
+                yield known[key], version

@@ -13,10 +13,11 @@ from cli.conftest import Kgitops
 from cli.projects import UID, Document, as_yaml, document
 from cluster.kafka.committing import commit
 from kafka_clusters import StartKafka
-from real_kafka.foreign_requests import Filled, RawClient, told, used
+from real_kafka.foreign_requests import MEMBER, Filled, RawClient, told, used
 from real_kafka.gateway_members import gateway
 from real_kafka.golden_documents import scoped, virtual_cluster
 
+from kgitops.gateway.rewriting.apis import passed_on, used_in_virtual_clusters
 from kgitops.sandbox.sandbox import Sandbox
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
@@ -25,12 +26,16 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("test_gateway_every_api
 
 SECRET, GLOBAL = "Secret", "everybody.orders"
 RECORD = b"what only b may read"
+SHARING = "b:sharing"
+"""A share group of ``b``."""
 LOGINS = {"SaslHandshake", "SaslAuthenticate", "ApiVersions"}
 """APIs that have no names, and that a listener without SASL does not take."""
+COLLECTED = ("GetTelemetrySubscriptions", "PushTelemetry")
+"""APIs that only brokers with a plugin for clients' metrics announce."""
 
 
 class Cluster:
-    """Two tenants of one Kafka: ``b`` has a topic, a group, and a transactional id."""
+    """Two tenants of one Kafka: ``b`` has a topic, groups, and a transactional id."""
 
     def __init__(self, kafka: Sandbox, servers: str) -> None:
         self.kafka, self.servers = kafka, servers
@@ -53,17 +58,31 @@ class Cluster:
         groups = {
             group.group_id: group.state for group in admin.list_consumer_groups().result().valid
         }
-        raw = RawClient(self.kafka.servers)
-        kind = messages.DescribeTransactionsRequest
-        api = apis()[keys()["DescribeTransactions"]]
-        found = raw.value(api, 0, kind(transactional_ids=["b:tx"]))
-        raw.close()
         return (
             set(self._topics()),
             ends,
             {group: state for group, state in groups.items() if not group.startswith("a:")},
-            found and told(found, lambda value: value),
+            *self._raw_states(),
         )
+
+    def _raw_states(self) -> Iterator[object]:
+        """Of the transaction and of the share group, for which librdkafka has no functions."""
+        offsets = messages.DescribeShareGroupOffsetsRequest
+        of_group = offsets.DescribeShareGroupOffsetsRequestGroup(group_id=SHARING, topics=None)
+        raw = RawClient(self.kafka.servers)
+        for name, version, message in (
+            (
+                "DescribeTransactions",
+                0,
+                messages.DescribeTransactionsRequest(transactional_ids=["b:tx"]),
+            ),
+            ("ShareGroupDescribe", 1, messages.ShareGroupDescribeRequest(group_ids=[SHARING])),
+            ("DescribeShareGroupOffsets", 1, offsets(groups=[of_group])),
+        ):
+            found = raw.value(apis()[keys()[name]], version, message)
+            assert found is not None
+            yield told(found, lambda value: value)
+        raw.close()
 
     def _topics(self) -> set[str]:
         from confluent_kafka.admin import AdminClient
@@ -120,17 +139,43 @@ def fill(cluster: Cluster) -> None:
     producer.produce(cluster.physical, RECORD)
     producer.commit_transaction(20)
     commit(cluster.configs, "b:etl", {(cluster.physical, 0): 1})
+    raw = RawClient(cluster.kafka.servers)
+    kind = messages.ShareGroupHeartbeatRequest
+    for epoch in (0, -1):
+        beat = kind(
+            group_id=SHARING,
+            member_id=MEMBER,
+            member_epoch=epoch,
+            subscribed_topic_names=[cluster.physical] if epoch == 0 else None,
+        )
+        found = raw.value(apis()[keys()["ShareGroupHeartbeat"]], 1, beat)
+        assert found is not None
+        assert found.error_code == 0, found
+    offsets = messages.AlterShareGroupOffsetsRequest
+    partition = offsets.AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=1)
+    topic = offsets.AlterShareGroupOffsetsRequestTopic(
+        topic_name=cluster.physical, partitions=[partition]
+    )
+    altered = raw.value(
+        apis()[keys()["AlterShareGroupOffsets"]], 0, offsets(group_id=SHARING, topics=[topic])
+    )
+    raw.close()
+    assert altered is not None
+    assert altered.error_code == 0, altered
+    assert altered.responses[0].partitions[0].error_code == 0, altered
 
 
 def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> None:
     """A name of others is answered as one that nobody has, in every API and version."""
     before = cluster.state()
     client = RawClient(cluster.servers)
-    asked = messages.ApiVersionsRequest(client_software_name="raw", client_software_version="1")
-    announced = client.value(apis()[keys()["ApiVersions"]], 3, asked)
-    assert announced is not None
-    tried = [each for each in used(iter(announced.api_keys), apis()) if each[0].name not in LOGINS]
-    names = (SECRET, cluster.physical, GLOBAL, "etl", "b:etl", "tx", "b:tx", f"b:{SECRET}")
+    by_broker, announced = announced_by(cluster.kafka.servers), announced_by(cluster.servers)
+    assert by_broker.keys() | {keys()[name] for name in COLLECTED} == passed_on()
+    assert announced.keys() == used_in_virtual_clusters()
+    for key, versions in announced.items():
+        assert {*versions} <= {*by_broker[key]}
+    tried = [each for each in used(announced, apis()) if each[0].name not in LOGINS]
+    names = (SECRET, cluster.physical, GLOBAL, "etl", "b:etl", "tx", "b:tx", f"b:{SECRET}", SHARING)
     # The same one for a name each time: both are groups of the client's own by and by.
     unknown = {name: "u" + secrets.token_hex(len(name))[: len(name) - 1] for name in names}
     nobodys = secrets.token_bytes(16)
@@ -154,6 +199,17 @@ def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> Non
     assert cluster.state() == before
     assert count > 2000
     assert {api.name for api, _ in tried} >= {"Fetch", "Produce", "ConsumerGroupHeartbeat"}
+    assert {api.name for api, _ in tried} >= {"ShareFetch", "ShareAcknowledge"}
+
+
+def announced_by(servers: str) -> dict[int, range]:
+    """The APIs and versions that a broker announces."""
+    raw = RawClient(servers)
+    asked = messages.ApiVersionsRequest(client_software_name="raw", client_software_version="1")
+    found = raw.value(apis()[keys()["ApiVersions"]], 3, asked)
+    raw.close()
+    assert found is not None
+    return {row.api_key: range(row.min_version, row.max_version + 1) for row in found.api_keys}
 
 
 def anonymous(value: object, names: tuple[str, ...], topic_id: bytes) -> object:

@@ -41,13 +41,20 @@ _USED = frozenset(
         "ListTransactions",
         "ConsumerGroupHeartbeat",
         "ConsumerGroupDescribe",
+        "ShareGroupHeartbeat",
+        "ShareGroupDescribe",
+        "ShareFetch",
+        "ShareAcknowledge",
+        "DescribeShareGroupOffsets",
+        "AlterShareGroupOffsets",
+        "DeleteShareGroupOffsets",
     ]
 )
 """The APIs for members of virtual clusters: every name in these has a hook.
 
 DescribeTopicPartitions is not among them,
-since it goes through pages in the order of physical names; clients then ask for Metadata. Share and
-streams groups, telemetry and the APIs of operators are not either.
+since it goes through pages in the order of physical names; clients then ask for Metadata. Streams
+groups, telemetry and the APIs of operators are not either.
 """
 
 REFUSED = frozenset(

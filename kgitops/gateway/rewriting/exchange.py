@@ -94,8 +94,8 @@ class ConnectionNames:
 
     ``logged_in`` is set from outside: before it, ApiVersions must not announce more than virtual
     clusters have. ``preferred`` has the name last used of a topic with several. ``fetched`` is the
-    table of the fetch session. ``protocol_types`` are those of groups, ``subscriptions`` those of
-    this client in them (KIP-848).
+    table of the fetch session, ``share_fetched`` that of the share session. ``protocol_types`` are
+    those of groups, ``subscriptions`` those of this client in them (KIP-848, KIP-932).
     """
 
     def __init__(self, topic_ids: TopicIds) -> None:
@@ -104,6 +104,7 @@ class ConnectionNames:
         self.masks = TopicIdMasks()
         self.preferred: dict[bytes, bytes] = {}
         self.fetched: NameTable | None = None
+        self.share_fetched: NameTable | None = None
         self.protocol_types: dict[bytes, bytes] = {}
         self.subscriptions: dict[str, TopicSubscription] = {}
 

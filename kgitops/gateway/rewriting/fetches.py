@@ -11,6 +11,8 @@ from kgitops.wire.varints import read_uvarint
 _FIRST_WITH_SESSIONS = 7
 _FIRST_WITHOUT_REPLICA = 15
 _FETCH_SESSION_ID_NOT_FOUND = 70
+_UNKNOWN_TOPIC_ID = 100
+_SHARE_SESSION_NOT_FOUND = 122
 
 
 def end_stale_session(
@@ -32,12 +34,53 @@ def end_stale_session(
     if epoch <= 0:
         connection.fetched = table
         return None
-    if fetched is table or (fetched is not None and fetched.links == table.links):
-        return None
-    response = message_class("FetchResponse")(error_code=_FETCH_SESSION_ID_NOT_FOUND)
+    return None if _same(fetched, table) else _refusal(header, _FETCH_SESSION_ID_NOT_FOUND)
+
+
+def end_stale_share_session(
+    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: ConnectionNames
+) -> LocalAnswer | None:
+    """The same for a ShareFetch, whose session belongs to the member of a share group.
+
+    What it acknowledges then stays unacknowledged, and is delivered again.
+
+    Raises:
+        MalformedError: the request ends early.
+    """
+    at = _after_text(frame, _after_text(frame, header.body))
+    if len(frame) < at + 4:
+        raise MalformedError("a ShareFetch ends before its session")
+    epoch = int.from_bytes(frame[at : at + 4], "big", signed=True)
+    if epoch == 0:
+        connection.share_fetched = table
+    stale = epoch > 0 and not _same(connection.share_fetched, table)
+    return _refusal(header, _SHARE_SESSION_NOT_FOUND) if stale else None
+
+
+def refuse_topic_ids(header: RequestHeader) -> LocalAnswer:
+    """The answer to a share session that uses ids which are not the virtual cluster's.
+
+    Kafka 4.3 fails with an UNKNOWN_SERVER_ERROR where no topic has the id. For this error the Java
+    client looks at its metadata again, and begins a new session.
+    """
+    return _refusal(header, _UNKNOWN_TOPIC_ID)
+
+
+def _same(fetched: NameTable | None, table: NameTable) -> bool:
+    return fetched is table or (fetched is not None and fetched.links == table.links)
+
+
+def _refusal(header: RequestHeader, error: int) -> LocalAnswer:
+    response = message_class(header.api.response)(error_code=error)
     head = header.correlation_id.to_bytes(4, "big", signed=True)
     tags = bytes(response_tags(header.api, header.version))
     return LocalAnswer(head + tags + bytes(write(response, header.version)))
+
+
+def _after_text(frame: bytes | bytearray, at: int) -> int:
+    """The position after a text of a flexible version, which may be null."""
+    size, at = read_uvarint(frame, at)
+    return at + max(size - 1, 0)
 
 
 def acknowledged(frame: bytes | bytearray, header: RequestHeader) -> bool:

@@ -1,4 +1,4 @@
-"""Heartbeats of KIP-848's consumers: their subscriptions, which brokers match with all topics.
+"""Heartbeats of KIP-848's consumers and of share groups: what they subscribe to.
 
 A pattern is matched here, with local names, and goes to the broker as the physical names that it
 means. A client tells its subscription once; when the virtual cluster's links have changed since,
@@ -35,24 +35,65 @@ def change_heartbeat(
     """
     kind = message_class(header.api.request)
     request, _ = read_part(kind, header.version, bytes(frame), header.body)
-    topics, regex = _subscription(request, table, connection)
+    topics, regex = _subscription(
+        request.group_id,
+        request.subscribed_topic_names,
+        request.subscribed_topic_regex,
+        table,
+        connection,
+    )
     for owned in request.topic_partitions or ():
         owned.topic_id = names.topic_id(owned.topic_id)
     changed = replace(
         request,
         group_id=names.scoped_id(request.group_id.encode()).decode(),
-        subscribed_topic_names=topics,
+        subscribed_topic_names=topics if regex else _told(request, topics, names),
         subscribed_topic_regex=regex,
     )
     return bytes(write(changed, header.version))
 
 
+def change_share_heartbeat(
+    frame: bytes | bytearray,
+    header: RequestHeader,
+    table: NameTable,
+    names: RequestNames,
+    connection: ConnectionNames,
+) -> bytes:
+    """The heartbeat of a share group's member with physical names; there are no patterns in it.
+
+    Raises:
+        MalformedError: it is no such request.
+    """
+    kind = message_class(header.api.request)
+    request, _ = read_part(kind, header.version, bytes(frame), header.body)
+    group, asked = request.group_id, request.subscribed_topic_names
+    topics, _ = _subscription(group, asked, None, table, connection)
+    changed = replace(
+        request,
+        group_id=names.scoped_id(group.encode()).decode(),
+        subscribed_topic_names=_told(request, topics, names),
+    )
+    return bytes(write(changed, header.version))
+
+
+def _told(request: Message, topics: list[str] | None, names: RequestNames) -> list[str] | None:
+    """The topics, or one that nobody can have: a broker lets no member join without any."""
+    asked = request.subscribed_topic_names
+    if topics or not asked or request.member_epoch:
+        return topics
+    return [names.topic(asked[0].encode()).decode()]
+
+
 def _subscription(
-    request: Message, table: NameTable, connection: ConnectionNames
+    group: str,
+    topics: list[str] | None,
+    regex: str | None,
+    table: NameTable,
+    connection: ConnectionNames,
 ) -> tuple[list[str] | None, str | None]:
     """The physical topics and the pattern to send; None for what the broker knows already."""
-    topics, regex = request.subscribed_topic_names, request.subscribed_topic_regex
-    before = connection.subscriptions.get(request.group_id) or TopicSubscription(None, None, table)
+    before = connection.subscriptions.get(group) or TopicSubscription(None, None, table)
     now = TopicSubscription(
         before.topics if topics is None else tuple(topics),
         before.regex if regex is None else regex,
@@ -60,10 +101,11 @@ def _subscription(
     )
     if len(connection.subscriptions) >= _MOST_SUBSCRIPTIONS:
         connection.subscriptions.clear()
-    connection.subscriptions[request.group_id] = now
+    connection.subscriptions[group] = now
+    told: Iterable[str] | None = topics
     if topics is None and regex is None and before.table.links != table.links:
-        topics, regex = now.topics, now.regex
-    physical = None if topics is None else _physical(topics, table)
+        told, regex = now.topics, now.regex
+    physical = None if told is None else _physical(told, table)
     return physical, regex if not regex else _physical_regex(regex, table)
 
 

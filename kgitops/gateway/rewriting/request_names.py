@@ -22,6 +22,7 @@ class RequestNames:
         self._table = table
         self._connection = connection
         self.unknown = False
+        self.masked = False
         self.asked: dict[bytes, list[bytes]] = {}
         self.group: bytes | None = None
         self.kind: bytes | None = None
@@ -53,6 +54,7 @@ class RequestNames:
         """The id, or a mask for it if no link of the virtual cluster leads to its topic."""
         if raw == NIL_UUID or self._connection.topic_ids.own(raw, self._table):
             return raw
+        self.masked = True
         return self._connection.masks.mask(raw)
 
     described_topic_id = topic_id

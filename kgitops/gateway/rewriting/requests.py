@@ -12,8 +12,13 @@ from kgitops.gateway.rewriting.exchange import (
     RefusedFrameError,
     RequestHeader,
 )
-from kgitops.gateway.rewriting.fetches import acknowledged, end_stale_session
-from kgitops.gateway.rewriting.heartbeats import change_heartbeat
+from kgitops.gateway.rewriting.fetches import (
+    acknowledged,
+    end_stale_session,
+    end_stale_share_session,
+    refuse_topic_ids,
+)
+from kgitops.gateway.rewriting.heartbeats import change_heartbeat, change_share_heartbeat
 from kgitops.gateway.rewriting.hooks import names_splicer
 from kgitops.gateway.rewriting.metadata import change_metadata_request
 from kgitops.gateway.rewriting.refusals import refuse_change
@@ -23,6 +28,7 @@ from kgitops.wire.errors import MalformedError, UnwritableMessageError
 from kgitops.wire.splicing import Chunks
 
 _UNREAD = ("SaslHandshake", "SaslAuthenticate")
+_IN_SHARE_SESSIONS = ("ShareFetch", "ShareAcknowledge")
 _MOST_GROUPS = 1_000
 
 
@@ -72,15 +78,20 @@ def _changed(
     chunks: Chunks
     if api.name in REFUSED:
         return refuse_change(frame, header, table)
+    ended = None
     if api.name == "Fetch":
         ended = end_stale_session(frame, header, table, connection)
-        if ended is not None:
-            return ended
+    elif api.name == "ShareFetch":
+        ended = end_stale_share_session(frame, header, table, connection)
+    if ended is not None:
+        return ended
     if api.name == "Metadata":
         body, listing = change_metadata_request(frame, header, table, names)
         chunks = [body]
     elif api.name == "ConsumerGroupHeartbeat":
         chunks = [change_heartbeat(frame, header, table, names, connection)]
+    elif api.name == "ShareGroupHeartbeat":
+        chunks = [change_share_heartbeat(frame, header, table, names, connection)]
     else:
         splice = names_splicer(api.request, header.version)
         chunks = (
@@ -88,6 +99,8 @@ def _changed(
             if splice is None
             else splice(frame, header.body, names)
         )
+    if names.masked and api.name in _IN_SHARE_SESSIONS:
+        return refuse_topic_ids(header)
     if api.name == "JoinGroup":
         _remember_protocol(names, connection)
     exchange = _exchange(header, table)

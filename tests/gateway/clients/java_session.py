@@ -22,7 +22,7 @@ _EVERY = ("Session", "Records", "Members", "Administration")
 PARTS: Mapping[str, Sequence[str]] = {
     "2.8.2": _EVERY,
     "3.9.1": (*_EVERY, "Since3"),
-    "4.3.0": (*_EVERY, "Since3", "Since4"),
+    "4.3.0": (*_EVERY, "Since3", "Since4", "Shares"),
 }
 """The classes that a release of the client can be compiled with."""
 _WITH_OLDER_JAVA, _WITHOUT_SUBJECTS = frozenset({"2.8.2"}), 24
