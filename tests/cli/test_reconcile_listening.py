@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, quota, topic
+from reconcile.notifications.receivers import receiver
 
 TOKEN = "a token that nobody guesses"  # noqa: S105 (a test's)
 VARIABLE = "KGITOPS_RECONCILE_TOKEN"
@@ -47,16 +49,27 @@ class Running(NamedTuple):
 @pytest.fixture
 def running(here: Path) -> Iterator[Running]:
     project = Project(here / "payments").write(topic(), quota())
-    project.write_file(reconcile={"mode": "converge"})
+    chat = {"name": "chat", "webhook": {"url": {"env": "CHAT_URL"}}, "events": ["pending"]}
+    gone = {"name": "gone", "webhook": {"url": {"env": "GONE_URL"}}, "events": ["pending"]}
+    project.write_file(reconcile={"mode": "converge", "notifications": [chat, gone]})
     words = ["reconcile", str(project.folder), "--interval", "1h", "--plans", "plans"]
     command = [sys.executable, "-m", "kgitops", *words, "--format", "json"]
-    with subprocess.Popen(
-        [*command, "--listen", "127.0.0.1:0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, VARIABLE: TOKEN},
-    ) as process:
+    with (
+        receiver() as told,
+        receiver(404) as refusing,
+        subprocess.Popen(
+            [*command, "--listen", "127.0.0.1:0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={
+                **os.environ,
+                VARIABLE: TOKEN,
+                "CHAT_URL": told.url,
+                "GONE_URL": refusing.url,
+            },
+        ) as process,
+    ):
         assert process.stderr is not None
         line = process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+", line)
@@ -65,6 +78,14 @@ def running(here: Path) -> Iterator[Running]:
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 143
         assert TOKEN not in process.stderr.read()
+
+
+def fates(running: Running, sink: str) -> list[float]:
+    """The events for a receiver that were delivered, failed and were dropped, by the metrics."""
+    metrics = running.ask("/metrics")[1]
+    sample = 'kgitops_notifications_total{{outcome="{}",project="payments",sink="{}"}} (.+)'
+    samples = [sample.format(fate, sink) for fate in ("delivered", "failed", "dropped")]
+    return [float(count) for text in samples for count in re.findall(text, metrics)]
 
 
 def test_a_loop_is_looked_at_and_asked_for_a_turn(running: Running) -> None:
@@ -89,6 +110,11 @@ def test_a_loop_is_looked_at_and_asked_for_a_turn(running: Running) -> None:
     assert f"kgitops apply {pending['path']} --expect-digest {pending['digest']}" in page
     report = running.ask(f"/plans/{pending['digest'].removeprefix('sha256:')}")
     assert (report[0], pending["digest"] in report[1]) == (200, True)
+
+    end = time.monotonic() + 60
+    while (found := (fates(running, "chat"), fates(running, "gone"))) != ([1, 0, 0], [0, 1, 0]):
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
 
     assert running.ask("/reconcile", "POST", Authorization="Bearer wrong")[0] == 401
     assert running.ask("/reconcile?cluster=no", "POST", Authorization=f"Bearer {TOKEN}")[0] == 404

@@ -92,7 +92,7 @@ def run_reconcile(command: ReconcileCommand, suspension: SuspendOptions) -> int:
             on_workspace=telling.workspace,
         )
         interrupts = stack.enter_context(graceful())
-        listening.open(loop, stack, print_notice)
+        listening.open(loop, stack, telling)
         if not command.once:
             return 128 + loop.run(interrupts)
         results = loop.run_once(interrupts)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from kgitops.cli.reconcile.options import LookOptions
+from kgitops.cli.reconcile.output import Telling
+from kgitops.cli.running.streams import print_notice
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import UsageError
 from kgitops.reconcile.looping.loop import ReconcileLoop
@@ -42,8 +44,8 @@ class Listening:
         """Count a turn."""
         self._observe(result)
 
-    def open(self, loop: ReconcileLoop, stack: ExitStack, tell: Callable[[str], None]) -> None:
-        """Listen until the stack ends, and tell where.
+    def open(self, loop: ReconcileLoop, stack: ExitStack, telling: Telling) -> None:
+        """Listen until the stack ends, and tell where; ``telling`` counts what it delivers.
 
         Raises:
             UnreachableError: the address is taken, or not of this machine.
@@ -52,7 +54,8 @@ class Listening:
             return
         from kgitops.reconcile.http.routes import open_listener
 
+        self._metrics.watch_sinks(telling.sinks)
         listener = stack.enter_context(
             open_listener(self._options, loop, self._metrics, SystemClock())
         )
-        tell(f"kgitops: status, metrics and a page for people at {listener.url}")
+        print_notice(f"kgitops: status, metrics and a page for people at {listener.url}")

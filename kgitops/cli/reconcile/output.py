@@ -16,6 +16,7 @@ from kgitops.report.content.safe_text import guarded_line, terminal_text
 from kgitops.workflow.project.selection import Workspace
 
 if TYPE_CHECKING:
+    from kgitops.reconcile.notifications.delivery import SinkCounts
     from kgitops.reconcile.notifications.routing import NotificationRouter
 
 
@@ -97,6 +98,10 @@ class Telling:
         self._printer.event(event)
         if self._router is not None:
             self._router.notify(event)
+
+    def sinks(self) -> "dict[str, tuple[SinkCounts, ...]]":
+        """The counts of each project's receivers of notifications so far."""
+        return {} if self._router is None else self._router.counts()
 
     def close(self) -> None:
         """Deliver what can be delivered within a few seconds."""

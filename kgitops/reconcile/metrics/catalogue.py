@@ -50,6 +50,18 @@ HOOKS = Metric(
     ("outcome",),
     "Calls of POST /reconcile: accepted, or refused for their token or for something else.",
 )
+NOTIFICATIONS = Metric(
+    "kgitops_notifications_total",
+    _COUNTER,
+    ("project", "sink", "outcome"),
+    "Events for a receiver of notifications: delivered, failed, or dropped since too many waited.",
+)
+NOTIFICATIONS_WAITING = Metric(
+    "kgitops_notifications_waiting",
+    _GAUGE,
+    ("project", "sink"),
+    "Events that wait for a receiver of notifications.",
+)
 LAST_SUCCESS = Metric(
     "kgitops_reconcile_last_success_timestamp_seconds",
     _GAUGE,
@@ -144,6 +156,8 @@ METRICS = (
     HEALED,
     LOCK_WAITS,
     HOOKS,
+    NOTIFICATIONS,
+    NOTIFICATIONS_WAITING,
     LAST_SUCCESS,
     LAST_TURN,
     LAST_DURATION,

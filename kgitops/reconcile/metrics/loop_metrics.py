@@ -1,22 +1,26 @@
 """The metrics of one loop: counters that each turn adds to, and gauges of its state."""
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.core import Metric as MetricFamily
 from prometheus_client.exposition import choose_encoder
 
 from kgitops.model import clock as moments
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus
 from kgitops.reconcile.metrics import catalogue
+from kgitops.reconcile.notifications.delivery import SinkCounts
 from kgitops.reconcile.status import TurnOutcome, TurnResult
 from kgitops.serve.http.metric import Metric
 
 Sample = tuple[tuple[str, ...], float]
 """The values of the labels beyond the unit's, and the value."""
+
+Sinks = Mapping[str, Sequence[SinkCounts]]
+"""The counts of each project's receivers of notifications."""
 
 
 class Exposition(Struct, frozen=True):
@@ -31,6 +35,7 @@ class LoopMetrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._sinks: Callable[[], Sinks] = dict
         self._turns = self._counter(catalogue.TURNS)
         self._applied = self._counter(catalogue.APPLIED)
         self._healed = self._counter(catalogue.HEALED)
@@ -56,6 +61,10 @@ class LoopMetrics:
         """Count a call of ``POST /reconcile``; the outcome is one of few words of our own."""
         self._hooks.labels(outcome).inc()
 
+    def watch_sinks(self, counts: Callable[[], Sinks]) -> None:
+        """Show the counts of receivers of notifications, which are asked for at each scrape."""
+        self._sinks = counts
+
     def exposition(self, status: LoopStatus, now: float, accept: str = "") -> Exposition:
         """All metrics for a scraper that accepts some format; ``now`` is of the monotonic clock."""
         for unit in status.units:
@@ -65,7 +74,7 @@ class LoopMetrics:
             for outcome in TurnOutcome:
                 self._turns.labels(unit.project, unit.cluster, str(outcome))
         encode, content_type = choose_encoder(accept)
-        return Exposition(content_type, encode(_Scrape(self._registry, status, now)))
+        return Exposition(content_type, encode(_Scrape(self._registry, status, now, self._sinks())))
 
     def _counter(self, metric: Metric) -> Counter:
         return Counter(metric.name, metric.help, metric.labels, registry=self._registry)
@@ -83,9 +92,11 @@ class LoopMetrics:
 class _Scrape(CollectorRegistry):
     """The counters of the loop and the gauges of one moment."""
 
-    def __init__(self, counters: CollectorRegistry, status: LoopStatus, now: float) -> None:
+    def __init__(
+        self, counters: CollectorRegistry, status: LoopStatus, now: float, sinks: Sinks
+    ) -> None:
         super().__init__()
-        self._counters, self._status, self._now = counters, status, now
+        self._counters, self._status, self._now, self._sinks = counters, status, now, sinks
 
     def collect(self) -> Iterator[MetricFamily]:
         """Yield all families, without the times that counters were made, which nobody asks for."""
@@ -93,6 +104,7 @@ class _Scrape(CollectorRegistry):
             family.samples = [each for each in family.samples if not each.name.endswith("_created")]
             yield family
         yield from gauges(self._status, self._now)
+        yield from sink_metrics(self._sinks)
 
 
 def gauges(status: LoopStatus, now: float) -> Iterator[GaugeMetricFamily]:
@@ -110,6 +122,22 @@ def gauges(status: LoopStatus, now: float) -> Iterator[GaugeMetricFamily]:
         ]
         if found:
             yield _family(metric, found)
+
+
+def sink_metrics(sinks: Sinks) -> Iterator[MetricFamily]:
+    """The metrics of receivers of notifications; none where there is no receiver."""
+    outcomes, waiting = catalogue.NOTIFICATIONS, catalogue.NOTIFICATIONS_WAITING
+    counter = CounterMetricFamily(outcomes.name, outcomes.help, labels=outcomes.labels)
+    gauge = GaugeMetricFamily(waiting.name, waiting.help, labels=waiting.labels)
+    for project, counts in sorted(sinks.items()):
+        for sink in counts:
+            counter.add_metric((project, sink.name, "delivered"), sink.delivered)
+            counter.add_metric((project, sink.name, "failed"), sink.failed)
+            counter.add_metric((project, sink.name, "dropped"), sink.dropped)
+            gauge.add_metric((project, sink.name), sink.waiting)
+    if sinks:
+        yield counter
+        yield gauge
 
 
 def _samples(unit: UnitStatus) -> Mapping[str, list[Sample]]:

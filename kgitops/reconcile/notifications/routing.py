@@ -60,10 +60,10 @@ class NotificationRouter:
         if notifications is not None:
             notifications.notify(event)
 
-    def counts(self) -> tuple[SinkCounts, ...]:
-        """The counts of all sinks so far."""
+    def counts(self) -> dict[str, tuple[SinkCounts, ...]]:
+        """The counts of each project's sinks since its settings were last replaced."""
         with self._lock:
-            return tuple(count for one in self._projects.values() for count in one.counts())
+            return {project: one.counts() for project, one in self._projects.items()}
 
     def close(self) -> None:
         """Deliver what can be delivered within a few seconds, then stop."""

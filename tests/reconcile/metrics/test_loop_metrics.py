@@ -11,6 +11,7 @@ from kgitops.model.verdict import ExitCode
 from kgitops.reconcile.loop_status import LoopStatus
 from kgitops.reconcile.metrics.catalogue import METRICS
 from kgitops.reconcile.metrics.loop_metrics import LoopMetrics
+from kgitops.reconcile.notifications.delivery import SinkCounts
 from kgitops.reconcile.status import TurnOutcome
 from kgitops.serve.http.metric import MetricType
 
@@ -137,6 +138,7 @@ def test_every_metric_is_as_the_catalogue_says(accept: str) -> None:
     metrics = LoopMetrics()
     metrics.observe(EVERYTHING.units[0].turns[0])
     metrics.observe_hook("accepted")
+    metrics.watch_sinks(lambda: {"payments": (SinkCounts(name="chat"),)})
     exposition = metrics.exposition(EVERYTHING, 1004.5, accept)
     assert ("openmetrics" in exposition.content_type) == bool(accept)
     read = read_openmetrics if accept else read_text
@@ -153,6 +155,22 @@ def test_every_metric_is_as_the_catalogue_says(accept: str) -> None:
     assert all(
         metric.name.endswith("_total") == (metric.type is MetricType.COUNTER) for metric in METRICS
     )
+
+
+def test_events_for_receivers_are_counted_by_their_fate() -> None:
+    metrics = LoopMetrics()
+    assert "kgitops_notifications" not in scraped(metrics, EVERYTHING), "there is no receiver"
+    chat = SinkCounts(name="chat", delivered=3, failed=2, dropped=1, waiting=4, problem="secret-x")
+    metrics.watch_sinks(lambda: {"payments": (chat, SinkCounts(name="pager"))})
+    text = scraped(metrics, EVERYTHING)
+    for sink, counts in {"chat": (3, 2, 1, 4), "pager": (0, 0, 0, 0)}.items():
+        where = {"project": "payments", "sink": sink}
+        fates = ("delivered", "failed", "dropped")
+        assert counts == (
+            *(value(text, "kgitops_notifications_total", **where, outcome=fate) for fate in fates),
+            value(text, "kgitops_notifications_waiting", **where),
+        )
+    assert "secret-" not in text
 
 
 def test_no_object_is_named() -> None:
