@@ -1,7 +1,6 @@
 """Members of virtual clusters that reach a real Kafka through ``kgitops gateway``."""
 
 import os
-import random
 import subprocess
 import sys
 import time
@@ -11,19 +10,11 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Self
 
-from kgitops.sandbox.layout import HIGHEST, LOWEST, is_free
+from ports_in_a_row import first_port
 
 PATIENCE_S = 60.0
 _PORTS = 5
 """Ports of a gateway before three brokers: one to begin with, and those of brokers 0 to 3."""
-
-
-def _first_port() -> int:
-    """The first of some free ports, that no outgoing connection takes while the gateway is away."""
-    for first in random.sample(range(LOWEST, HIGHEST - _PORTS), HIGHEST - _PORTS - LOWEST):
-        if all(is_free(port) for port in range(first, first + _PORTS)):
-            return first
-    raise OSError(f"no {_PORTS} ports in a row between {LOWEST} and {HIGHEST} are free")
 
 
 class GatewayProcess:
@@ -33,7 +24,7 @@ class GatewayProcess:
         self._ready = folder / "ready"
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        self.servers = f"127.0.0.1:{_first_port()}"
+        self.servers = f"127.0.0.1:{first_port(_PORTS)}"
 
     def start(self) -> None:
         """Start it, on the same address each time."""

@@ -33,9 +33,9 @@ class GatewayProcess:
             KgitopsError: it can't be reached or read, or the certificate can't be used.
             UsageError: clients' logins would go over a network without TLS.
         """
-        _raise_open_files(2 * settings.limits.connections + _OTHER_FILES, tell)
         self._names = FollowedNames(chosen, stale_s=settings.stale_s, tell=tell)
         behind = self._names.start()
+        raise_open_files(settings.limits.connections, tell)
         try:
             if behind.tls is not None and settings.certificate is None:
                 _check_plaintext(settings)
@@ -118,12 +118,13 @@ def log_writer(file: Path | None) -> Callable[[bytes], object]:
     return append
 
 
-def _raise_open_files(wanted: int, tell: Tell) -> None:
-    """Let this process open as many sockets as its connections may need, as far as it may."""
+def raise_open_files(connections: int, tell: Tell) -> None:
+    """Let this process open the two sockets of so many connections, as far as it may."""
     try:
         import resource  # not on Windows
     except ImportError:
         return
+    wanted = 2 * connections + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
@@ -131,9 +132,11 @@ def _raise_open_files(wanted: int, tell: Tell) -> None:
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     if most < wanted:
+        enough = max(0, most - _OTHER_FILES) // 2
         tell(
-            f"this process may open {most} files, which is enough for some {most // 2} connections;"
-            " raise the limit (LimitNOFILE of systemd), or give a smaller --max-connections"
+            f"this process may open {most} files, enough for {enough} of the {connections} "
+            "connections that it would take; raise the limit (LimitNOFILE of systemd), or give a "
+            "smaller --max-connections"
         )
 
 

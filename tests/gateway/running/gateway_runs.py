@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ports_in_a_row import first_port
 
-from kgitops.sandbox.layout import free_ports
 from kgitops.sandbox.sandbox import Sandbox
 
 USERS = {"admin": "admin-secret", "alice": "alice-secret", "keeper": "keeper-secret"}
@@ -37,13 +37,7 @@ class GatewayRun:
         self.folder = folder
         self.user = user
         self.servers = kafka.layout.servers(LISTENER)
-        count = len(kafka.broker_ids)
-        start = 31_000 + os.getpid() % 2_000 * 10
-        self.port = next(
-            port
-            for port in range(start, start + 10_000, 10)
-            if free_ports(2 + count, port) == list(range(port, port + 2 + count))
-        )
+        self.port = first_port(2 + len(kafka.broker_ids))
         self.process: subprocess.Popen[bytes] | None = None
         self.log = folder / "gateway.log"
         self.access_log = folder / "refusals.log"
