@@ -16,7 +16,7 @@ from laws.chains import assert_caught
 from laws.embedded_chains import planned
 from msgspec import Struct
 from msgspec.structs import replace
-from strategies import BROKERS, TEAMS, foreign_requests, projects
+from strategies import BROKERS, SOURCES, TEAMS, foreign_requests, projects
 from tiers import examples, is_full
 
 from kgitops.approval import judging, rulings
@@ -25,7 +25,8 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.desired.state import Safety
-from kgitops.model.requests import CreateTopicRequest
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import AlterUserScramCredentialsRequest, CreateTopicRequest
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
@@ -49,7 +50,7 @@ class Policed(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
-    """Others change the cluster, then a team plans."""
+    """Others change the cluster, then a team plans; users' passwords are in the environment."""
     chosen = data.draw(st.lists(policies, min_size=1, max_size=4), label="policies")
     levels = [data.draw(st.sampled_from(list(Level)[1:]), label="level") for _ in chosen]
     bundle = _bundle(levels, lifted)
@@ -62,12 +63,15 @@ def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
         open_evaluator=lambda _: _judge(chosen, levels, lifted),
     )
     judge = _judge(chosen, levels, lifted)
+    environment = pytest.MonkeyPatch()
     try:
+        for source in SOURCES:
+            environment.setenv(source.env or "", "a password")
         held, cluster.controller.policies = cluster.controller.policies, None
-        for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
+        for request in data.draw(foreign_requests(_seen(cluster)), label="others"):
             cluster.execute([request], validate_only=False, principal="User:someone")
-        state = cluster.read_state()
-        desired = data.draw(projects(TEAMS[0], None, state), label="desired")
+        state = _seen(cluster)
+        desired = data.draw(projects(TEAMS[0], None, state, users=True), label="desired")
         desired = replace(desired, safety=Safety(replication_throttle=0))
         plan = planned(desired, cluster)
         assume(not plan.verdict.stops)
@@ -75,7 +79,12 @@ def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
         plan = judge_plan(plan, judge, state, desired, bundle)
         yield Policed(cluster=cluster, clock=clock, plan=plan, policies=OpenPolicies(bundle, judge))
     finally:
+        environment.undo()
         cluster.close()
+
+
+def _seen(cluster: EmbeddedCluster) -> ClusterState:
+    return replace(cluster.read_state(), users=cluster.read_users())
 
 
 def _judge(
@@ -96,6 +105,12 @@ def _bundle(levels: Sequence[Level], lifted: Sequence[Waiver]) -> Bundle:
     return Bundle(policies=tuple(named), waivers=tuple(lifted), today=TODAY)
 
 
+def _has_users(plan: Plan) -> bool:
+    return any(
+        isinstance(planned.request, AlterUserScramCredentialsRequest) for planned in plan.requests
+    )
+
+
 seen: Counter[str] = Counter()
 """How often each thing happened: a law that is only tried where it is easy says nothing."""
 
@@ -107,6 +122,7 @@ def what_a_plan_lets_pass_its_apply_lets_pass(data: st.DataObject) -> None:
         if world.plan.verdict.stops or not world.plan.changes:
             return
         seen["applied"] += 1
+        seen["user applied"] += _has_users(world.plan)
         workspace = open_workspace(Selection(cluster="embedded:"))
         apply = Apply(cluster=world.cluster, clock=world.clock)
         apply.recheck = build_recheck(workspace, world.policies, apply._context, resumed=False)
@@ -134,6 +150,10 @@ def brokers_deny_what_the_plan_denies(data: st.DataObject) -> None:
         # A row is the first of those alike: what else has the same wrong is denied as well.
         assume(all(len(change.requests) == 1 for change in world.plan.changes if change.denied))
         seen["denied" if denied else "nothing denied"] += 1
+        seen["user denied"] += any(
+            planned.id in denied and isinstance(planned.request, AlterUserScramCredentialsRequest)
+            for planned in world.plan.requests
+        )
         ungated = replace(
             world.plan,
             changes=tuple(replace(change, policies=()) for change in world.plan.changes),
@@ -153,6 +173,7 @@ def test_what_a_plan_lets_pass_its_apply_lets_pass() -> None:
     )()
     if is_full():
         assert seen["applied"] > 20
+        assert seen["user applied"] > 10
 
 
 @pytest.mark.hypothesis
@@ -163,6 +184,7 @@ def test_brokers_deny_what_the_plan_denies() -> None:
     if is_full():
         assert seen["denied"] > 5
         assert seen["nothing denied"] > 5
+        assert seen["user denied"] > 5
 
 
 @pytest.mark.slow

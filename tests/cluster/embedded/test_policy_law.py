@@ -11,7 +11,17 @@ from cluster.clusters import NOON
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
-from strategies import BROKERS, HIGH_WATERMARK, TEAMS, TOPICS, foreign_requests, projects
+from msgspec.structs import replace
+from strategies import (
+    BROKERS,
+    HIGH_WATERMARK,
+    ITERATIONS,
+    SALTED,
+    TEAMS,
+    TOPICS,
+    foreign_requests,
+    projects,
+)
 from tiers import examples, is_full
 from used import used
 
@@ -21,7 +31,13 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import ClockAndIds
-from kgitops.model.requests import Request, request_address
+from kgitops.model.requests import (
+    AlterUserScramCredentialsRequest,
+    Request,
+    SaltedCredentialsRequest,
+    request_address,
+)
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.planner import make_plan
 from kgitops.policy import (
@@ -30,6 +46,7 @@ from kgitops.policy import (
     ClientQuotaManagementPolicy,
     ClusterState,
     PolicyViolation,
+    UserManagementPolicy,
 )
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.api.requests import PolicyRequest
@@ -128,6 +145,22 @@ class Access(AclManagementPolicy, ClientQuotaManagementPolicy):
 
 
 @dataclass
+class Credentials(UserManagementPolicy):
+    mechanism: str
+    least: int
+
+    def validate_alter_user_scram_credentials(self, request, cluster_state: ClusterState) -> None:
+        held = dict(cluster_state.user_credentials(request.user))
+        if request.iterations is None:
+            if len(held) == 1:
+                raise PolicyViolation(f"{request.user} has only {held}")
+        elif request.mechanism == self.mechanism:
+            raise PolicyViolation(f"{self.mechanism} beside {held}", field="scram")
+        elif request.iterations < self.least:
+            raise PolicyViolation(f"{request.iterations} iterations")
+
+
+@dataclass
 class Fails(BaseTopicPolicy):
     topic: str
 
@@ -145,6 +178,7 @@ policies: st.SearchStrategy[Configurable] = st.one_of(
     st.builds(FrozenConfig, st.sampled_from(("retention.ms", "cleanup.policy", "preallocate"))),
     st.builds(Protected, st.sampled_from(TOPICS)),
     st.builds(Access, st.sampled_from(("All", "User:*", "Deny")), st.sampled_from((2.0, 2000.0))),
+    st.builds(Credentials, st.sampled_from(ScramMechanism), st.sampled_from(ITERATIONS)),
     st.builds(Fails, st.sampled_from(TOPICS)),
 )
 waivers = st.builds(
@@ -162,8 +196,8 @@ waivers = st.builds(
 )
 
 
-seen: Counter[int] = Counter()
-"""How often each code was the verdict."""
+seen: Counter[int | str] = Counter()
+"""How often each code was the verdict, and how often of a request about a user."""
 
 
 def one_verdict_in_three_places(data: st.DataObject) -> None:
@@ -195,9 +229,10 @@ def one_verdict_in_three_places(data: st.DataObject) -> None:
         cluster.controller.policies = held
 
         in_the_plan = judge()
-        in_the_plan.begin(cluster.read_state(), principal=PRINCIPAL)
+        state = replace(cluster.read_state(), users=cluster.read_users())
+        in_the_plan.begin(state, principal=PRINCIPAL)
         batch = _without_what_follows_a_denial(in_the_plan, requests)
-        in_the_plan.begin(cluster.read_state(), principal=PRINCIPAL)
+        in_the_plan.begin(state, principal=PRINCIPAL)
         said = [_as_answer(judgement) for judgement in in_the_plan.judge_all(batch)]
         before = cluster.read_state()
         for validate_only in (True, True, False):
@@ -205,13 +240,18 @@ def one_verdict_in_three_places(data: st.DataObject) -> None:
             answers = _asked(cluster, batch, validate_only=validate_only)
             assert [_verdict(answer) for answer in answers] == said
         seen.update(code for code, _ in said)
+        seen.update(
+            f"user {code.name}"
+            for request, (code, _) in zip(batch, said, strict=True)
+            if isinstance(request, AlterUserScramCredentialsRequest)
+        )
     finally:
         cluster.close()
 
 
 def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
     for _ in range(2):
-        for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
+        for request in data.draw(foreign_requests(used(cluster)), label="others"):
             cluster.execute([request], validate_only=False, principal="User:someone")
     for name, usage in used(cluster).usage.items():
         for partition in range(len(usage.high_watermarks)):
@@ -219,8 +259,8 @@ def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
 
 
 def _planned(data: st.DataObject, cluster: EmbeddedCluster) -> Sequence[Request]:
-    state = cluster.read_state()
-    desired = data.draw(projects(TEAMS[0], None, state), label="desired")
+    state = replace(cluster.read_state(), users=cluster.read_users())
+    desired = data.draw(projects(TEAMS[0], None, state, users=True), label="desired")
     plan = make_plan(
         desired,
         with_offsets(cluster, desired, state),
@@ -228,9 +268,21 @@ def _planned(data: st.DataObject, cluster: EmbeddedCluster) -> Sequence[Request]
         capabilities=cluster.capabilities,
     )
     others = data.draw(foreign_requests(state), label="and by hand")
-    planned = [planned.request for planned in plan.requests]
+    planned = [_with_password(planned.request) for planned in plan.requests]
     touched = {request_address(request) for request in planned}
     return [*planned, *(item for item in others if request_address(item) not in touched)]
+
+
+def _with_password(request: Request) -> Request:
+    """As an apply sends it."""
+    if not isinstance(request, AlterUserScramCredentialsRequest) or request.removes:
+        return request
+    return SaltedCredentialsRequest(
+        user=request.user,
+        mechanism=request.mechanism,
+        iterations=request.iterations,
+        salted=SALTED,
+    )
 
 
 def _without_what_follows_a_denial(
@@ -256,7 +308,7 @@ def _asked(
     return cluster.execute(requests, validate_only=validate_only, principal=PRINCIPAL)
 
 
-def _as_answer(judgement: RequestRulings) -> tuple[int, str | None]:
+def _as_answer(judgement: RequestRulings) -> tuple[ErrorCode, str | None]:
     """What a broker has to answer: failures have no words for who asks."""
     stopping = [ruling for ruling in judgement if ruling.stops]
     words = [ruling.message for ruling in stopping if not ruling.crashed]
@@ -279,6 +331,8 @@ def test_three_places_have_one_verdict() -> None:
     if is_full():
         assert seen[ErrorCode.NONE] > 100
         assert seen[ErrorCode.POLICY_VIOLATION] > 20
+        assert seen["user NONE"] > 20
+        assert seen["user POLICY_VIOLATION"] > 5
 
 
 @pytest.mark.slow
@@ -290,6 +344,20 @@ def test_brokers_that_do_not_ask_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_brokers_that_forget_what_they_accepted_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Draft, "accept", lambda *_: None)
+    assert_caught(one_verdict_in_three_places)
+
+
+@pytest.mark.slow
+def test_brokers_that_forget_the_mechanisms_of_users_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = Draft.accept
+
+    def accept(draft: Draft, request: Request) -> None:
+        if not isinstance(request, AlterUserScramCredentialsRequest):
+            real(draft, request)
+
+    monkeypatch.setattr(Draft, "accept", accept)
     assert_caught(one_verdict_in_three_places)
 
 
