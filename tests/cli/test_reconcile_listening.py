@@ -18,6 +18,8 @@ from cli.conftest import Kgitops
 from cli.projects import Project, quota, topic
 from reconcile.notifications.receivers import receiver
 
+from kgitops.sandbox.certificates import issue_certificates
+
 TOKEN = "a token that nobody guesses"  # noqa: S105 (a test's)
 VARIABLE = "KGITOPS_RECONCILE_TOKEN"
 
@@ -53,9 +55,10 @@ def running(here: Path) -> Iterator[Running]:
     gone = {"name": "gone", "webhook": {"url": {"env": "GONE_URL"}}, "events": ["pending"]}
     project.write_file(reconcile={"mode": "converge", "notifications": [chat, gone]})
     words = ["reconcile", str(project.folder), "--interval", "1h", "--plans", "plans"]
+    certificates = issue_certificates(here / "own-ca", [])
     command = [sys.executable, "-m", "kgitops", *words, "--format", "json"]
     with (
-        receiver() as told,
+        receiver(certificate=certificates.broker) as told,
         receiver(404) as refusing,
         subprocess.Popen(
             [*command, "--listen", "127.0.0.1:0"],
@@ -65,7 +68,8 @@ def running(here: Path) -> Iterator[Running]:
             env={
                 **os.environ,
                 VARIABLE: TOKEN,
-                "CHAT_URL": told.url,
+                "CHAT_URL": told.url.replace("127.0.0.1", "localhost"),
+                "SSL_CERT_FILE": str(certificates.authority),
                 "GONE_URL": refusing.url,
             },
         ) as process,

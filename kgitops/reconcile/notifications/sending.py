@@ -14,6 +14,8 @@ from kgitops.reconcile.notifications.sinks import HttpPost
 
 _AGAIN = frozenset({408, 425, 429})
 _LONGEST_WAIT = 60.0
+_WRONG_NAMES = frozenset({62, 63, 64})
+"""OpenSSL's codes for a certificate of another host, mail address or IP address."""
 
 
 class Answer(Struct, frozen=True):
@@ -41,7 +43,7 @@ def send(post: HttpPost, timeout: float) -> Answer:
     except TimeoutError:
         return Answer(f"it did not answer within {timeout:g} s", again=True)
     except ssl.SSLCertVerificationError as error:
-        return Answer(f"its certificate can't be trusted: {error.verify_message}")
+        return Answer(_untrusted(error))
     except (OSError, http.client.HTTPException, ValueError) as error:
         if late.is_set():
             return Answer(f"it did not answer within {timeout:g} s", again=True)
@@ -62,6 +64,16 @@ def _answer(response: http.client.HTTPResponse) -> Answer:
         return Answer(f"it answered {code}: redirects are not followed, since they lead elsewhere")
     again = code in _AGAIN or code >= 500
     return Answer(f"it answered {code}", again=again, wait=_wait(response.getheader("Retry-After")))
+
+
+def _untrusted(error: ssl.SSLCertVerificationError) -> str:
+    """The reason why a certificate is refused; that of a wrong name would show the address."""
+    if error.verify_code in _WRONG_NAMES:
+        return "its certificate is for another host than its address names"
+    return (
+        f"its certificate can't be trusted: {error.verify_message} (name the file of a CA of your "
+        "own in SSL_CERT_FILE)"
+    )
 
 
 def _wait(header: str | None) -> float | None:

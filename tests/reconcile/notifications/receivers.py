@@ -1,10 +1,12 @@
 """Receivers of notifications on this machine: real HTTP servers, some of which misbehave."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -31,7 +33,12 @@ def event(kind: EventKind = EventKind.PENDING, **changes: object) -> ReconcileEv
 class Receiver:
     """A server that keeps what it is sent, and answers with each status in turn, then 200."""
 
-    def __init__(self, *statuses: int, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *statuses: int,
+        headers: dict[str, str] | None = None,
+        certificate: Path | None = None,
+    ) -> None:
         self.bodies: list[bytes] = []
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -57,8 +64,13 @@ class Receiver:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hooks/secret-path?key=secret-key"
-        self.root = f"http://127.0.0.1:{self._server.server_port}"
+        if certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        scheme = "http" if certificate is None else "https"
+        self.root = f"{scheme}://127.0.0.1:{self._server.server_port}"
+        self.url = f"{self.root}/hooks/secret-path?key=secret-key"
         self._thread = threading.Thread(target=self._server.serve_forever)
         self._thread.start()
 
@@ -73,8 +85,10 @@ class Receiver:
 
 
 @contextmanager
-def receiver(*statuses: int, headers: dict[str, str] | None = None) -> Iterator[Receiver]:
-    opened = Receiver(*statuses, headers=headers)
+def receiver(
+    *statuses: int, headers: dict[str, str] | None = None, certificate: Path | None = None
+) -> Iterator[Receiver]:
+    opened = Receiver(*statuses, headers=headers, certificate=certificate)
     try:
         yield opened
     finally:
