@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kgitops.gateway.sockets.limits import GatewayLimits
+from kgitops.serve.listening.settings import PrincipalRule
 
 
 class Entrance(Struct, frozen=True, kw_only=True):
@@ -27,6 +28,11 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     entrances: tuple[Entrance, ...]
     certificate: Path | None = None
     key: Path | None = None
+    client_ca: Path | None = None
+    """The authorities of clients' certificates, where clients log in by these."""
+    credentials: Path | None = None
+    """The file of the credentials that such clients have at the brokers."""
+    principal_rules: tuple[PrincipalRule, ...] = (PrincipalRule(),)
     allow_plaintext: bool = False
     """Listen beyond loopback without TLS although the brokers ask for it."""
     limits: GatewayLimits = GatewayLimits()

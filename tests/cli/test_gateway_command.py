@@ -10,6 +10,8 @@ from kgitops.cli.gateway.settings import settings_of
 from kgitops.gateway.settings import Entrance
 
 LOCAL = ("--listen", "127.0.0.1:0")
+TLS = ("--tls-cert", "a.pem", "--tls-key", "a.pem")
+CERTIFICATES = ("--client-ca", "ca.pem", "--client-credentials", "clients.yaml")
 FAR = ("-c", "kafka://127.0.0.1:1", *LOCAL)
 
 
@@ -37,6 +39,15 @@ FAR = ("-c", "kafka://127.0.0.1:1", *LOCAL)
         ),
         ((*LOCAL, "--virtual-cluster", "a=9092"), "--virtual-cluster '9092' is not an address"),
         ((*LOCAL, "--proxy-protocol", "10.0.0.1/8"), "is not a network"),
+        ((*LOCAL, *TLS, *CERTIFICATES[:2]), "together; --client-credentials is missing"),
+        ((*LOCAL, *TLS, *CERTIFICATES[2:]), "together; --client-ca is missing"),
+        ((*LOCAL, *CERTIFICATES), "--client-ca needs TLS; give --tls-cert and --tls-key"),
+        ((*LOCAL, "--principal-mapping", "DEFAULT"), "--client-credentials are missing"),
+        (
+            (*LOCAL, *TLS, *CERTIFICATES, "--principal-mapping", "RULE:x"),
+            "--principal-mapping can't be read from 'RULE:x' on",
+        ),
+        ((*FAR, *TLS, *CERTIFICATES), "the cluster's security.protocol is plaintext"),
         ((*LOCAL, "--drain", "soon"), "--drain 'soon' is not a time"),
         ((*LOCAL, "--workers", "2"), "--workers shares the ports of --listen"),
         ((*LOCAL, "--metrics", "9090"), "is not an address"),

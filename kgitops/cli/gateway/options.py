@@ -45,6 +45,33 @@ class EntranceOptions(Struct, frozen=True, kw_only=True):
     tls_key: Annotated[
         Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, without a password.")
     ] = None
+    client_ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--client-ca",
+            metavar="FILE",
+            help="Clients log in by certificates of these authorities, PEM; needs "
+            "--client-credentials.",
+        ),
+    ] = None
+    client_credentials: Annotated[
+        Path | None,
+        typer.Option(
+            "--client-credentials",
+            metavar="FILE",
+            help="What each of them logs in with at the brokers, YAML: by the certificate's "
+            "principal, configs of a login.",
+        ),
+    ] = None
+    principal_mapping: Annotated[
+        str | None,
+        typer.Option(
+            "--principal-mapping",
+            metavar="RULES",
+            help="How names of certificates become principals, as ssl.principal.mapping.rules of "
+            "the brokers. Default: as they are.",
+        ),
+    ] = None
     sni: Annotated[
         str | None,
         typer.Option(

@@ -12,6 +12,8 @@ from kgitops.gateway.settings import Entrance, GatewayOptions
 from kgitops.gateway.sockets.limits import GatewayLimits
 from kgitops.model.errors import UsageError
 from kgitops.serve.http.listener import parse_address
+from kgitops.serve.listening.reading_logins import parse_principal_rules
+from kgitops.serve.listening.settings import PrincipalRule
 
 _MIB = 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
@@ -29,6 +31,7 @@ def settings_of(
     if (options.tls_cert is None) != (options.tls_key is None):
         has, lacks = ("key", "cert") if options.tls_cert is None else ("cert", "key")
         raise UsageError(f"--tls-{has} is given without --tls-{lacks}; TLS needs both")
+    _check_client_certificates(options)
     check_place(access_log, "--access-log")
     entrances = _entrances(options)
     if limits.workers > 1 and any(entrance.port == 0 for entrance in entrances):
@@ -37,6 +40,9 @@ def settings_of(
         entrances=entrances,
         certificate=options.tls_cert,
         key=options.tls_key,
+        client_ca=options.client_ca,
+        credentials=options.client_credentials,
+        principal_rules=_principal_rules(options.principal_mapping),
         allow_plaintext=options.allow_plaintext,
         limits=GatewayLimits(
             connections=limits.max_connections,
@@ -52,6 +58,28 @@ def settings_of(
         workers=limits.workers,
         access_log=access_log,
     )
+
+
+def _check_client_certificates(options: EntranceOptions) -> None:
+    given = {"--client-ca": options.client_ca, "--client-credentials": options.client_credentials}
+    missing = [option for option, file in given.items() if file is None]
+    if missing and (len(missing) == 1 or options.principal_mapping is not None):
+        raise UsageError(
+            "clients log in by certificates with --client-ca and --client-credentials together; "
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        )
+    if not missing and options.tls_cert is None:
+        raise UsageError("--client-ca needs TLS; give --tls-cert and --tls-key")
+
+
+def _principal_rules(text: str | None) -> tuple[PrincipalRule, ...]:
+    if text is None:
+        return (PrincipalRule(),)
+    problems: list[str] = []
+    rules = parse_principal_rules(text, problems.append)
+    if problems:
+        raise UsageError(f"--principal-mapping {problems[0]}")
+    return rules
 
 
 def _entrances(options: EntranceOptions) -> tuple[Entrance, ...]:

@@ -6,10 +6,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from kgitops.gateway.connections.binding import ConnectionBinding
+from kgitops.gateway.connections.certificate_logins import CertificateLogin
 from kgitops.gateway.connections.logins import SASL_AUTHENTICATE, SASL_HANDSHAKE, LoginFollower
 from kgitops.gateway.connections.parts import Door, SharedParts
 from kgitops.gateway.connections.pending import PendingExchanges
 from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
+from kgitops.gateway.credentials.broker_login import BrokerLogin, BrokerLoginError
 from kgitops.gateway.rewriting.exchange import Forward, RefusedFrameError, read_header
 from kgitops.gateway.sockets.frames import FrameError
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
@@ -22,20 +24,25 @@ if TYPE_CHECKING:
 
 _CORRELATION = 4
 _LOGIN = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+_PART_OF_LIFETIME = 0.85
+"""The connection ends before the broker's time for a login does, which requests under way need."""
 
 
 class ProxiedConnection:
     """Both sides of a connection; a broker's is opened with the client's first request."""
 
     __slots__ = (
-        "_binding", "_broker", "_closed", "_dialing", "_door", "_ending", "_first", "_key",
-        "_login", "_open", "_parts", "_pending", "_rewriter", "active", "address", "began_at",
-        "client",
+        "_age_s", "_binding", "_broker", "_broker_login", "_certificate", "_closed", "_dialing",
+        "_door", "_ending", "_first", "_key", "_login", "_open", "_parts", "_pending", "_rewriter",
+        "active", "address", "began_at", "client",
     )  # fmt: skip
 
     def __init__(self, door: Door, parts: SharedParts, opened: "GatewayConnections") -> None:
         self._door, self._parts, self._open = door, parts, opened
-        self._login = LoginFollower(sasl=parts.sasl, claim=parts.claim)
+        credentials = parts.credentials
+        self._certificate = None if credentials is None else CertificateLogin(credentials)
+        self._login = self._certificate or LoginFollower(sasl=parts.sasl, claim=parts.claim)
+        self._broker_login: BrokerLogin | None = None
         self._binding = ConnectionBinding(door.virtual_cluster)
         self._rewriter = parts.new_rewriter()
         if self._login.principal is not None:
@@ -49,6 +56,7 @@ class ProxiedConnection:
         self.address = ""
         self.began_at = self.active = perf_counter()
         limits = parts.limits
+        self._age_s = limits.age_s
         before = limits.request_bytes_before_login if parts.sasl else limits.request_bytes
         self.client = Side(
             self,
@@ -79,15 +87,23 @@ class ProxiedConnection:
             self._refuse(*refusal)
 
     def secured(self, side: Side) -> None:
-        """A broker is there once TLS is."""
+        """A broker is there once TLS is; a client may have to show a certificate."""
         if side is not self.client:
             self._send_first()
+        elif self._certificate is not None:
+            try:
+                self._certificate.show(side.certificate)
+            except RefusedError as error:
+                self._refuse(error.reason, str(error))
+            self._rewriter.logged_in()
 
     def take(self, side: Side, frame: bytearray) -> None:
         """Rewrite a frame, and send it to the other side."""
         try:
             if side is self.client:
                 self._request(frame)
+            elif self._broker_login is not None:
+                self._log_in(self._broker_login, frame)
             else:
                 self._response(frame)
         except (RefusedError, RefusedFrameError) as error:
@@ -142,12 +158,13 @@ class ProxiedConnection:
         elif now - self.active >= limits.idle_s and not self._pending:
             self._parts.counts.refused(RefusalReason.IDLE)
             self.close()
-        elif limits.age_s and now - self.began_at >= limits.age_s:
+        elif self._age_s and now - self.began_at >= self._age_s:
             self.end()
 
-    def check_tables(self) -> None:
-        """Close the connection if its member is in another virtual cluster now."""
+    def check_member(self) -> None:
+        """Close the connection if its member is in another virtual cluster now, or locked out."""
         try:
+            self._login.check()
             self._binding.check(self._parts.tables.tables, self._login.principal)
         except RefusedError as error:
             self._refuse(error.reason, str(error))
@@ -225,7 +242,9 @@ class ProxiedConnection:
 
     async def _connect(self, node: int | None) -> None:
         try:
-            await self._parts.brokers.connect(node, self._make_broker)
+            credential = self._certificate.credential if self._certificate else None
+            tls = credential.tls if credential else None
+            await self._parts.brokers.connect(node, self._make_broker, tls)
         except (OSError, ValueError) as error:
             self._refuse(RefusalReason.BROKER, str(error))
         finally:
@@ -246,6 +265,29 @@ class ProxiedConnection:
             if self._broker is not None:
                 self._broker.close()
             return
+        login = self._login.begin()
+        if login is None or self._broker is None:
+            self._begin_requests()
+        else:
+            self._broker_login = login
+            self._broker.send((login.first(),))
+
+    def _log_in(self, login: BrokerLogin, frame: bytearray) -> None:
+        """Take a broker's answer to the login that the gateway does for the client."""
+        try:
+            more = login.next(bytes(frame))
+        except BrokerLoginError as error:
+            raise RefusedError(RefusalReason.CERTIFICATE, f"its credential: {error}") from None
+        if more is not None and self._broker is not None:
+            self._broker.send((more,))
+            return
+        self._broker_login = None
+        if login.lifetime_s:
+            ends = perf_counter() - self.began_at + _PART_OF_LIFETIME * login.lifetime_s
+            self._age_s = min(self._age_s or ends, ends)
+        self._begin_requests()
+
+    def _begin_requests(self) -> None:
         frame, self._first = self._first, None
         if frame is not None:
             self.take(self.client, frame)

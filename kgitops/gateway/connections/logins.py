@@ -35,6 +35,12 @@ class LoginFollower:
         self._user: str | None = None
         self._awaiting = False
 
+    def begin(self) -> None:
+        """The client itself logs in to the broker."""
+
+    def check(self) -> None:
+        """The broker decides whom it lets in."""
+
     def request(self, frame: bytearray, key: int) -> bytes | None:
         """Take a request on its way to the broker; an answer of the gateway's own, if it has one.
 

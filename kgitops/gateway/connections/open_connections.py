@@ -58,10 +58,10 @@ class GatewayConnections:
         """Begin to look at their times."""
         self._looking = asyncio.get_running_loop().create_task(self._look())
 
-    def tables_changed(self) -> None:
-        """Close the connections whose members are in another virtual cluster now."""
+    def check_members(self) -> None:
+        """Close the connections whose members are elsewhere now: names or credentials changed."""
         for connection in list(self._open):
-            connection.check_tables()
+            connection.check_member()
 
     async def drain(self) -> int:
         """Let requests in flight end; the number of connections that were cut off then."""

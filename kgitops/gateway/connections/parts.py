@@ -1,10 +1,12 @@
 """The parts of a gateway that its connections share, and what a listener tells them."""
 
+import ssl
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
 
+from kgitops.gateway.connections.certificate_logins import CurrentCredentials
 from kgitops.gateway.connections.counts import ConnectionCounts
 from kgitops.gateway.connections.refusals import AccessLog
 from kgitops.gateway.connections.rewriter import Rewriter
@@ -33,8 +35,13 @@ class CurrentTables(Protocol):
 class BrokerConnector(Protocol):
     """The brokers behind the gateway."""
 
-    async def connect(self, node: int | None, make: Callable[[TlsEnd | None], Side]) -> None:
-        """Connect a side to the broker with this id, or to any.
+    async def connect(
+        self,
+        node: int | None,
+        make: Callable[[TlsEnd | None], Side],
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Connect a side to the broker with this id, or to any; by this TLS instead of the usual.
 
         Raises:
             OSError: none can be reached.
@@ -80,6 +87,8 @@ class SharedParts(Struct, kw_only=True):
     """True if clients log in to the brokers by SASL."""
     claim: str = "sub"
     """The claim of a token that names its user."""
+    credentials: CurrentCredentials | None = None
+    """The credentials at the brokers of clients that log in by certificates; else nobody does."""
     load_balancers: Sequence[Network] = ()
     """The networks whose connections begin with a PROXY header."""
     counts: ConnectionCounts = field(default_factory=ConnectionCounts)

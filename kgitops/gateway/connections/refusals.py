@@ -22,6 +22,8 @@ class RefusalReason(StrEnum):
     """Bytes that are no frame of Kafka's protocol."""
     LOGIN = "login"
     """A login that can't be followed, or none in time."""
+    CERTIFICATE = "certificate"
+    """A client's certificate that no credential is for."""
     VIRTUAL_CLUSTER = "virtual-cluster"
     """A client of another virtual cluster than its connection or its listener is for."""
     TLS = "tls"

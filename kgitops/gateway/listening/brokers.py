@@ -70,8 +70,13 @@ class BrokerDialer:
         self._tls = tls
         self._connect_s = connect_s
 
-    async def connect(self, node: int | None, make: Callable[[TlsEnd | None], Side]) -> None:
-        """Connect a side to the broker with this id, or to any.
+    async def connect(
+        self,
+        node: int | None,
+        make: Callable[[TlsEnd | None], Side],
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Connect a side to the broker with this id, or to any; by this TLS instead of the usual.
 
         Raises:
             OSError: none can be reached.
@@ -82,7 +87,9 @@ class BrokerDialer:
             try:
                 async with asyncio.timeout(self._connect_s / len(found)):
                     await asyncio.get_running_loop().create_connection(
-                        partial(self._begin, make, address.host), address.host, address.port
+                        partial(_begin, make, tls or self._tls, address.host),
+                        address.host,
+                        address.port,
                     )
             except (OSError, UnicodeError) as error:
                 reason = getattr(error, "strerror", None) or str(error) or "no answer in time"
@@ -91,5 +98,6 @@ class BrokerDialer:
                 return
         raise OSError(problem)
 
-    def _begin(self, make: Callable[[TlsEnd | None], Side], host: str) -> Side:
-        return make(None if self._tls is None else TlsEnd(self._tls, server_name=host))
+
+def _begin(make: Callable[[TlsEnd | None], Side], tls: ssl.SSLContext | None, host: str) -> Side:
+    return make(None if tls is None else TlsEnd(tls, server_name=host))

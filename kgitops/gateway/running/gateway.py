@@ -12,6 +12,7 @@ from kgitops.gateway.connections.open_connections import GatewayConnections
 from kgitops.gateway.connections.parts import CurrentTables, SharedParts
 from kgitops.gateway.connections.refusals import AccessLog
 from kgitops.gateway.connections.rewriter import Rewriter
+from kgitops.gateway.credentials.credentials_file import CredentialsFile
 from kgitops.gateway.listening.brokers import BrokerAddress, BrokerAddresses, BrokerDialer
 from kgitops.gateway.listening.certificates import ServerCertificate
 from kgitops.gateway.listening.listeners import GatewayListener
@@ -43,6 +44,7 @@ class Gateway:
         *,
         tell: Callable[[str], None],
         write: Callable[[bytes], object],
+        credentials: CredentialsFile | None = None,
     ) -> None:
         """Prepare; ``tell`` takes sentences for people, ``write`` lines of the access log.
 
@@ -51,9 +53,10 @@ class Gateway:
         """
         self._settings = settings
         self._tell = tell
+        self._credentials = credentials
         limits = settings.limits
         self._certificate = (
-            ServerCertificate(settings.certificate, settings.key)
+            ServerCertificate(settings.certificate, settings.key, settings.client_ca)
             if settings.certificate is not None and settings.key is not None
             else None
         )
@@ -66,8 +69,9 @@ class Gateway:
             new_rewriter=new_rewriter,
             log=AccessLog(write),
             limits=limits,
-            sasl=brokers.sasl,
+            sasl=brokers.sasl and credentials is None,
             claim=settings.claim,
+            credentials=credentials,
             load_balancers=[ipaddress.ip_network(text) for text in settings.load_balancers],
             counts=counts,
         )
@@ -139,3 +143,5 @@ class Gateway:
         while True:
             await asyncio.sleep(_LOOK_S)
             certificate.look(self._tell)
+            if self._credentials is not None and self._credentials.look(self._tell):
+                self.connections.check_members()

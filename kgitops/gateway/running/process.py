@@ -6,7 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from kgitops.cluster.kafka.configs.client_configs import normalize_configs
 from kgitops.gateway.connections.rewriter import NamesRewriter
+from kgitops.gateway.credentials.credentials_file import CredentialsFile
+from kgitops.gateway.credentials.reading import CredentialsSource
 from kgitops.gateway.listening.brokers import BrokerAddress
 from kgitops.gateway.naming.name_table import NameTables
 from kgitops.gateway.rewriting.topic_ids import TopicIds
@@ -33,6 +36,7 @@ class GatewayProcess:
             KgitopsError: it can't be reached or read, or the certificate can't be used.
             UsageError: clients' logins would go over a network without TLS.
         """
+        credentials = _credentials(settings, chosen)
         self._names = FollowedNames(chosen, stale_s=settings.stale_s, tell=tell)
         behind = self._names.start()
         raise_open_files(settings.limits.connections, tell)
@@ -47,6 +51,7 @@ class GatewayProcess:
                 lambda: NamesRewriter(topic_ids),
                 tell=tell,
                 write=log_writer(settings.access_log),
+                credentials=credentials,
             )
             for entrance in settings.entrances:
                 bound = entrance.virtual_cluster
@@ -98,7 +103,7 @@ class GatewayProcess:
 
     def _swap(self, tables: NameTables) -> None:
         self._names.tables = tables
-        self.gateway.connections.tables_changed()
+        self.gateway.connections.check_members()
 
     def _learn(self, by_node: ByNode) -> None:
         known: dict[int, BrokerAddress] = dict(by_node)
@@ -138,6 +143,20 @@ def raise_open_files(connections: int, tell: Tell) -> None:
             "connections that it would take; raise the limit (LimitNOFILE of systemd), or give a "
             "smaller --max-connections"
         )
+
+
+def _credentials(settings: GatewayOptions, chosen: ChosenCluster) -> CredentialsFile | None:
+    """The credentials of clients that log in by certificates.
+
+    Raises:
+        KgitopsError: they can't be used.
+    """
+    if settings.credentials is None:
+        return None
+    with chosen.secrets_hidden():
+        configs = normalize_configs(chosen.configs, chosen.base)
+    source = CredentialsSource(settings.credentials, configs, os.environ, settings.principal_rules)
+    return CredentialsFile(source)
 
 
 def _check_plaintext(settings: GatewayOptions) -> None:

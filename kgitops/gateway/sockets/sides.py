@@ -153,6 +153,11 @@ class Side(asyncio.BufferedProtocol):
         return self._tls.asked_for if self._tls else None
 
     @property
+    def certificate(self) -> bytes | None:
+        """The certificate that the peer has shown, in DER."""
+        return self._tls.certificate if self._tls else None
+
+    @property
     def has_tls(self) -> bool:
         """True if its bytes are encrypted."""
         return self._tls is not None

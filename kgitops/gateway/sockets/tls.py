@@ -48,6 +48,11 @@ class TlsEnd:
         """The host name that the client asked for."""
         return getattr(self._object, "asked_for", None)
 
+    @property
+    def certificate(self) -> bytes | None:
+        """The certificate of the other end, in DER, if that was asked for one."""
+        return self._object.getpeercert(binary_form=True)
+
     def receive(self, data: memoryview | bytes) -> None:
         """Take bytes that came from the socket."""
         self._incoming.write(data)
@@ -115,5 +120,9 @@ def handshake_problem(error: Exception) -> str:
         return "it spoke HTTP, this listener is for Kafka clients with TLS"
     if reason in ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG"):
         return "it does not speak TLS, this listener does"
+    if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return "it shows no certificate, and clients log in by certificates here"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
     text = reason.lower().replace("_", " ") if reason else "its bytes are not those of TLS"
     return f"TLS failed: {text}"

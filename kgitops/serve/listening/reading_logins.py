@@ -1,6 +1,7 @@
 """Settings of TLS and of logins from the configs of brokers, by Kafka's keys."""
 
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -133,6 +134,11 @@ def _rules(reader: BrokerConfigReader) -> tuple[PrincipalRule, ...]:
     text = reader.text(key)
     if text is None:
         return (PrincipalRule(),)
+    return parse_principal_rules(text, lambda problem: reader.refuse(key, problem))
+
+
+def parse_principal_rules(text: str, refuse: Callable[[str], None]) -> tuple[PrincipalRule, ...]:
+    """The rules of ``ssl.principal.mapping.rules``; ``refuse`` takes the end of each problem."""
     rules = []
     at = 0
     while at < len(text):
@@ -147,16 +153,16 @@ def _rules(reader: BrokerConfigReader) -> tuple[PrincipalRule, ...]:
         )
         at = match.end()
     if at < len(text):
-        reader.refuse(key, f"can't be read from {text[at : at + 40]!r} on; write DEFAULT or "
-                      "RULE:PATTERN/REPLACEMENT/, with L or U at its end")  # fmt: skip
+        refuse(f"can't be read from {text[at : at + 40]!r} on; write DEFAULT or "
+               "RULE:PATTERN/REPLACEMENT/, with L or U at its end")  # fmt: skip
     for rule in rules:
         try:
             groups = re.compile(rule.pattern or "").groups
         except re.error as error:
-            reader.refuse(key, f"has the pattern {rule.pattern!r}, which is not valid: {error}")
+            refuse(f"has the pattern {rule.pattern!r}, which is not valid: {error}")
             continue
         if any(int(number) > groups for number in re.findall(r"\$(\d)", rule.replacement)):
-            reader.refuse(key, f"has {rule.replacement!r}, but its pattern has {groups} groups")
+            refuse(f"has {rule.replacement!r}, but its pattern has {groups} groups")
     return tuple(rules)
 
 

@@ -14,15 +14,21 @@ _PATIENCE_S = 60
 
 
 @contextmanager
-def gateway(project: Path, certificate: Path, folder: Path) -> Iterator[str]:
-    """The bootstrap servers of a gateway before the project's cluster, while it runs."""
+def gateway(
+    project: Path, certificate: Path, folder: Path, *more: str, **environ: str
+) -> Iterator[str]:
+    """The bootstrap servers of a gateway before the project's cluster, while it runs.
+
+    It writes to ``gateway.log`` in the folder.
+    """
     ready, log = folder / "ready", folder / "gateway.log"
     words = [
         *(sys.executable, "-m", "kgitops", "gateway", str(project), "-c", CLUSTER),
         *("--listen", "127.0.0.1:0", "--ready-file", str(ready)),
         *("--tls-cert", str(certificate), "--tls-key", str(certificate)),
+        *more,
     ]
-    environment = {**os.environ, PASSWORD: USERS["admin"]}
+    environment = {**os.environ, PASSWORD: USERS["admin"], **environ}
     with log.open("wb") as output:
         process = subprocess.Popen(words, stdout=output, stderr=output, env=environment)
     try:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kgitops.gateway.credentials.credentials_file import CredentialsFile
 from kgitops.gateway.listening.brokers import BrokerAddress
 from kgitops.gateway.naming.name_table import NameTable, NameTables
 from kgitops.gateway.rewriting.exchange import (
@@ -237,6 +238,8 @@ async def running(
     entrances: tuple[Entrance, ...] | None = None,
     load_balancers: tuple[str, ...] = (),
     limits: GatewayLimits | None = None,
+    client_ca: Path | None = None,
+    credentials: CredentialsFile | None = None,
 ) -> AsyncIterator[Running]:
     """A gateway before brokers, which have the ids 0, 1, and so on."""
     told: list[str] = []
@@ -250,6 +253,7 @@ async def running(
             or (Entrance(host="127.0.0.1", port=0, advertised_host="127.0.0.1"),),
             certificate=certificate[0] if certificate else None,
             key=certificate[1] if certificate else None,
+            client_ca=client_ca,
             limits=limits or GatewayLimits(),
             load_balancers=load_balancers,
         ),
@@ -263,6 +267,7 @@ async def running(
         StandInRewriter,
         tell=told.append,
         write=log.append,
+        credentials=credentials,
     )
     StandInRewriter.tables = []
     await gateway.start()

@@ -115,10 +115,10 @@ def test_a_moved_member_loses_its_connections_and_others_keep_theirs() -> None:
             client, silent = await run.connect(), await run.connect()
             await client.ask(FORWARDED, 1)
             run.tables.tables = tables_of(2, sales=("User:ANONYMOUS", "User:eve"), audit=())
-            run.gateway.connections.tables_changed()
+            run.gateway.connections.check_members()
             await client.ask(FORWARDED, 2)
             run.tables.tables = tables_of(3, sales=(), audit=("User:ANONYMOUS",))
-            run.gateway.connections.tables_changed()
+            run.gateway.connections.check_members()
             assert await client.rest() == b""
             (refusal,) = run.refusals
             sentence = str(refusal["sentence"])
@@ -150,7 +150,7 @@ def test_requests_under_load_use_one_table_each_while_tables_change() -> None:
             async def change() -> None:
                 for version in range(2, 100):
                     run.tables.tables = tables_of(version, sales=("User:ANONYMOUS",))
-                    run.gateway.connections.tables_changed()
+                    run.gateway.connections.check_members()
                     await asyncio.sleep(0.002)
 
             await asyncio.gather(change(), *map(ask, range(5)))

@@ -1,0 +1,1 @@
+"""Clients with certificates: the login that each of them has at the brokers."""
