@@ -51,6 +51,15 @@ class Role(Struct, frozen=True, kw_only=True):
     fields: Mapping[str, Json]
 
 
+class User(Struct, frozen=True, kw_only=True):
+    """A User document; its folders give it labels, and nothing else."""
+
+    name: str
+    folder: str
+    scram: Sequence[Mapping[str, Json]]
+    labels: Mapping[str, str]
+
+
 class Project(Struct, frozen=True, kw_only=True):
     """A project as its documents say it; ``places`` are the folders of its profiles."""
 
@@ -61,6 +70,7 @@ class Project(Struct, frozen=True, kw_only=True):
     cluster_defaults: Values
     topics: Sequence[Topic]
     roles: Sequence[Role]
+    users: Sequence[User]
 
 
 def _some(choices: Mapping[str, Sequence[Json]]) -> st.SearchStrategy[dict[str, Json]]:
@@ -115,6 +125,25 @@ _principals = st.lists(
 ).map(sorted)
 
 
+_passwords = st.sampled_from(
+    ({"env": "WORD"}, {"file": "words/one"}, {"command": ["./give"]}, {"unknown": True})
+)
+
+
+@st.composite
+def _users(draw: st.DrawFn, number: int) -> User:
+    mechanisms = st.sampled_from(("SCRAM-SHA-256", "SCRAM-SHA-512"))
+    return User(
+        name=f"user{number}",
+        folder=draw(st.sampled_from(FOLDERS)),
+        scram=[
+            {"mechanism": mechanism, "iterations": 4096, "password": draw(_passwords)}
+            for mechanism in sorted(draw(st.sets(mechanisms, min_size=1)))
+        ],
+        labels=draw(labels),
+    )
+
+
 @st.composite
 def projects(draw: st.DrawFn) -> Project:
     """Projects in which every topic has a size, and no documents contradict each other."""
@@ -131,6 +160,7 @@ def projects(draw: st.DrawFn) -> Project:
         cluster_defaults=draw(values),
         topics=[draw(_topics(number)) for number in range(draw(st.integers(0, 4)))],
         roles=roles,
+        users=[draw(_users(number)) for number in range(draw(st.integers(0, 2)))],
     )
     return Project(**{**_fields(project), "topics": [_sized(it, project) for it in project.topics]})
 
@@ -197,6 +227,12 @@ def origins_of_topic(topic: Topic, project: Project) -> dict[str, tuple[str, str
     }
 
 
+def origins_of_user(user: User, project: Project) -> dict[str, tuple[str, str]]:
+    """The origins that a plan has to name, by path."""
+    from_folders = labels_of(user.folder, user.labels, project)
+    return {f"labels.{key}": origin for key, (_, origin) in from_folders.items()}
+
+
 def written_out(project: Project) -> list[dict[str, Json]]:
     """The documents of the same project without profiles, folders, defaults and roles."""
     documents = []
@@ -212,12 +248,13 @@ def written_out(project: Project) -> list[dict[str, Json]]:
     for number, (spec, folder) in enumerate(bindings.values()):
         given = {key: it for key, (it, _) in labels_of(folder, {}, project).items()}
         documents.append(_document("Acl", {"name": f"acl{number}", "labels": given}, spec))
+    documents += [_user_document(user, _all_labels(user, project)) for user in project.users]
     return documents
 
 
-def _all_labels(topic: Topic, project: Project) -> dict[str, Json]:
-    given = labels_of(topic.folder, topic.labels, project)
-    return {key: it for key, (it, _) in given.items()} | dict(topic.labels)
+def _all_labels(item: Topic | User, project: Project) -> dict[str, Json]:
+    given = labels_of(item.folder, item.labels, project)
+    return {key: it for key, (it, _) in given.items()} | dict(item.labels)
 
 
 def bindings_of(fields: Mapping[str, Json]) -> Iterable[dict[str, Json]]:
@@ -281,6 +318,10 @@ def _topic_document(name: str, own: Values, labels: Values, **more: Json) -> dic
     return _document("Topic", {"name": name, "labels": labels}, {**_spec(own), **more})
 
 
+def _user_document(user: User, labels: Values) -> dict[str, Json]:
+    return _document("User", {"name": user.name, "labels": labels}, {"scram": user.scram})
+
+
 def documents_of(project: Project) -> list[tuple[str, dict[str, Json]]]:
     """The documents of a project as it is, each with its folder."""
     found = [
@@ -293,6 +334,7 @@ def documents_of(project: Project) -> list[tuple[str, dict[str, Json]]]:
     for topic in project.topics:
         more = {} if topic.profile is None else {"profile": topic.profile}
         found.append((topic.folder, _topic_document(topic.name, topic.own, topic.labels, **more)))
+    found += [(user.folder, _user_document(user, user.labels)) for user in project.users]
     for number, role in enumerate(project.roles):
         found.append((role.folder, _document("Acl", {"name": f"role{number}"}, role.fields)))
     return found

@@ -14,6 +14,7 @@ from laws.expansion_projects import (
     documents_of,
     labels_of,
     origins_of_topic,
+    origins_of_user,
     projects,
     write_project,
     written_out,
@@ -23,7 +24,7 @@ from tiers import examples
 
 from kgitops.cluster.connect import connect
 from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
-from kgitops.desired.state import DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredState, DesiredTopic, DesiredUser
 from kgitops.manifests.load import Manifest
 from kgitops.model.resources.acls import Operation, PatternType, ResourceType
 from kgitops.plan.document.plan import Change, Plan
@@ -64,6 +65,8 @@ def a_plan_names_every_origin(data: st.DataObject) -> None:
     found = {change.address: _named(change, folder) for change in plan.changes}
     for topic in project.topics:
         assert found.pop(f"topic/{topic.name}") == origins_of_topic(topic, project)
+    for user in project.users:
+        assert found.pop(f"user/{user.name}") == origins_of_user(user, project)
     given = {}
     if project.roles:
         from_folders = labels_of(project.roles[0].folder, {}, project)
@@ -80,7 +83,8 @@ def a_plan_names_every_origin(data: st.DataObject) -> None:
 def planned(desired: DesiredState) -> Plan:
     """The plan of a new cluster, in which everything is created."""
     with closing(connect("embedded:", brokers=3, base=Path())) as cluster:
-        state, capabilities = cluster.read_state(), cluster.capabilities
+        state = replace(cluster.read_state(), users=cluster.read_users())
+        capabilities = cluster.capabilities
     return make_plan(desired, state, target_name="local", capabilities=capabilities)
 
 
@@ -137,6 +141,19 @@ def test_a_folder_that_hides_those_above_is_caught(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(folders.Folders, "_overlaid", alone)
     assert_caught(expanding_is_writing_out)
     assert_caught(a_plan_names_every_origin)
+
+
+@pytest.mark.slow
+def test_folders_that_give_users_nothing_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = expansion.Expansion.labelled
+
+    def labelled(
+        self: expansion.Expansion, built: expansion.Labelled, manifest: Manifest
+    ) -> expansion.Labelled:
+        return built if isinstance(built, DesiredUser) else real(self, built, manifest)
+
+    monkeypatch.setattr(expansion.Expansion, "labelled", labelled)
+    assert_caught(expanding_is_writing_out)
 
 
 @pytest.mark.slow
