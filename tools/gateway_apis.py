@@ -43,7 +43,6 @@ _OF_OPERATORS = "for operators of the whole cluster, whose rights no member has"
 _OF_BROKERS = "brokers and their coordinators ask each other"
 _TOKENS = "a login by delegation token does not tell the gateway its user"
 _TELEMETRY = "metrics of clients go to operators; clients do without"
-_STREAMS = "its topology names topics that brokers may create, and can't be told again"
 _DECISION = "[decision](../decisions/0025-members-read-no-acls-or-quotas.md)"
 _REASONS: Mapping[str, str] = {
     "WriteTxnMarkers": _OF_BROKERS,
@@ -78,8 +77,6 @@ _REASONS: Mapping[str, str] = {
     "WriteShareGroupState": _OF_BROKERS,
     "DeleteShareGroupState": _OF_BROKERS,
     "ReadShareGroupStateSummary": _OF_BROKERS,
-    "StreamsGroupHeartbeat": _STREAMS,
-    "StreamsGroupDescribe": "there are no streams groups",
 }
 
 

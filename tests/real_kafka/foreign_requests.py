@@ -41,6 +41,8 @@ NUMBERS = {
     "DurationFilter": -1,
 }
 """Values without which a broker does not get as far as to the names."""
+GROUP = 32
+"""The type of resource."""
 MEMBER = "AAAAAAAAQACAAAAAAAAAAQ"
 """A member of share groups, which join with an id of their own and the epoch 0."""
 RANDOM = {"member_id", "producer_id", "producer_epoch", "leader", "throttle_time_ms"}
@@ -67,6 +69,9 @@ class Filled:
             made.member_id, made.topics[0].partitions[0].acknowledgement_batches = MEMBER, []
         elif api.name == "ShareAcknowledge":
             made.member_id, made.share_session_epoch = MEMBER, version
+        elif api.name == "StreamsGroupHeartbeat" and resource_type == GROUP:
+            # Without a topology it is about its group alone.
+            made.member_id, made.topology = MEMBER, None
         return made
 
     def _struct(

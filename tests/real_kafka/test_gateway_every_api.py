@@ -27,7 +27,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("test_gateway_every_api
 SECRET, GLOBAL = "Secret", "everybody.orders"
 RECORD = b"what only b may read"
 SHARING = "b:sharing"
-"""A share group of ``b``."""
+APP = "b:app"
+"""A share group and a streams group of ``b``."""
 LOGINS = {"SaslHandshake", "SaslAuthenticate", "ApiVersions"}
 """APIs that have no names, and that a listener without SASL does not take."""
 COLLECTED = ("GetTelemetrySubscriptions", "PushTelemetry")
@@ -66,7 +67,7 @@ class Cluster:
         )
 
     def _raw_states(self) -> Iterator[object]:
-        """Of the transaction and of the share group, for which librdkafka has no functions."""
+        """Of the transaction and of newer groups, for which librdkafka has no functions."""
         offsets = messages.DescribeShareGroupOffsetsRequest
         of_group = offsets.DescribeShareGroupOffsetsRequestGroup(group_id=SHARING, topics=None)
         raw = RawClient(self.kafka.servers)
@@ -77,6 +78,7 @@ class Cluster:
                 messages.DescribeTransactionsRequest(transactional_ids=["b:tx"]),
             ),
             ("ShareGroupDescribe", 1, messages.ShareGroupDescribeRequest(group_ids=[SHARING])),
+            ("StreamsGroupDescribe", 0, messages.StreamsGroupDescribeRequest(group_ids=[APP])),
             ("DescribeShareGroupOffsets", 1, offsets(groups=[of_group])),
         ):
             found = raw.value(apis()[keys()[name]], version, message)
@@ -139,6 +141,34 @@ def fill(cluster: Cluster) -> None:
     producer.produce(cluster.physical, RECORD)
     producer.commit_transaction(20)
     commit(cluster.configs, "b:etl", {(cluster.physical, 0): 1})
+    fill_share_group(cluster)
+    fill_streams_group(cluster)
+
+
+def fill_streams_group(cluster: Cluster) -> None:
+    """An application that reads the topic; its member has left."""
+    kind = messages.StreamsGroupHeartbeatRequest
+    part = kind.Subtopology(subtopology_id="0", source_topics=[cluster.physical])
+    first = kind(
+        rebalance_timeout_ms=10_000,
+        topology=kind.Topology(subtopologies=[part]),
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        process_id="p",
+        client_tags=[],
+    )
+    raw = RawClient(cluster.kafka.servers)
+    for epoch, beat in ((0, first), (-1, kind())):
+        beat.group_id, beat.member_id, beat.member_epoch = APP, MEMBER, epoch
+        found = raw.value(apis()[keys()["StreamsGroupHeartbeat"]], 0, beat)
+        assert found is not None
+        assert found.error_code == 0, found
+    raw.close()
+
+
+def fill_share_group(cluster: Cluster) -> None:
+    """One with an offset, whose member has left."""
     raw = RawClient(cluster.kafka.servers)
     kind = messages.ShareGroupHeartbeatRequest
     for epoch in (0, -1):
@@ -175,7 +205,18 @@ def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> Non
     for key, versions in announced.items():
         assert {*versions} <= {*by_broker[key]}
     tried = [each for each in used(announced, apis()) if each[0].name not in LOGINS]
-    names = (SECRET, cluster.physical, GLOBAL, "etl", "b:etl", "tx", "b:tx", f"b:{SECRET}", SHARING)
+    names = (
+        SECRET,
+        cluster.physical,
+        GLOBAL,
+        "etl",
+        "b:etl",
+        "tx",
+        "b:tx",
+        f"b:{SECRET}",
+        SHARING,
+        APP,
+    )
     # The same one for a name each time: both are groups of the client's own by and by.
     unknown = {name: "u" + secrets.token_hex(len(name))[: len(name) - 1] for name in names}
     nobodys = secrets.token_bytes(16)
@@ -184,7 +225,8 @@ def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> Non
     count = 0
     for api, version in tried:
         for name in names:
-            for resource_type in (2, 32) if "Configs" in api.name else (2,):
+            of_groups = "Configs" in api.name or api.name == "StreamsGroupHeartbeat"
+            for resource_type in (2, 32) if of_groups else (2,):
                 answers = []
                 for what, topic_id in ((name, cluster.topic_id), (unknown[name], nobodys)):
                     filled = Filled(what, topic_id, batch(b"written by a"))
@@ -199,7 +241,7 @@ def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> Non
     assert cluster.state() == before
     assert count > 2000
     assert {api.name for api, _ in tried} >= {"Fetch", "Produce", "ConsumerGroupHeartbeat"}
-    assert {api.name for api, _ in tried} >= {"ShareFetch", "ShareAcknowledge"}
+    assert {api.name for api, _ in tried} >= {"ShareFetch", "StreamsGroupHeartbeat"}
 
 
 def announced_by(servers: str) -> dict[int, range]:

@@ -48,13 +48,15 @@ _USED = frozenset(
         "DescribeShareGroupOffsets",
         "AlterShareGroupOffsets",
         "DeleteShareGroupOffsets",
+        "StreamsGroupHeartbeat",
+        "StreamsGroupDescribe",
     ]
 )
 """The APIs for members of virtual clusters: every name in these has a hook.
 
 DescribeTopicPartitions is not among them,
-since it goes through pages in the order of physical names; clients then ask for Metadata. Streams
-groups, telemetry and the APIs of operators are not either.
+since it goes through pages in the order of physical names; clients then ask for Metadata. Telemetry
+and the APIs of operators are not either.
 """
 
 REFUSED = frozenset(

@@ -10,14 +10,22 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.gateway.rewriting.exchange import ConnectionNames, RequestHeader, TopicSubscription
+from kgitops.gateway.rewriting.exchange import (
+    ConnectionNames,
+    LocalAnswer,
+    RequestHeader,
+    TopicSubscription,
+)
 from kgitops.gateway.rewriting.request_names import RequestNames
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
 from kgitops.wire.codec import read_part, write
+from kgitops.wire.frames import response_tags
 from kgitops.wire.messages import Message, message_class
 
 _INVALID = "["
 """A pattern that is none: the broker says so."""
+_STREAMS_INVALID_TOPOLOGY = 130
+_MOST_NAMES = 10
 _MOST_SUBSCRIPTIONS = 1_000
 
 
@@ -75,6 +83,28 @@ def change_share_heartbeat(
         subscribed_topic_names=_told(request, topics, names),
     )
     return bytes(write(changed, header.version))
+
+
+def refuse_topology(header: RequestHeader, table: NameTable, names: RequestNames) -> LocalAnswer:
+    """The answer to a streams application (KIP-1071) that needs topics which are not there.
+
+    A broker would make the internal ones, by names that nobody declared. It matches patterns with
+    all topics, and is told of a topology once, so that they would not follow the links.
+    """
+    if names.missing:
+        several = sorted({name.decode(errors="replace") for name in names.missing})
+        missing = ", ".join(several[:_MOST_NAMES]) + ("" if len(several) <= _MOST_NAMES else ", …")
+        sentence = (
+            f"the virtual cluster {table.virtual_cluster} has no topics {missing}: declare them in "
+            "manifests, internal topics too, and apply them with kgitops"
+        )
+    else:
+        sentence = "patterns of source topics can't be used through the gateway: name the topics"
+    kind = message_class(header.api.response)
+    response = kind(error_code=_STREAMS_INVALID_TOPOLOGY, error_message=sentence)
+    head = header.correlation_id.to_bytes(4, "big", signed=True)
+    tags = bytes(response_tags(header.api, header.version))
+    return LocalAnswer(head + tags + bytes(write(response, header.version)))
 
 
 def _told(request: Message, topics: list[str] | None, names: RequestNames) -> list[str] | None:

@@ -35,6 +35,10 @@ _UNTYPED: dict[str, dict[tuple[str, ...], Hook]] = {
     "ConsumerGroupDescribeResponse": {
         ("Groups", "Members", "SubscribedTopicRegex"): Hook("hidden_regex"),
     },
+    "StreamsGroupHeartbeatRequest": {
+        ("Topology", "Subtopologies", "SourceTopicRegex"): Hook("topic_pattern"),
+    },
+    "StreamsGroupHeartbeatResponse": {("Status", "StatusDetail"): Hook("error_text")},
     "ConsumerProtocolSubscription": {("Topics",): Hook("topic")},
 }
 

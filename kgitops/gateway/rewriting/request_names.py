@@ -21,7 +21,8 @@ class RequestNames:
     def __init__(self, table: NameTable, connection: ConnectionNames) -> None:
         self._table = table
         self._connection = connection
-        self.unknown = False
+        self.missing: list[bytes] = []
+        self.patterns = False
         self.masked = False
         self.asked: dict[bytes, list[bytes]] = {}
         self.group: bytes | None = None
@@ -32,7 +33,7 @@ class RequestNames:
         table = self._table
         physical = table.links.get(raw)
         if physical is None:
-            self.unknown = True
+            self.missing.append(raw)
             return table.prefix + raw
         if len(table.local_names[physical]) > 1:
             self._connection.preferred[physical] = raw
@@ -43,6 +44,16 @@ class RequestNames:
         """The names of a topic that has several, beginning with the one that was last used."""
         last = self._connection.preferred.get(physical)
         return sorted(local, key=lambda name: name != last)
+
+    @property
+    def unknown(self) -> bool:
+        """A topic was named that the virtual cluster does not have."""
+        return bool(self.missing)
+
+    def topic_pattern(self, raw: bytes) -> bytes:
+        """A pattern of source topics, which brokers would match with all topics."""
+        self.patterns = True
+        return raw
 
     def scoped_id(self, raw: bytes) -> bytes:
         """The physical id of a group or a transactional id, or of a coordinator's key."""

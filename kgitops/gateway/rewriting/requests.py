@@ -18,7 +18,11 @@ from kgitops.gateway.rewriting.fetches import (
     end_stale_share_session,
     refuse_topic_ids,
 )
-from kgitops.gateway.rewriting.heartbeats import change_heartbeat, change_share_heartbeat
+from kgitops.gateway.rewriting.heartbeats import (
+    change_heartbeat,
+    change_share_heartbeat,
+    refuse_topology,
+)
 from kgitops.gateway.rewriting.hooks import names_splicer
 from kgitops.gateway.rewriting.metadata import change_metadata_request
 from kgitops.gateway.rewriting.refusals import refuse_change
@@ -99,6 +103,8 @@ def _changed(
             if splice is None
             else splice(frame, header.body, names)
         )
+    if api.name == "StreamsGroupHeartbeat" and (names.missing or names.patterns):
+        return refuse_topology(header, table, names)
     if names.masked and api.name in _IN_SHARE_SESSIONS:
         return refuse_topic_ids(header)
     if api.name == "JoinGroup":

@@ -28,6 +28,7 @@ STREAMS = Jar(
     sha256="aa3a70c72cb04c72eabcf6d04762c3a3ca8522e93654eca9180e7877172433c4",
 )
 LINES = ("to be or not to be", "that is the question", "to be")
+NEW_PROTOCOL = {"config.group.protocol": "streams"}
 READ_COMMITTED = {"config.isolation.level": "read_committed"}
 
 
@@ -47,7 +48,10 @@ def test_an_application_counts_exactly_once(
     tenants: Mapping[str, Tenant],
     tmp_path: Path,
 ) -> None:
-    """It is stopped and starts anew without its state, which it then has from its changelog."""
+    """It is stopped and starts anew without its state, which it then has from its changelog.
+
+    The third time it uses the protocol of KIP-1071, in the same group.
+    """
     if not entrance.is_gateway:
         pytest.skip("it makes up the names of its internal topics, so physical ones can't be used")
     app, writer = entrance.login("sales-streams"), entrance.login("sales-app")
@@ -58,7 +62,10 @@ def test_an_application_counts_exactly_once(
 
     words: Counter[str] = Counter()
     counts: list[str] = []
-    for turn in ("first", "second"):
+    for turn, more in (("first", {}), ("second", {}), ("third", NEW_PROTOCOL)):
+        if more:  # Members of the classic protocol do not leave: their sessions have to end.
+            asked = {"login": app.file, "group": STREAMS_APP}
+            wait(lambda asked=asked: java.ask("Administration.group", **asked)["state"] == "Empty")
         java.ask(
             "WordCount.start",
             login=app.file,
@@ -66,6 +73,7 @@ def test_an_application_counts_exactly_once(
             folder=tmp_path / turn,
             to=target,
             **{"from": source},
+            **more,
         )
         wait(lambda: java.ask("WordCount.state")["state"] == "RUNNING", java.end_of_log)
         for line in LINES:
@@ -76,6 +84,11 @@ def test_an_application_counts_exactly_once(
                 counts.append(f"{word}={words[word]}")
         wait(lambda: sorted(written()) == sorted(counts), lambda: java.ask("WordCount.state"))
         assert java.ask("WordCount.state")["problem"] == ""
+        if more:
+            told = java.ask("Since4.streams group", login=app.file, group=STREAMS_APP)
+            internal = {name for name in tenants[SALES].links if name.startswith(STREAMS_APP)}
+            assert (told["state"], told["members"]) == ("Stable", 2)
+            assert {*told["topics"]} == internal | {source}
         assert java.ask("WordCount.stop")
     direct = entrance.direct()
     of_brokers = java.ask("Administration.topics", login=direct.file)
@@ -83,12 +96,15 @@ def test_an_application_counts_exactly_once(
     assert {name for name in of_brokers if STREAMS_APP in name} == {
         physical for local, physical in tenants[SALES].links.items() if STREAMS_APP in local
     }
-    groups = java.ask("Administration.groups", login=direct.file)
-    assert tenants[SALES].physical_id(STREAMS_APP) in groups
+    types = java.ask("Since4.group types", login=direct.file)
+    assert types[tenants[SALES].physical_id(STREAMS_APP)] == "Streams"
 
 
+@pytest.mark.parametrize(
+    ("more", "says"), [({}, "change their manifests"), (NEW_PROTOCOL, "declare them in manifests")]
+)
 def test_topics_that_are_not_declared_end_an_application(
-    java: JavaSession, entrance: Entrance, tmp_path: Path
+    java: JavaSession, entrance: Entrance, tmp_path: Path, more: Mapping[str, str], says: str
 ) -> None:
     """It says why, and where they are declared."""
     if not entrance.is_gateway:
@@ -101,8 +117,9 @@ def test_topics_that_are_not_declared_end_an_application(
         folder=tmp_path,
         to=login.topic("counts"),
         **{"from": login.topic("lines")},
+        **more,
     )
     wait(lambda: java.ask("WordCount.state")["state"] == "ERROR", java.end_of_log)
     problem = java.ask("WordCount.state")["problem"]
     assert "undeclared-by-word-repartition" in problem
-    assert "change their manifests" in problem
+    assert says in problem

@@ -18,9 +18,11 @@ CLUSTER = f"{_TOOLS}.ClusterTool"
 VERSIONS = f"{_TOOLS}.BrokerApiVersionsCommand"
 TRANSACTIONS = f"{_TOOLS}.TransactionsCommand"
 ALL_GROUPS = f"{_TOOLS}.GroupsCommand"
+SHARE_GROUPS = f"{_TOOLS}.consumer.group.ShareGroupCommand"
 METRICS = f"{_TOOLS}.ClientMetricsCommand"
 PRODUCER = f"{_TOOLS}.ConsoleProducer"
 CONSUMER = f"{_TOOLS}.consumer.ConsoleConsumer"
+SHARE_CONSUMER = f"{_TOOLS}.consumer.ConsoleShareConsumer"
 
 
 class ToolCall(Struct, frozen=True):

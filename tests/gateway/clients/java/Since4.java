@@ -1,6 +1,8 @@
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.GroupListing;
@@ -17,6 +19,8 @@ public class Since4 implements Session.Verbs, Members.Subscriber {
                 case "group types":
                     return admin.listGroups().all().get().stream().collect(Collectors.toMap(
                         GroupListing::groupId, row -> row.type().map(Object::toString).orElse("")));
+                case "streams group":
+                    return streamsGroup(admin, arguments.text("group"));
                 case "group":
                     return group(admin, arguments.text("group"));
                 default:
@@ -34,6 +38,18 @@ public class Since4 implements Session.Verbs, Members.Subscriber {
         told.put("owned", found.members().stream()
             .map(member -> Records.places(member.assignment().topicPartitions())).collect(Collectors.toList()));
         return told;
+    }
+
+    private static Object streamsGroup(AdminClient admin, String name) throws Exception {
+        var found = admin.describeStreamsGroups(List.of(name)).all().get().get(name);
+        Set<String> topics = new TreeSet<>();
+        found.subtopologies().forEach(part -> {
+            topics.addAll(part.sourceTopics());
+            topics.addAll(part.repartitionSinkTopics());
+            topics.addAll(part.repartitionSourceTopics().keySet());
+            topics.addAll(part.stateChangelogTopics().keySet());
+        });
+        return Map.of("state", found.groupState().toString(), "topics", topics, "members", found.members().size());
     }
 
     @Override

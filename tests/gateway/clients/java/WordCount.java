@@ -47,7 +47,9 @@ public class WordCount implements Session.Verbs {
         settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
         settings.put(StreamsConfig.STATE_DIR_CONFIG, arguments.text("folder"));
         // Members of an application do not leave their group: others wait until a session has ended.
-        settings.put("session.timeout.ms", "6000");
+        if (!"streams".equals(settings.get(StreamsConfig.GROUP_PROTOCOL_CONFIG))) {
+            settings.put("session.timeout.ms", "6000");
+        }
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, "2");
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, "100");
         // It asks for what was read to be deleted from its repartition topic, and lives with a refusal.
