@@ -13,7 +13,7 @@ import pytest
 import yaml
 from cli.projects import UID, as_yaml
 from cluster.kafka.certificates import Authority
-from gateway.clients.entrance import without_gateway
+from gateway.clients.entrance import Entrance, without_gateway
 from gateway.clients.gateway_process import gateway
 from gateway.clients.java_session import wait
 from gateway.clients.tenants import CLUSTER, PASSWORD, SALES, USERS, Tenant
@@ -144,6 +144,43 @@ def test_a_member_finds_its_names(before: Gateway, tenants: Mapping[str, Tenant]
 
     wait(found, lambda: read)
     consumer.close()
+
+
+def test_who_is_in_no_virtual_cluster_finds_every_api(before: Gateway, entrance: Entrance) -> None:
+    """It is known by its certificate before it asks; with a password it is not yet (librdkafka)."""
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import (
+        AclBindingFilter,
+        AclOperation,
+        AclPermissionType,
+        AdminClient,
+        ResourcePatternType,
+        ResourceType,
+    )
+
+    every = AclBindingFilter(
+        ResourceType.ANY,
+        None,
+        ResourcePatternType.ANY,
+        None,
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+
+    def describe(configs: dict[str, str]) -> int:
+        client = AdminClient(configs)
+        return len(client.describe_acls(every, request_timeout=PATIENCE_S).result(PATIENCE_S))
+
+    assert describe(before.configs("outsider"))
+    by_password = {
+        "bootstrap.servers": entrance.servers,
+        "security.protocol": "sasl_ssl",
+        "ssl.ca.location": str(entrance.authority),
+        **login_configs("admin", USERS["admin"]),
+    }
+    with pytest.raises(KafkaException, match="not supported by broker"):
+        describe(by_password)
 
 
 @pytest.mark.parametrize("name", ["stranger", "wrong"])

@@ -96,6 +96,8 @@ CALLS = (
     ToolCall("refused", TOPICS, "--delete --topic @orders", _REFUSED, 1),
     ToolCall("refused", CONFIGS, f"--alter {_OF} --add-config retention.ms=1", _REFUSED, 1),
     ToolCall("refused", ACLS, "--list", "does not support DESCRIBE_ACLS", 1),
+    # Java's clients ask for the APIs again after the login, and get those of who they are.
+    ToolCall("outside", ACLS, "--list", "Current ACLs for resource"),
 )
 
 
@@ -113,11 +115,18 @@ def test_tools(entrance: Entrance, tmp_path: Path) -> None:
     sources = {"Tools": (HERE / "java" / "Tools.java").read_text("utf-8")}
     jvm = prepare_jvm(tmp_path / "jvm", [compile_java(sources, tmp_path)], lambda _: None)
     jvm.log4j2.write_text(LOG4J2)
-    connection = ("--bootstrap-server", entrance.servers, "--command-config", str(login.file))
+    outside = entrance.login("admin")
+
+    def connection(call: ToolCall) -> tuple[str, ...]:
+        file = (outside if call.family == "outside" else login).file
+        return ("--bootstrap-server", entrance.servers, "--command-config", str(file))
+
     lines = tmp_path / "lines"
     lines.write_text(
         "".join(
-            "\t".join((call.main, "|".join(call.stdin), *connection, *named(call.words).split()))
+            "\t".join(
+                (call.main, "|".join(call.stdin), *connection(call), *named(call.words).split())
+            )
             + "\n"
             for call in calls
         )
