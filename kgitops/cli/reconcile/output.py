@@ -5,7 +5,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kgitops.cli.running.streams import end_log, print_log, print_result
+from kgitops.cli.reconcile.loop_log import LoopLog
+from kgitops.cli.running.streams import end_log, print_result
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.codec import to_json
 from kgitops.model.json.layout import json_line
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class TurnPrinter:
-    """Prints turns and events, whole lines each, from several threads."""
+    """Prints turns and events, whole lines each, from several threads; no loop waits for it."""
 
     def __init__(self, *, as_json: bool, all_turns: bool) -> None:
         """Print JSON or text; without ``all_turns`` text tells only turns with news."""
         self._as_json = as_json
         self._all_turns = all_turns
         self._lock = threading.Lock()
-        self._write = print_result if all_turns else print_log
+        self._log = None if all_turns else LoopLog(self._lost)
         self._last: dict[tuple[str, str], object] = {}
 
     def turn(self, result: TurnResult) -> None:
@@ -59,9 +60,21 @@ class TurnPrinter:
         """Print one line of the loop's own, with fields as JSON."""
         self._print(json_line(fields) if self._as_json else text)
 
+    def close(self) -> None:
+        """Write what waits, for a few seconds at most."""
+        if self._log is not None:
+            self._log.close()
+
     def _print(self, text: str) -> None:
-        with self._lock, suppress(KgitopsError):  # a loop goes on, whoever reads
-            self._write(text)
+        if self._log is not None:
+            self._log.put(text)
+            return
+        with self._lock, suppress(KgitopsError):  # turns go on, whoever reads
+            print_result(text)
+
+    def _lost(self, lines: int) -> str:
+        sentence = f"{lines} lines of this log were lost, since nobody took them"
+        return json_line({"type": "notice", "sentence": sentence}) if self._as_json else sentence
 
 
 def _safe(line: str) -> str:
@@ -107,4 +120,5 @@ class Telling:
         """Deliver what can be delivered within a few seconds."""
         if self._router is not None:
             self._router.close()
+        self._printer.close()
         end_log()

@@ -65,16 +65,6 @@ def print_result(text: str) -> None:
             raise KgitopsError(f"stdout can't be written: {reason}; send it elsewhere") from error
 
 
-def print_log(text: str) -> None:
-    """Print a part of a log to stdout, which is lost where it can't be taken, as on a full disk.
-
-    Unlike :func:`print_result` it goes on with what comes later, once there is room again.
-    """
-    with suppress(OSError):
-        sys.stdout.write(f"{text.rstrip()}\n")
-        sys.stdout.flush()
-
-
 def end_log() -> None:
     """Let go of what stdout still does not take, which would fail when the process ends."""
     try:

@@ -76,7 +76,7 @@ class Receiver:
 
     def wait_for(self, count: int) -> None:
         with self._arrived:
-            assert self._arrived.wait_for(lambda: len(self.bodies) >= count, 20), self.bodies
+            assert self._arrived.wait_for(lambda: len(self.bodies) >= count, 60), self.bodies
 
     def stop(self) -> None:
         self._server.shutdown()
