@@ -32,10 +32,15 @@ class Running(NamedTuple):
 
     def turn(self) -> dict[str, object]:
         """The next turn that it tells of."""
+        return self.line("turn", "")
+
+    def line(self, kind: str, part: str) -> dict[str, object]:
+        """The next line of its log of this kind, in which this part is."""
         assert self.process.stdout is not None
         while True:
-            line = json.loads(self.process.stdout.readline())
-            if line["type"] == "turn":
+            text = self.process.stdout.readline()
+            line = json.loads(text)
+            if line["type"] == kind and part in text:
                 return dict(line)
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[int, str]:
@@ -121,6 +126,7 @@ def test_a_loop_is_looked_at_and_asked_for_a_turn(running: Running) -> None:
         time.sleep(0.05)
 
     assert running.ask("/reconcile", "POST", Authorization="Bearer wrong")[0] == 401
+    assert running.line("notice", "POST /reconcile: refused a call with a wrong or missing token")
     assert running.ask("/reconcile?cluster=no", "POST", Authorization=f"Bearer {TOKEN}")[0] == 404
     answer = running.ask("/reconcile?cluster=local", "POST", Authorization=f"Bearer {TOKEN}")
     assert answer == (202, "a turn begins soon\n")

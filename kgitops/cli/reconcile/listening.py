@@ -56,6 +56,6 @@ class Listening:
 
         self._metrics.watch_sinks(telling.sinks)
         listener = stack.enter_context(
-            open_listener(self._options, loop, self._metrics, SystemClock())
+            open_listener(self._options, loop, self._metrics, SystemClock(), telling.notice)
         )
         print_notice(f"kgitops: status, metrics and a page for people at {listener.url}")

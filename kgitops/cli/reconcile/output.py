@@ -112,6 +112,10 @@ class Telling:
         if self._router is not None:
             self._router.notify(event)
 
+    def notice(self, sentence: str) -> None:
+        """Tell who reads stdout of something that is of no turn."""
+        self._printer.notice(sentence)
+
     def sinks(self) -> "dict[str, tuple[SinkCounts, ...]]":
         """The counts of each project's receivers of notifications so far."""
         return {} if self._router is None else self._router.counts()

@@ -5,12 +5,13 @@ The request says nothing but that: what is planned still comes from the source o
 
 import hmac
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from enum import StrEnum
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Self
 
+from kgitops.model.clock import Clock
 from kgitops.model.errors import UsageError
 from kgitops.reconcile.loop_status import LoopView
 from kgitops.serve.http.messages import HttpRequest, HttpResponse, text_response
@@ -19,6 +20,7 @@ TOKEN_VARIABLE = "KGITOPS_RECONCILE_TOKEN"  # noqa: S105 (its name)
 SHORTEST = 16
 LARGEST_BODY = 25 * 1024 * 1024
 """Bytes; GitHub sends no more."""
+_BETWEEN_S = 60.0
 _BEARER = "bearer "
 _SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
 
@@ -69,6 +71,29 @@ class HookToken:
                 return None
             signing.update(part)
         return hmac.compare_digest(signing.hexdigest(), signature)
+
+
+class RefusedTokens:
+    """Tells of wrong tokens: of the first at once, of more of them together once a minute."""
+
+    def __init__(self, clock: Clock, tell: Callable[[str], None]) -> None:
+        """Take who is told a sentence."""
+        self._clock = clock
+        self._tell = tell
+        self._told: float | None = None
+        self._count = 0
+
+    def add(self) -> None:
+        """Count one, and tell of all that were not told yet, unless somebody just was."""
+        self._count += 1
+        now = self._clock.monotonic()
+        if self._told is None or now - self._told >= _BETWEEN_S:
+            calls = "a call" if self._count == 1 else f"{self._count} calls"
+            self._tell(
+                f"POST /reconcile: refused {calls} with a wrong or missing token; see who calls, "
+                f"and give them the token in {TOKEN_VARIABLE} if they may"
+            )
+            self._told, self._count = now, 0
 
 
 async def take_hint(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kgitops.model.clock import Clock
 from kgitops.model.resources.names import is_loopback
-from kgitops.reconcile.http.hook import TOKEN_VARIABLE, take_hint
+from kgitops.reconcile.http.hook import TOKEN_VARIABLE, HookOutcome, RefusedTokens, take_hint
 from kgitops.reconcile.http.options import ListenOptions
 from kgitops.reconcile.http.page.content import render_status
 from kgitops.reconcile.http.pending_plans import PendingPlans
@@ -42,13 +42,19 @@ class Routes:
     """Answers requests from the loop's status; what takes long is made in a thread of its own."""
 
     def __init__(
-        self, options: ListenOptions, view: LoopView, metrics: LoopMetrics, clock: Clock
+        self,
+        options: ListenOptions,
+        view: LoopView,
+        metrics: LoopMetrics,
+        clock: Clock,
+        tell: Callable[[str], None],
     ) -> None:
         self._options = options
         self._view = view
         self._metrics = metrics
         self._clock = clock
         self._plans = PendingPlans()
+        self._refused = RefusedTokens(clock, tell)
         # A large plan takes long to show, which nobody waits for who only wants a few numbers.
         self._quick = ThreadPoolExecutor(1, "kgitops reconcile page")
         self._slow = ThreadPoolExecutor(1, "kgitops reconcile plan")
@@ -150,6 +156,8 @@ class Routes:
             return _wrong_method("POST")
         outcome, response = await take_hint(request, body, token, self._view)
         self._metrics.observe_hook(str(outcome))
+        if outcome is HookOutcome.WRONG_TOKEN:
+            self._refused.add()
         return response
 
 
@@ -178,14 +186,20 @@ def names_this_machine(host: str | None) -> bool:
 
 @contextmanager
 def open_listener(
-    options: ListenOptions, view: LoopView, metrics: LoopMetrics, clock: Clock
+    options: ListenOptions,
+    view: LoopView,
+    metrics: LoopMetrics,
+    clock: Clock,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[HttpListener]:
     """Answer while the ``with`` statement lasts; ``url`` of what it yields is the address.
+
+    ``tell`` takes sentences for the log, and must not hold up the listener.
 
     Raises:
         UnreachableError: it can't listen there.
     """
-    routes = Routes(options, view, metrics, clock)
+    routes = Routes(options, view, metrics, clock, tell)
     listener = HttpListener(routes, host=options.host, port=options.port, option="--listen")
     try:
         with in_thread(listener, "kgitops reconcile listener") as started:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from reconcile.loop_states import PENDING
 from report.plans import sealed
 
+from kgitops.model.clock import Clock
 from kgitops.plan.document.file import SealedPlan, to_text
 from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.http.options import ListenOptions
@@ -24,6 +25,7 @@ class State:
     def __init__(self, status: LoopStatus) -> None:
         self.value = status
         self.hints: list[str | None] = []
+        self.told: list[str] = []
         self.metrics = LoopMetrics()
         self.url = ""
         self.port = 0
@@ -52,10 +54,13 @@ LOCAL = ListenOptions(host="127.0.0.1", port=0)
 
 
 @contextmanager
-def serving(status: LoopStatus, options: ListenOptions = LOCAL) -> Iterator[State]:
+def serving(
+    status: LoopStatus, options: ListenOptions = LOCAL, clock: Clock | None = None
+) -> Iterator[State]:
     """The state behind a real socket."""
+    clock = clock or StoppedClock()
     state = State(status)
-    with open_listener(options, state, state.metrics, StoppedClock()) as listener:
+    with open_listener(options, state, state.metrics, clock, state.told.append) as listener:
         state.url, state.port = listener.url, listener.port
         yield state
 

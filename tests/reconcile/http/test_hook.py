@@ -4,18 +4,22 @@ import hmac
 import itertools
 from collections.abc import Iterator
 from hashlib import sha256
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 from reconcile.http.serving import LOCAL, State, serving
 from reconcile.loop_states import loop, unit
+from reconcile.turning import FakeClock
 from serve.http.listening import ask, connect, everything
 
 from kgitops.reconcile.http import hook
 from kgitops.reconcile.http.hook import HookToken
 
 TOKEN = "kΩ-0123456789abcdef"  # noqa: S105 (a test's)
+MOST_GROWTH = 8 << 20
 BODY = b'{"ref": "refs/heads/main", "cluster": "staging"}'
 
 
@@ -140,16 +144,56 @@ def test_a_wrong_token_is_refused_before_the_body_is_there(state: State) -> None
         assert everything(client).startswith(b"HTTP/1.1 401 ")
 
 
-@pytest.mark.parametrize("number", [200, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_thousands_of_wrong_tokens(state: State, number: int) -> None:
-    """Each is refused and counted, and the right one is heard after them as before."""
-    ways = itertools.cycle(
-        ("Authorization: Bearer {}", "X-Gitlab-Token: {}", "X-Hub-Signature-256: sha256={:0>64}")
-    )
+WAYS = ("Authorization: Bearer {}", "X-Gitlab-Token: {}", "X-Hub-Signature-256: sha256={:0>64}")
+
+
+def try_wrong_tokens(port: int, number: int) -> None:
+    ways = itertools.cycle(WAYS)
     for count in range(number):
         line = next(ways).format(f"{count:x}")
         data = f"POST /reconcile HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n"
-        assert ask(state.port, data.encode())[0] == 401
-    assert counted(state) == {"wrong-token": number}
+        assert ask(port, data.encode())[0] == 401
+
+
+def test_thousands_of_wrong_tokens(state: State) -> None:
+    """Each is refused and counted, and the right one is heard after them as before."""
+    try_wrong_tokens(state.port, 500)
+    before = psutil.Process().memory_info().rss
+    try_wrong_tokens(state.port, 9_500)
+    assert psutil.Process().memory_info().rss - before < MOST_GROWTH
+    assert counted(state) == {"wrong-token": 10_000}
     assert state.hints == []
+    (said,) = state.told
+    assert said.startswith("POST /reconcile: refused a call with a wrong or missing token; see ")
     assert post(state, {"Authorization": f"Bearer {TOKEN}"})[0] == 202
+    assert state.hints == [None]
+
+
+def test_the_log_tells_of_wrong_tokens_once_a_minute() -> None:
+    clock = FakeClock()
+    options = replace(LOCAL, token=HookToken.checked(TOKEN))
+    with serving(loop(unit()), options, clock) as state:
+        for seconds in (0, 30, 29, 1, 59, 1):
+            clock.pass_by(seconds)
+            try_wrong_tokens(state.port, 3)
+    counts = [said.partition(" with ")[0] for said in state.told]
+    calls = [f"POST /reconcile: refused {count}" for count in ("a call", "9 calls", "6 calls")]
+    assert counts == calls
+    assert TOKEN not in "".join(state.told)
+
+
+def test_tokens_are_compared_in_the_same_time(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By digests of one length, whatever is shown, and by a comparison that takes each byte."""
+    compared: list[tuple[int, int]] = []
+
+    def compare(given: bytes, own: bytes) -> bool:
+        compared.append((len(given), len(own)))
+        return hmac.compare_digest(given, own)
+
+    monkeypatch.setattr(hook, "hmac", SimpleNamespace(new=hmac.new, compare_digest=compare))
+    for shown in ("x", TOKEN[:-1], "x" * 5000):
+        assert post(state, {"Authorization": f"Bearer {shown}"})[0] == 401
+    assert post(state, {"X-Hub-Signature-256": f"sha256={'0' * 64}"})[0] == 401
+    assert compared == [(32, 32)] * 3 + [(64, 64)]
