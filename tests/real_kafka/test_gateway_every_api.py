@@ -5,6 +5,7 @@ The brokers let everybody do anything, so what holds is the gateway's own.
 
 import secrets
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from real_kafka.foreign_requests import MEMBER, Filled, RawClient, told, used
 from real_kafka.gateway_members import gateway
 from real_kafka.golden_documents import scoped, virtual_cluster
 
+from kgitops.cluster.connect import connect
+from kgitops.gateway.naming.registry_tables import read_name_tables
 from kgitops.gateway.rewriting.apis import passed_on, used_in_virtual_clusters
 from kgitops.sandbox.sandbox import Sandbox
 from kgitops.wire import messages
@@ -25,6 +28,10 @@ from kgitops.wire.apis import apis, keys
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("test_gateway_every_api")]
 
 SECRET, GLOBAL = "Secret", "everybody.orders"
+EQUAL = "Mine"
+"""A topic of each tenant, with the same local name."""
+SHARED, NAMES = "shared.stream", ("First", "Second")
+"""A topic of brokers, and two names of it in the tenant that asks."""
 RECORD = b"what only b may read"
 SHARING = "b:sharing"
 APP = "b:app"
@@ -41,7 +48,9 @@ class Cluster:
     def __init__(self, kafka: Sandbox, servers: str) -> None:
         self.kafka, self.servers = kafka, servers
         self.configs = {"bootstrap.servers": kafka.servers}
-        self.physical = next(name for name in self._topics() if name.endswith(f".{SECRET}"))
+        with closing(connect(f"kafka://{kafka.servers}", base=Path())) as connected:
+            links = read_name_tables(connected).by_virtual_cluster["b"].links
+        self.physical, self.equal = (links[name.encode()].decode() for name in (SECRET, EQUAL))
         self.topic_id = self._id()
 
     def state(self) -> object:
@@ -53,7 +62,7 @@ class Cluster:
         consumer = Consumer({**self.configs, "group.id": "state"})
         ends = {
             topic: consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=20)
-            for topic in (self.physical, GLOBAL)
+            for topic in (self.physical, self.equal, GLOBAL)
         }
         consumer.close()
         groups = {
@@ -119,7 +128,9 @@ def cluster(own_kafka: StartKafka, here: Path, kgitops: Kgitops) -> Iterator[Clu
     documents = (
         document("Topic", GLOBAL, **one),
         *(virtual_cluster(name) for name in ("a", "b")),
-        scoped("Topic", "a", "Mine", **one),
+        document("Topic", SHARED, **one),
+        *(scoped("TopicLink", "a", name, target={"physicalTopic": SHARED}) for name in NAMES),
+        *(scoped("Topic", tenant, EQUAL, **one) for tenant in ("a", "b")),
         scoped("Topic", "b", SECRET, **one),
     )
     Path("manifests/all.yaml").write_text(as_yaml(documents))
@@ -196,7 +207,11 @@ def fill_share_group(cluster: Cluster) -> None:
 
 
 def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> None:
-    """A name of others is answered as one that nobody has, in every API and version."""
+    """A name of others is answered as one that nobody has, in every API and version.
+
+    What has the same name there is another's, and of several names of a topic the answer has that
+    of the question.
+    """
     before = cluster.state()
     client = RawClient(cluster.servers)
     by_broker, announced = announced_by(cluster.kafka.servers), announced_by(cluster.servers)
@@ -217,6 +232,16 @@ def test_nothing_of_another_tenant_is_reached_or_learnt(cluster: Cluster) -> Non
         SHARING,
         APP,
     )
+    for name in (EQUAL, *NAMES):
+        for api, version in tried:
+            filled = Filled(name, cluster.topic_id, batch(b"written by a"))
+            answer = told(client.value(api, version, filled.request(api, version, 2)), str)
+            where = f"{api.name} {version} about {name}: {answer}"
+            assert not leaks(repr(answer), cluster), where
+            # Groups and transactional ids get these names as well, and stay.
+            listing = api.name in {"ListGroups", "ListTransactions"}
+            others = {SHARED} if listing else {SHARED, *NAMES} - {name}
+            assert not others & {*words(answer)}, where
     # The same one for a name each time: both are groups of the client's own by and by.
     unknown = {name: "u" + secrets.token_hex(len(name))[: len(name) - 1] for name in names}
     nobodys = secrets.token_bytes(16)
@@ -263,10 +288,25 @@ def anonymous(value: object, names: tuple[str, ...], topic_id: bytes) -> object:
     return b"\\0" if value == topic_id else value
 
 
+def words(answer: object) -> Iterator[str]:
+    """The values of an answer as text."""
+    if isinstance(answer, dict):
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for each in answer:
+            yield from words(each)
+    else:
+        yield str(answer)
+
+
 def leaks(text: str, cluster: Cluster) -> bool:
     """Tells if a text has something of the other tenant."""
-    uuid = cluster.physical.partition(".")[0]
-    return uuid in text or repr(RECORD)[2:-1] in text or repr(cluster.topic_id) in text
+    uuids = [name.partition(".")[0] for name in (cluster.physical, cluster.equal)]
+    return (
+        any(uuid in text for uuid in uuids)
+        or repr(RECORD)[2:-1] in text
+        or repr(cluster.topic_id) in text
+    )
 
 
 def batch(value: bytes) -> bytes:

@@ -81,6 +81,9 @@ class ResponseNames(AddressNames):
     def described_topic_id(self, raw: bytes) -> bytes | None:
         """The id beside a name that was just read, which is thereby known."""
         last, self._last = self._last, None
+        given = self._connection.masks.unmask(raw)
+        if given is not None:
+            return given  # the client gave it beside the name: it is not the topic's
         if last is not None and last in self._table.local_names:
             self._connection.topic_ids.learn(raw, last)
             return raw

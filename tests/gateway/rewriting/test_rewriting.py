@@ -98,6 +98,21 @@ def test_ids_of_others_are_masked() -> None:
     assert [row.topic_id for row in answer.responses] == [ORDERS, FOREIGN]
 
 
+def test_an_id_beside_a_name_of_ones_own_is_not_taken_for_its_id() -> None:
+    """All tenants that link to the topic would else have a wrong id of it."""
+    client = Rewriter(table_of())
+    kind = messages.MetadataRequest
+    both = kind.MetadataRequestTopic(name="Orders", topic_id=FOREIGN)
+    sent, exchange = client.request(kind(topics=[both]), 12)
+    (asked,) = sent.topics
+    row = messages.MetadataResponse.MetadataResponseTopic(
+        name="5f1c.Orders", topic_id=asked.topic_id, error_code=100
+    )
+    answer = client.response(messages.MetadataResponse(topics=[row]), exchange)
+    assert [(topic.name, topic.topic_id) for topic in answer.topics] == [("Orders", FOREIGN)]
+    assert not client.connection.topic_ids.own(asked.topic_id, table_of())
+
+
 def test_a_mask_can_not_be_computed() -> None:
     """A mask sent back as an id is masked itself, and never becomes an id of a topic."""
     client = Rewriter(table_of())
