@@ -20,6 +20,7 @@ from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
+from kgitops.plan.user_rights import with_foreign_users_refused
 from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.login_checks import with_doubtful_passwords
@@ -118,6 +119,7 @@ def plan_state(
     plan = with_own_drift(cluster, plan, desired.project)
     plan = with_doubtful_passwords(cluster, plan, desired)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters, desired.gateway)
+    plan = with_foreign_users_refused(plan, judged_on or current)
     plan = with_group_collisions(cluster, current, plan)
     plan = with_grades_refused(plan, fail_on)
     on_stage("asking the policies")

@@ -47,6 +47,7 @@ from kgitops.plan.ownership import (
     identity_problem,
     protection_fields,
 )
+from kgitops.plan.user_rights import foreign_users
 
 _ACTIONS = (
     (Action.CREATE,),
@@ -71,7 +72,8 @@ def check_rights(
     A ``resumed`` run may have begun under a former identity of the project.
 
     Raises:
-        SafetyError: the object is another project's, unmanaged, or protected.
+        SafetyError: the object is another project's, unmanaged, or protected, or a user that the
+            plan's principal may not touch.
         UntrustedPlanError: a change contradicts itself, or the plan is another project's.
     """
     ownership = build_ownership(project, state.registry)
@@ -94,6 +96,8 @@ def check_rights(
     rights = _Rights(plan, pending, state, ownership, command)
     for change in changes:
         rights.check(change)
+    for change, reason in foreign_users(plan, changes, state):
+        raise SafetyError(f"{change.address} is denied: {reason}")
 
 
 @dataclass(frozen=True)
