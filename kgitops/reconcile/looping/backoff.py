@@ -23,11 +23,6 @@ class Pace(Struct, frozen=True, kw_only=True):
     interval_s: float = 300.0
     jitter: float = 0.1
 
-    @property
-    def shortest_s(self) -> float:
-        """The shortest time between two turns that went well."""
-        return self.interval_s * (1 - self.jitter)
-
 
 def is_retried(result: TurnResult) -> bool:
     """Return True if the next turn may end otherwise although nobody changes anything.

@@ -131,7 +131,7 @@ def _history(history: History) -> Iterator[CommentSection]:
         for each in delta.grown
     )
     yield CommentSection(
-        title="RunDelta the run before", lines=tuple(map(_line, lines)), open=False
+        title="Since the run before", lines=tuple(map(_line, lines)), open=False
     )
     rows = (
         f"# {n.created}  {n.changes:,} changes, {n.drift:,} drifted, {n.denied:,} denied, "

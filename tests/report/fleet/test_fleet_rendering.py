@@ -148,6 +148,7 @@ def test_a_comment_fits_and_begins_with_the_answer(name: str) -> None:
     assert marker.startswith("<!-- kgitops:fleet:")
     assert heading.startswith("### ")
     assert answer == f"**{headline(history.latest)}**"
+    assert ("Since the run before" in comment) == (len(history.runs) > 1)
 
 
 def test_a_comment_says_how_much_it_leaves_out() -> None:
