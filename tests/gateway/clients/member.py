@@ -26,6 +26,7 @@ class Member(Struct, frozen=True, kw_only=True):
     authority: Path
     into: str
     out: str
+    quiet: str
     prefix: str
     physical: str
     topics: tuple[str, ...]
@@ -63,6 +64,7 @@ class Member(Struct, frozen=True, kw_only=True):
                 "authority": str(self.authority),
                 "in": self.into,
                 "out": self.out,
+                "quiet": self.quiet,
                 "prefix": self.prefix,
                 "physical": self.physical,
                 "topics": self.topics,
@@ -83,6 +85,7 @@ def member(entrance: Entrance, tenants: Mapping[str, Tenant], client: str) -> Me
         authority=entrance.authority,
         into=login.topic(into),
         out=login.topic(out),
+        quiet=login.topic(f"{client}.quiet"),
         prefix=login.group(f"{client}-"),
         physical=links[out] if entrance.is_gateway else "no.such.either",
         topics=tuple(sorted(map(login.topic, links))),

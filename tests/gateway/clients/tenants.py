@@ -37,7 +37,7 @@ RELEASES: Mapping[str, str] = {"2.8.2": "j2", "3.9.1": "j3", "4.3.0": "j4"}
 PER_RELEASE: Mapping[str, int] = {"orders": 3, "refunds": 3, "invoices": 3, "quiet": 1}
 """Topics that each release has of its own, and their partitions."""
 OTHERS = ("librdkafka", "kafka-python", "franz-go", "sarama", "kafkajs")
-"""Clients in other languages than Java: each has a topic of both tenants, and a link."""
+"""Clients in other languages than Java: each has two topics, a link, and a topic of the others."""
 IN_PARTITIONS, OUT_PARTITIONS = 4, 2
 STREAMS_APP, CONNECT = "word-count", "file-connect"
 _COMPACT = {"cleanup.policy": "compact"}
@@ -145,6 +145,7 @@ def _of_others() -> Iterator[Document]:
         yield scoped("TopicLink", SALES, f"{client}.out", target={"physicalTopic": target})
         for tenant in (SALES, ANALYTICS):
             yield _topic(tenant, f"{client}.in", IN_PARTITIONS)
+        yield _topic(SALES, f"{client}.quiet", 1)
 
 
 def _streams() -> Iterator[Document]:

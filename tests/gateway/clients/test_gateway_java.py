@@ -160,15 +160,18 @@ def test_classic_groups(client: Client, version: str, assignor: str) -> None:
     )
 
 
-@EVERY
-def test_static_members(client: Client, version: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "protocol"), [*((version, "classic") for version in RELEASES), (NEWEST, "consumer")]
+)
+def test_static_members(client: Client, version: str, protocol: str) -> None:
     """One who comes back under its instance id gets what it had, without a rebalance."""
-    topics, group = ("orders",), "static"
+    topics, group = ("orders",), f"static-{protocol}"
+    more = NEW_PROTOCOL if protocol == "consumer" else {}
     with ExitStack() as members:
-        ids = [f"{client.prefix}-instance-{number}" for number in (1, 2)]
+        ids = [f"{client.prefix}-{protocol}-{number}" for number in (1, 2)]
         one, two = (
             members.enter_context(
-                client.member(name, group, topics, **{"config.group.instance.id": name})
+                client.member(name, group, topics, **{"config.group.instance.id": name}, **more)
             )
             for name in ids
         )
@@ -179,7 +182,7 @@ def test_static_members(client: Client, version: str) -> None:
         told = client.ask("Administration.group", group=client.group(group))
         assert told["instances"] == ids
         again = members.enter_context(
-            client.member(ids[1], group, topics, **{"config.group.instance.id": ids[1]})
+            client.member(ids[1], group, topics, **{"config.group.instance.id": ids[1]}, **more)
         )
         wait(lambda: again.state()["owned"] == before, again.state)
         assert one.state()["generation"] == generation
@@ -238,9 +241,18 @@ def test_topic_ids_and_open_transactions(client: Client, version: str) -> None:
     assert name in client.ask("Since3.transactions")
 
 
-@pytest.mark.parametrize("how", ["names", "pattern"])
-def test_groups_of_the_new_protocol(client: Client, how: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "how"), [("3.9.1", "names"), ("4.3.0", "names"), ("4.3.0", "pattern")]
+)
+def test_groups_of_the_new_protocol(
+    client: Client,
+    version: str,
+    how: str,
+    sessions: Mapping[str, JavaSession],
+    entrance: Entrance,
+) -> None:
     """KIP-848 by names, and by a pattern that brokers match (RE2J)."""
+    newest = Client(sessions[NEWEST], entrance.login(USER))
     group = f"new-{how}"
     values = client.produce("orders", f"new {how} one ")
     places = client.places("orders", "refunds")
@@ -255,10 +267,10 @@ def test_groups_of_the_new_protocol(client: Client, how: str) -> None:
         wait(lambda: share(one, two) == places, lambda: (one.state(), two.state()))
         values |= client.produce("orders", f"new {how} two ")
         wait(lambda: values <= {*one.state()["read"], *two.state()["read"]})
-        told = client.ask("Since4.group", group=client.group(group))
+        told = newest.ask("Since4.group", group=client.group(group))
         assert (told["type"], told["state"]) == ("Consumer", "Stable")
         assert sorted(place for member in told["owned"] for place in member) == places
-        assert client.ask("Since4.group types")[client.group(group)] == "Consumer"
+        assert newest.ask("Since4.group types")[client.group(group)] == "Consumer"
         two.stop()
         wait(lambda: one.state()["owned"] == places, one.state)
     offsets = client.ask("Administration.offsets", group=client.group(group))

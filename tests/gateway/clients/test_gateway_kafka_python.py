@@ -241,6 +241,12 @@ class KafkaPython:
             return not self._member.is_gateway or ":" not in each
 
         self._call("list transactions", "ours", {name}, listed)
+        self._call(
+            "describe transactions",
+            "ours",
+            True,
+            lambda: self._admin.describe_transactions([name])[name].state.endswith("Commit"),
+        )
 
     def _transform(self, producer: Any) -> object:  # noqa: ANN401
         from kafka import OffsetAndMetadata
@@ -267,13 +273,18 @@ class KafkaPython:
     def members(self) -> None:
         """Groups of two members, by names and by regular expression, and a static member."""
         from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+        from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
         names = {"topics": [self._member.into, self._member.out]}
         regex = {"pattern": self._member.pattern}
-        sticky = {"partition_assignment_strategy": [CooperativeStickyAssignor]}
+        sticky, cooperative = (
+            {"partition_assignment_strategy": [assignor]}
+            for assignor in (StickyPartitionAssignor, CooperativeStickyAssignor)
+        )
         for scenario, topics, more in (
-            ("classic group", names, {}),
-            ("cooperative group", names, sticky),
+            ("range group", names, {}),
+            ("sticky group", names, sticky),
+            ("cooperative group", names, cooperative),
             ("classic group by regex", regex, {}),
         ):
             group = scenario.replace(" ", "-")

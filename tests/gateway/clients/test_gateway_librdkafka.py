@@ -33,6 +33,7 @@ def test_librdkafka(entrance: Entrance, tenants: Mapping[str, Tenant]) -> None:
         client.static_members,
         client.groups,
         *([client.refusals] if entrance.is_gateway else []),
+        client.migration,
     ):
         part()
     check(CLIENT, client.calls.made, entrance)
@@ -59,6 +60,26 @@ def until(step: Callable[[], object], done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not done() and time.monotonic() < deadline:
         step()
+
+
+def shares(count: int) -> Callable[[list[int]], bool]:
+    """All have some of so many partitions."""
+    return lambda found: sum(found) == count and min(found) > 0
+
+
+def settle(
+    members: Iterable[Any], done: Callable[[list[int]], bool], values: list[str] | None = None
+) -> list[int]:
+    """Poll in turn until the numbers of their partitions are right; what they read is added."""
+    found: list[list[int]] = [[]]
+
+    def step() -> None:
+        for each in members:
+            _poll(each, [] if values is None else values)
+        found.append([len(each.assignment()) for each in members])
+
+    until(step, lambda: done(found[-1]))
+    return found[-1]
 
 
 class Librdkafka:
@@ -229,7 +250,7 @@ class Librdkafka:
         """Groups of two members by both protocols, by names and by regular expression."""
         names, regex = [self._member.into, self._member.out], [self._member.pattern]
         for scenario, topics, more in (
-            ("classic group", names, RANGE),
+            ("range group", names, RANGE),
             ("cooperative group", names, COOPERATIVE),
             ("classic group by regex", regex, RANGE),
             ("KIP-848 group", names, KIP_848),
@@ -254,24 +275,13 @@ class Librdkafka:
 
         And what a description of the group says about both.
         """
-
-        def sizes(members: Iterable[Any]) -> list[int]:
-            for one_of_them in members:
-                one_of_them.poll(0.1)
-            return [len(one_of_them.assignment()) for one_of_them in members]
-
-        def settle(members: list[Any], done: Callable[[list[int]], bool]) -> list[int]:
-            found = [sizes(members)]
-            until(lambda: found.append(sizes(members)), lambda: done(found[-1]))
-            return found[-1]
-
         with ExitStack() as stack:
             first = stack.enter_context(closing(self._consumer(group, **more)))
             first.subscribe(topics)
             alone = settle([first], lambda found: found == [ALL])
             with closing(self._consumer(group, **more)) as second:
                 second.subscribe(topics)
-                both = settle([first, second], lambda found: sum(found) == ALL and min(found) > 0)
+                both = settle([first, second], shares(ALL))
                 found = one(self._admin.describe_consumer_groups([f"{self._member.prefix}{group}"]))
                 names = {p.topic for m in found.members for p in m.assignment.topic_partitions}
             after = settle([first], lambda found: found == [ALL])
@@ -330,6 +340,36 @@ class Librdkafka:
             "delete group", "ours", None, lambda: one(self._admin.delete_consumer_groups([group]))
         )
         self._call("delete group", "it is gone", False, lambda: group in listed())
+
+    def migration(self) -> None:
+        """A group goes from the classic protocol to KIP-848, a member after the other."""
+        into = self._member.into
+
+        def migrate() -> object:
+            before: list[str] = []
+            after: list[str] = []
+            with ExitStack() as stack:
+                with closing(self._consumer("migrating", **RANGE)) as old:
+                    old.subscribe([into])
+                    until(lambda: _poll(old, before), lambda: len(before) >= 4)
+                    old.commit(asynchronous=False)
+                    new = stack.enter_context(closing(self._consumer("migrating", **KIP_848)))
+                    new.subscribe([into])
+                    both = settle([old, new], shares(IN_PARTITIONS), after)
+                    group = f"{self._member.prefix}migrating"
+                    found = one(self._admin.describe_consumer_groups([group]))
+                alone = settle([new], lambda found: found == [IN_PARTITIONS], after)
+                self._produce(into, "late")
+                until(lambda: _poll(new, after), lambda: len(after) >= 1)
+                kind = found.type.name, len(found.members)
+                return sorted(before), min(both) > 0, kind, alone, after
+
+        self._call(
+            "classic group that goes to KIP-848",
+            "shared by both, then all the new one's, which reads on",
+            (["a", "b", "c", "d"], True, ("CONSUMER", 2), [IN_PARTITIONS], ["late"]),
+            migrate,
+        )
 
     def refusals(self) -> None:
         """Of what is not there, and of what only Git may change."""

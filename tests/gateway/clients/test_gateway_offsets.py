@@ -4,13 +4,18 @@ The coordinator keeps those of topics that some member subscribes to, and reads 
 members sent when they joined: it must find the names that it knows there.
 """
 
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from gateway.clients.entrance import Entrance
 from gateway.clients.java_client import Client
 from gateway.clients.java_session import JavaSession, wait
+from gateway.clients.keepers import GROUP, KEEPERS
+from gateway.clients.member import member
+from gateway.clients.tenants import OTHERS, Tenant
 
 pytestmark = [
     pytest.mark.kafka("gateway-clients"),
@@ -18,35 +23,56 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-_RETENTION_S = 60
+_RETENTION_S, _CHECK_INTERVAL_S = 60, 2
 PROTOCOLS = {"classic": {}, "consumer": {"config.group.protocol": "consumer"}}
+OLDER = ("2.8.2", "3.9.1")
+"""Releases that join as classic members."""
 
 
 def test_offsets_of_a_quiet_partition_do_not_expire(
-    sessions: Mapping[str, JavaSession], entrance: Entrance
+    sessions: Mapping[str, JavaSession],
+    entrance: Entrance,
+    tenants: Mapping[str, Tenant],
+    tmp_path: Path,
 ) -> None:
-    """Those of a group beside it do, none of whose members subscribes to the topic."""
+    """Of no client's group. Those of a group none of whose members subscribes to the topic do."""
     client = Client(sessions["4.3.0"], entrance.login("sales-app"))
-    quiet = f"{client.own('quiet')}-0"
+    quiet, kept = f"{client.own('quiet')}-0", {}
 
     def offsets(group: str) -> Mapping[str, int]:
-        return client.ask("Administration.offsets", group=client.group(group))
+        return client.ask("Administration.offsets", group=group)
 
     with ExitStack() as members:
         written = client.produce("quiet", "kept ")
         for protocol, more in PROTOCOLS.items():
             name = f"kept-{protocol}"
-            kept = members.enter_context(client.member(name, name, ("orders", "quiet"), **more))
-            wait(lambda kept=kept: written <= {*kept.state()["read"]}, kept.state)
-            wait(lambda name=name: quiet in offsets(name))
-        before = {protocol: offsets(f"kept-{protocol}")[quiet] for protocol in PROTOCOLS}
+            member_ = members.enter_context(client.member(name, name, ("orders", "quiet"), **more))
+            kept[client.group(name)] = quiet, member_, written
+        for version in OLDER:
+            older = Client(sessions[version], entrance.login("sales-app"))
+            values = older.produce("quiet", "kept ")
+            member_ = members.enter_context(older.member("kept", "kept", ("orders", "quiet")))
+            kept[older.group("kept")] = f"{older.own('quiet')}-0", member_, values
+        for group, (place, member_, values) in kept.items():
+            wait(lambda m=member_, v=values: v <= {*m.state()["read"]}, member_.state)
+            wait(lambda group=group, place=place: place in offsets(group))
+        places = {group: place for group, (place, _, _) in kept.items()}
+        for name, keeper in KEEPERS.items():
+            other = member(entrance, tenants, name)
+            client.ask("Records.produce", topic=other.quiet, prefix="kept ", count=1)
+            members.enter_context(keeper(other, tmp_path))
+            places[f"{other.prefix}{GROUP}"] = f"{other.quiet}-0"
+        before = {group: offsets(group)[place] for group, place in places.items()}
+        assert len(before) == len(PROTOCOLS) + len(OLDER) + len(OTHERS)
         for protocol, more in PROTOCOLS.items():
             name = f"forgotten-{protocol}"
             where = {"group": client.group(name), "topic": client.own("quiet")}
             client.ask("Administration.commit", **where, partition=0, offset=1)
             members.enter_context(client.member(name, name, ("refunds",), **more))
         for protocol in PROTOCOLS:
-            name = f"forgotten-{protocol}"
-            wait(lambda name=name: quiet not in offsets(name), patience_s=3 * _RETENTION_S)
-        after = {protocol: offsets(f"kept-{protocol}").get(quiet) for protocol in PROTOCOLS}
+            group = client.group(f"forgotten-{protocol}")
+            wait(lambda group=group: quiet not in offsets(group), patience_s=3 * _RETENTION_S)
+        # Brokers look one after the other: each has had its turn since the last was committed.
+        time.sleep(3 * _CHECK_INTERVAL_S)
+        after = {group: offsets(group).get(place) for group, place in places.items()}
         assert after == before

@@ -140,7 +140,7 @@ const offset = async (admin, groupId) => {
 
 const members = async (admin) => {
   const names = [member.in, member.out]
-  for (const [scenario, subscribed] of [['classic group', names], ['classic group by regex', [new RegExp(member.pattern)]]]) {
+  for (const [scenario, subscribed] of [['round-robin group', names], ['classic group by regex', [new RegExp(member.pattern)]]]) {
     const expected = [all, 'shared', 2, [...names].sort(), all]
     await call(scenario, 'one has all, then shares, then has all again', expected, async () => {
       const group = scenario.replaceAll(' ', '-')
@@ -193,7 +193,22 @@ const refusals = async (admin) => {
   }
 }
 
+// Reads the quiet topic, commits, and stays a member of its group until the input ends.
+const keep = async () => {
+  const consumer = consumerOf('kept')
+  await consumer.connect()
+  await consumer.subscribe({ topic: member.quiet, fromBeginning: true })
+  await consumer.run({ autoCommit: false, eachMessage: async ({ topic, partition, message }) => {
+    await consumer.commitOffsets([{ topic, partition, offset: String(Number(message.offset) + 1) }])
+    console.log('kept')
+  } })
+  process.stdin.resume()
+  await new Promise((resolve) => process.stdin.on('end', resolve))
+  await consumer.disconnect()
+}
+
 const main = async () => {
+  if (process.argv[3] === 'keep') return keep()
   const admin = kafka.admin()
   await admin.connect()
   await topics(admin)

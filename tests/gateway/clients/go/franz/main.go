@@ -39,6 +39,10 @@ func client(options ...kgo.Opt) *kgo.Client {
 }
 
 func main() {
+	if Keeps() {
+		keep()
+		return
+	}
 	topics()
 	records()
 	transactions()
@@ -47,6 +51,20 @@ func main() {
 	if member.Gateway {
 		refusals()
 	}
+	Call("classic group that goes to KIP-848", "shared by both, then all the new one's, which reads on", "a b c d, 4 2 late", migrate)
+}
+
+// keep reads the quiet topic, commits, and stays a member of its group.
+func keep() {
+	consumer := client(kgo.ConsumerGroup(member.Prefix+"kept"), kgo.ConsumeTopics(member.Quiet), kgo.DisableAutoCommit())
+	defer consumer.Close()
+	if _, err := poll(consumer, 1); err != nil {
+		panic(err)
+	}
+	if err := consumer.CommitUncommittedOffsets(ctx); err != nil {
+		panic(err)
+	}
+	Kept()
 }
 
 func topics() {
@@ -170,8 +188,14 @@ func transactions() {
 		return ours, err
 	})
 	Call("describe transactions", "ours", "CompleteCommit", func() (any, error) {
-		found, err := admin.DescribeTransactions(ctx, member.Prefix+"tx")
-		return found[member.Prefix+"tx"].State, err
+		// Committed records are read a moment before the coordinator says so.
+		for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+			found, err := admin.DescribeTransactions(ctx, member.Prefix+"tx")
+			state := found[member.Prefix+"tx"].State
+			if err != nil || state == "CompleteCommit" || time.Now().After(end) {
+				return state, err
+			}
+		}
 	})
 }
 
@@ -228,7 +252,8 @@ func members() {
 		options  []kgo.Opt
 		kip848   bool
 	}{
-		{"classic group", append(names, kgo.Balancers(kgo.RangeBalancer())), false},
+		{"range group", append(names, kgo.Balancers(kgo.RangeBalancer())), false},
+		{"sticky group", append(names, kgo.Balancers(kgo.StickyBalancer())), false},
 		{"cooperative group", append(names, kgo.Balancers(kgo.CooperativeStickyBalancer())), false},
 		{"classic group by regex", append(regex, kgo.Balancers(kgo.RangeBalancer())), false},
 		{"KIP-848 group", append(own, names...), true},

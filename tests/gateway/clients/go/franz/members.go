@@ -10,12 +10,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	. "kgitops-gateway-clients/told"
 )
 
 // owned is a member of a group that polls in the background and counts its partitions.
 type owned struct {
 	lock   sync.Mutex
 	parts  map[string]map[int32]bool
+	values []string
 	client *kgo.Client
 	end    context.CancelFunc
 	done   chan struct{}
@@ -44,7 +47,11 @@ func newOwned(group string, options []kgo.Opt) *owned {
 	go func() {
 		defer close(found.done)
 		for within.Err() == nil {
-			found.client.PollFetches(within)
+			found.client.PollFetches(within).EachRecord(func(record *kgo.Record) {
+				found.lock.Lock()
+				defer found.lock.Unlock()
+				found.values = append(found.values, string(record.Value))
+			})
 		}
 	}()
 	return found
@@ -97,6 +104,40 @@ func shared(group string, options []kgo.Opt, kip848 bool) (any, error) {
 	}
 	after := first.settle(all)
 	return fmt.Sprintf("%d %s %d %s %d", alone, together, size, strings.Join(topics, " "), after), nil
+}
+
+// migrate lets a member of the new protocol come to a classic one, and that leave.
+func migrate() (any, error) {
+	group := member.Prefix + "migrating"
+	all := func(count int) bool { return count == InPartitions }
+	old := client(kgo.ConsumerGroup(group), kgo.ConsumeTopics(member.In), kgo.Balancers(kgo.RangeBalancer()), kgo.DisableAutoCommit())
+	read, err := poll(old, 4)
+	if err != nil {
+		return nil, err
+	}
+	if err := old.CommitUncommittedOffsets(ctx); err != nil {
+		return nil, err
+	}
+	next := newOwned(group, []kgo.Opt{kgo.ConsumeTopics(member.In), kgo.ServerSideBalancer(), kgo.Balancers(kgo.RangeBalancer())})
+	defer next.close()
+	next.settle(func(count int) bool { return count > 0 && count < InPartitions })
+	size, _, err := described(group, true)
+	if err != nil {
+		return nil, err
+	}
+	old.Close()
+	alone := next.settle(all)
+	if err := next.client.ProduceSync(ctx, record(member.In, 0, "late")).FirstErr(); err != nil {
+		return nil, err
+	}
+	next.settle(func(int) bool { return len(next.read()) > 0 })
+	return fmt.Sprintf("%s, %d %d %s", read, alone, size, strings.Join(next.read(), " ")), nil
+}
+
+func (o *owned) read() []string {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return slices.Clone(o.values)
 }
 
 func described(group string, kip848 bool) (int, []string, error) {

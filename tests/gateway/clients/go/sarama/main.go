@@ -47,6 +47,10 @@ func main() {
 		Call("list topics", "connect", nil, func() (any, error) { return Done(err) })
 		return
 	}
+	if Keeps() {
+		keep()
+		return
+	}
 	topics()
 	records()
 	transactions()
@@ -55,6 +59,17 @@ func main() {
 	if member.Gateway {
 		refusals()
 	}
+}
+
+// keep reads the quiet topic, commits, and stays a member of its group.
+func keep() {
+	stays, err := join("kept", []string{member.Quiet}, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer stays.close()
+	stays.settle(func(int) bool { return stays.committed() })
+	Kept()
 }
 
 func topics() {
@@ -207,6 +222,12 @@ func groups() {
 		return found[0].GroupId + " " + found[0].State, nil
 	})
 	Call("offsets of a group", "list", int64(4), func() (any, error) { return committed("told") })
+	Call("offsets of a group", "alter", nil, func() (any, error) {
+		offsets := map[string]map[int32]sarama.OffsetAndMetadata{member.In: {0: {Offset: 2, LeaderEpoch: -1}}}
+		_, err := admin.AlterConsumerGroupOffsets(group, offsets, nil)
+		return Done(err)
+	})
+	Call("offsets of a group", "list what was altered", int64(2), func() (any, error) { return committed("told") })
 	Call("delete offsets", "of a partition", nil, func() (any, error) { return Done(admin.DeleteConsumerGroupOffset(group, member.In, 0)) })
 	Call("delete group", "ours", nil, func() (any, error) { return Done(admin.DeleteConsumerGroup(group)) })
 	Call("delete group", "it is gone", false, listed)
@@ -231,11 +252,12 @@ func refusals() {
 
 // reader is what sarama calls for each of a member's partitions.
 type reader struct {
-	lock   sync.Mutex
-	claims int
-	values []string
-	enough int
-	end    context.CancelFunc
+	lock    sync.Mutex
+	claims  int
+	commits int
+	values  []string
+	enough  int
+	end     context.CancelFunc
 }
 
 func (*reader) Setup(sarama.ConsumerGroupSession) error   { return nil }
@@ -247,6 +269,10 @@ func (r *reader) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 		r.lock.Lock()
 		r.values = append(r.values, string(found.Value))
 		session.MarkMessage(found, "")
+		if r.enough == 0 {
+			session.Commit()
+			r.commits++
+		}
 		if done := r.enough > 0 && len(r.values) >= r.enough; done {
 			session.Commit()
 			r.end()
@@ -260,6 +286,12 @@ func (r *reader) add(number int) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.claims += number
+}
+
+func (r *reader) committed() bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.commits > 0
 }
 
 func (r *reader) count() int {
@@ -331,7 +363,8 @@ func members() {
 		scenario string
 		strategy sarama.BalanceStrategy
 	}{
-		{"classic group", sarama.NewBalanceStrategyRange()},
+		{"range group", sarama.NewBalanceStrategyRange()},
+		{"sticky group", sarama.NewBalanceStrategySticky()},
 		{"cooperative group", sarama.NewBalanceStrategyCooperativeSticky()},
 	} {
 		group := strings.ReplaceAll(each.scenario, " ", "-")

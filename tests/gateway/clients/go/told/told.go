@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 )
 
@@ -16,6 +18,7 @@ type Member struct {
 	Authority string
 	In        string
 	Out       string
+	Quiet     string
 	Prefix    string
 	Physical  string
 	Pattern   string
@@ -30,6 +33,17 @@ func Read() Member {
 		panic(err)
 	}
 	return found
+}
+
+// Keeps is true where the program shall be a member of a group until its input ends, and no more.
+func Keeps() bool { return len(os.Args) > 2 && os.Args[2] == "keep" }
+
+// Kept says that the member has committed, and waits for the end.
+func Kept() {
+	fmt.Println("kept")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		panic(err)
+	}
 }
 
 // TLS trusts the member's authority alone.
