@@ -15,7 +15,8 @@ from kgitops.gateway.credentials.broker_login import BrokerLogin, BrokerLoginErr
 from kgitops.gateway.rewriting.exchange import Forward, RefusedFrameError, read_header
 from kgitops.gateway.sockets.frames import FrameError
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
-from kgitops.gateway.sockets.sides import Side, Stop
+from kgitops.gateway.sockets.side_owner import Stop
+from kgitops.gateway.sockets.sides import Side
 from kgitops.gateway.sockets.tls import TlsEnd, handshake_problem
 from kgitops.wire.apis import apis
 

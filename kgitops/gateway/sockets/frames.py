@@ -5,6 +5,8 @@ from kgitops.gateway.sockets.limits import SCRATCH_BYTES
 _SIZE = 4
 _FIRST = 128 * 1024
 _GROWTH = 4
+_ROOM = bytes(1024 * 1024)
+"""Copied to make room, since new zeros for each frame would cost as much as to read it."""
 _HTTP = (b"GET ", b"POST", b"HEAD", b"PUT ", b"OPTI", b"DELE", b"PATC", b"CONN", b"PRI ")
 _TLS = b"\x16\x03"
 _PROXY = (b"PROX", b"\r\n\r\n")
@@ -39,13 +41,18 @@ class FrameReader:
         """The bytes that wait for the rest of their frame, or to be handled."""
         return (self._have if self._frame is not None else 0) + len(self._kept)
 
+    @property
+    def missing(self) -> int:
+        """The bytes that have yet to come of a frame that came in part."""
+        return self._size - self._have if self._frame is not None else 0
+
     def place(self) -> memoryview:
         """The place for the next bytes; it is good until they are read."""
         frame = self._frame
         if frame is not None:
             if self._have == len(frame):
                 more = min(self._size - self._have, (_GROWTH - 1) * self._have)
-                frame += bytes(more)
+                frame += memoryview(_ROOM)[:more]
             return memoryview(frame)[self._have :]
         kept = len(self._kept)
         if kept >= _SIZE:  # only a reader that was stopped keeps as much, and it reads nothing

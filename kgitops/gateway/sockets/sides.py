@@ -3,66 +3,24 @@
 import asyncio
 import ssl
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import cast
 
-from kgitops.gateway.sockets.frames import FrameError, FrameReader
+from kgitops.gateway.sockets.closing import close_when_read, close_when_sent
+from kgitops.gateway.sockets.frames import FrameError
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, ProxyReader
+from kgitops.gateway.sockets.receiving import ReceivedFrames, WakeUps
 from kgitops.gateway.sockets.sending import Chunk, SendingQueue
+from kgitops.gateway.sockets.side_owner import SideOwner
 from kgitops.gateway.sockets.tls import TlsEnd
-
-_CLOSING_SECONDS = 2.0
-
-
-class Stop:
-    """The reasons for which a side is not read, as bits of a number."""
-
-    DIALING = 1
-    """Its other side is not there yet."""
-    FULL = 2
-    """Its other side does not fetch what it was sent."""
-    PENDING = 4
-    """Enough requests wait for their responses."""
-    ENDING = 8
-    """The connection ends with the responses under way."""
-
-
-class SideOwner(Protocol):
-    """The connection that a side is of."""
-
-    def began(self, side: "Side") -> None:
-        """The socket is there."""
-        ...
-
-    def secured(self, side: "Side") -> None:
-        """TLS is there."""
-        ...
-
-    def take(self, side: "Side", frame: bytearray) -> None:
-        """Take a whole frame."""
-        ...
-
-    def full(self, side: "Side") -> None:
-        """It takes no more for now."""
-        ...
-
-    def free(self, side: "Side") -> None:
-        """It takes more again."""
-        ...
-
-    def failed(self, side: "Side", error: Exception) -> None:
-        """Its bytes are not those of the protocol."""
-        ...
-
-    def lost(self, side: "Side") -> None:
-        """The socket is gone."""
-        ...
 
 
 class Side(asyncio.BufferedProtocol):
     """One socket, its TLS, the frames that come from it, and those that wait to go to it."""
 
-    __slots__ = ("_address", "_closed", "_frames", "_out", "_owner", "_proxy", "_reading",
-                 "_scratch", "_stopped", "_tls", "_transport", "_write_bytes")  # fmt: skip
+    __slots__ = (
+        "_address", "_closed", "_in", "_out", "_owner", "_proxy", "_reading", "_scratch",
+        "_stopped", "_tls", "_transport", "_wakeups", "_write_bytes",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -75,12 +33,13 @@ class Side(asyncio.BufferedProtocol):
     ) -> None:
         self._owner = owner
         self._scratch = scratch
-        self._frames = FrameReader(scratch, frame_bytes)
+        self._in = ReceivedFrames(scratch, frame_bytes, tls)
         self._write_bytes = write_bytes
         self._tls = tls
         self._proxy: ProxyReader | None = None
         self._address = ""
         self._transport: asyncio.Transport | None = None
+        self._wakeups: WakeUps | None = None
         self._out = SendingQueue(self._write)
         self._closed = False
         self._reading = True
@@ -92,15 +51,16 @@ class Side(asyncio.BufferedProtocol):
         """Take the socket."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=self._write_bytes)
+        self._wakeups = WakeUps(self._transport)
         self._owner.began(self)
         if self._tls is not None and self._proxy is None and not self._closed:
             self._shake_hands(self._tls)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's signature)
-        """The place to read into: a frame's own, or the one that all connections share."""
-        if self._tls is not None or self._proxy is not None or self._closed:
+        """The place to read into."""
+        if self._proxy is not None or self._closed:
             return memoryview(self._scratch)
-        return self._frames.place()
+        return self._in.place()
 
     def buffer_updated(self, nbytes: int) -> None:
         """Handle what was read."""
@@ -108,10 +68,9 @@ class Side(asyncio.BufferedProtocol):
             return
         if self._proxy is not None:
             self._read_proxy_header(self._proxy, bytes(self._scratch[:nbytes]))
-        elif self._tls is not None:
-            self._receive(self._tls, memoryview(self._scratch)[:nbytes])
-        else:
-            self._frames.took(nbytes)
+            return
+        self._in.took(nbytes)
+        if self._is_secure():
             self._deliver()
 
     def eof_received(self) -> bool:
@@ -178,7 +137,7 @@ class Side(asyncio.BufferedProtocol):
 
     def may_have(self, frame_bytes: int) -> None:
         """Change the most bytes of a frame."""
-        self._frames.limit = frame_bytes
+        self._in.limit(frame_bytes)
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Send a frame that is made of these; large ones wait uncopied until they fit."""
@@ -205,27 +164,14 @@ class Side(asyncio.BufferedProtocol):
         """Close the socket once all is sent, or after a short time."""
         transport = self._end()
         if transport is not None:
-            transport.close()
-            if transport.get_write_buffer_size():
-                asyncio.get_running_loop().call_later(_CLOSING_SECONDS, transport.abort)
+            close_when_sent(transport)
 
     def finish(self) -> None:
-        """Close the socket once the peer has read what was sent.
-
-        If it were closed while the peer sends, the peer might never see the last responses.
-        """
+        """Close the socket once the peer has read what was sent."""
         transport = self._end()
-        if transport is None:
-            return
-        try:
-            transport.write_eof()
-        except OSError:  # the peer is gone, which the event loop has not seen yet
-            transport.abort()
-            return
-        if not self._reading:
+        if transport is not None:
+            close_when_read(transport, reading=self._reading)
             self._reading = True
-            transport.resume_reading()  # what comes now is read and thrown away
-        asyncio.get_running_loop().call_later(_CLOSING_SECONDS, transport.abort)
 
     # -- bytes in ------------------------------------------------------------------------------
 
@@ -247,16 +193,14 @@ class Side(asyncio.BufferedProtocol):
         if rest is None:
             return
         self._address, self._proxy = proxy.client, None
-        if self._tls is not None:
-            self._receive(self._tls, rest)
-        elif rest:
-            self._frames.feed(rest)
+        self._in.feed(rest)
+        if self._is_secure():
             self._deliver()
 
-    def _receive(self, tls: TlsEnd, data: memoryview | bytes) -> None:
-        tls.receive(data)
-        if tls.ready or self._shake_hands(tls):
-            self._deliver()
+    def _is_secure(self) -> bool:
+        """True once frames can come; go on agreeing on keys until then."""
+        tls = self._tls
+        return tls is None or tls.ready or self._shake_hands(tls)
 
     def _shake_hands(self, tls: TlsEnd) -> bool:
         try:
@@ -274,27 +218,25 @@ class Side(asyncio.BufferedProtocol):
         """Hand over the frames that are whole, until there is a reason to stop."""
         try:
             while not self._stopped and not self._closed:
-                frame = self._frames.next()
-                if frame is not None:
-                    self._owner.take(self, frame)
-                elif self._tls is None or not self._decrypt(self._tls):
+                frame = self._in.next()
+                if frame is None:
+                    self._expect_more()
                     break
+                self._owner.take(self, frame)
         except (FrameError, ssl.SSLError) as error:
             self._owner.failed(self, error)
         finally:
-            self._frames.settle()
+            self._in.settle()
 
-    def _decrypt(self, tls: TlsEnd) -> bool:
-        """Get more bytes out of TLS; False if there are none."""
-        self._frames.settle()
-        count = tls.read(self._frames.place())
-        self._send_waiting(tls)
-        if count is None and self._transport is not None:
+    def _expect_more(self) -> None:
+        if self._tls is not None:
+            self._send_waiting(self._tls)
+        if self._transport is None:
+            return
+        if self._in.ended:
             self._transport.close()
-        if not count:
-            return False
-        self._frames.took(count)
-        return True
+        elif self._wakeups is not None:
+            self._wakeups.expect(self._in.missing)
 
     # -- bytes out -----------------------------------------------------------------------------
 
@@ -325,4 +267,4 @@ class Side(asyncio.BufferedProtocol):
 
     def _forget(self) -> None:
         self._out.clear()
-        self._frames.clear()
+        self._in.clear()

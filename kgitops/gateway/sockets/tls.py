@@ -7,6 +7,8 @@ import ssl
 from contextlib import suppress
 
 _RECORD = 64 * 1024
+MOST_HELD = 16 * 1024 + 512
+"""Bytes from the socket that can't be decrypted yet: those of a record that came in part."""
 
 
 class NamedTls(ssl.SSLObject):
@@ -29,7 +31,7 @@ def remember_names(context: ssl.SSLContext) -> None:
 class TlsEnd:
     """One end of TLS between bytes of a socket and bytes of the protocol above."""
 
-    __slots__ = ("_incoming", "_object", "_outgoing", "ready")
+    __slots__ = ("_ended", "_incoming", "_object", "_outgoing", "ready")
 
     def __init__(self, context: ssl.SSLContext, *, server_name: str | None = None) -> None:
         """Begin as the client of a server with this name, or as a server without one."""
@@ -40,6 +42,7 @@ class TlsEnd:
             server_side=server_name is None,
             server_hostname=server_name,
         )
+        self._ended = False
         self.ready = False
         """True once both ends agree on keys."""
 
@@ -77,18 +80,19 @@ class TlsEnd:
         """
         filled = 0
         most = len(place)
+        end, incoming = self._object, self._incoming
         try:
-            while filled < most:
+            # To ask for more than there is would raise an error each time.
+            while filled < most and not self._ended and (incoming.pending or end.pending()):
                 # An SSLObject reads one record of at most 16 KiB at a time.
-                count = self._object.read(most - filled, place[filled:])
-                if not count:
-                    return filled or None
+                count = end.read(most - filled, place[filled:])
+                self._ended = not count
                 filled += int(count)
         except ssl.SSLWantReadError:
             return filled
         except ssl.SSLZeroReturnError:
-            return filled or None
-        return filled
+            self._ended = True
+        return None if self._ended and not filled else filled
 
     def write(self, data: bytes | bytearray | memoryview) -> bytes:
         """Encrypt bytes; those for the socket.
