@@ -5,7 +5,7 @@ means. A client tells its subscription once; when the virtual cluster's links ha
 it is told again in the next heartbeat.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -50,12 +50,17 @@ def change_heartbeat(
         table,
         connection,
     )
+    if _joins_without(request, topics) and not regex:
+        if header.version > 0:
+            regex = _exactly((), table)
+        else:
+            topics = [_no_topic(request, names)]
     for owned in request.topic_partitions or ():
         owned.topic_id = names.topic_id(owned.topic_id)
     changed = replace(
         request,
         group_id=names.scoped_id(request.group_id.encode()).decode(),
-        subscribed_topic_names=topics if regex else _told(request, topics, names),
+        subscribed_topic_names=topics,
         subscribed_topic_regex=regex,
     )
     return bytes(write(changed, header.version))
@@ -77,10 +82,12 @@ def change_share_heartbeat(
     request, _ = read_part(kind, header.version, bytes(frame), header.body)
     group, asked = request.group_id, request.subscribed_topic_names
     topics, _ = _subscription(group, asked, None, table, connection)
+    if _joins_without(request, topics):
+        topics = [_no_topic(request, names)]
     changed = replace(
         request,
         group_id=names.scoped_id(group.encode()).decode(),
-        subscribed_topic_names=_told(request, topics, names),
+        subscribed_topic_names=topics,
     )
     return bytes(write(changed, header.version))
 
@@ -107,12 +114,14 @@ def refuse_topology(header: RequestHeader, table: NameTable, names: RequestNames
     return LocalAnswer(head + tags + bytes(write(response, header.version)))
 
 
-def _told(request: Message, topics: list[str] | None, names: RequestNames) -> list[str] | None:
-    """The topics, or one that nobody can have: a broker lets no member join without any."""
-    asked = request.subscribed_topic_names
-    if topics or not asked or request.member_epoch:
-        return topics
-    return [names.topic(asked[0].encode()).decode()]
+def _joins_without(request: Message, topics: list[str] | None) -> bool:
+    """Tells if it has only named topics that are not there: brokers let nobody join without any."""
+    return bool(request.subscribed_topic_names and not topics and not request.member_epoch)
+
+
+def _no_topic(request: Message, names: RequestNames) -> str:
+    """A name that no topic can have."""
+    return names.topic(request.subscribed_topic_names[0].encode()).decode()
 
 
 def _subscription(
@@ -152,6 +161,9 @@ def _physical_regex(regex: str, table: NameTable) -> str:
         matched = matching(regex, frozenset(local))
     except InvalidPatternError:
         return _INVALID
-    physical = sorted({local[name].decode() for name in matched})
-    # A name of a group is never one of a topic: the pattern that matches nothing.
-    return "|".join(f"\\Q{name}\\E" for name in physical or [table.prefix.decode()])
+    return _exactly(sorted({local[name].decode() for name in matched}), table)
+
+
+def _exactly(topics: Sequence[str], table: NameTable) -> str:
+    """The pattern of these topics; of none, one of a group's name, which is never a topic's."""
+    return "|".join(f"\\Q{name}\\E" for name in topics or [table.prefix.decode()])

@@ -163,6 +163,39 @@ class Member:
             self.stop()
 
 
+class Sharer:
+    """A member of a share group, who accepts each record until he is stopped."""
+
+    def __init__(
+        self,
+        java: JavaSession,
+        login: Login,
+        name: str,
+        group: str,
+        topics: Sequence[str],
+        **more: str,
+    ) -> None:
+        self._java, self._name = java, name
+        asked = {"member": name, "login": login.file, "topics": ",".join(topics)}
+        java.ask("Shares.start", **asked, **{"config.group.id": login.group(group)}, **more)
+
+    def state(self) -> Mapping[str, list[str]]:
+        """What he has accepted and given back."""
+        state: Mapping[str, Any] = self._java.ask("Shares.state", member=self._name)
+        assert not state["problem"], state["problem"]
+        return state
+
+    def accepted(self) -> set[str]:
+        """The values with their topics."""
+        return set(self.state()["accepted"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._java.ask("Shares.stop", member=self._name)
+
+
 def wait(
     until: Callable[[], object],
     told: Callable[[], object] = lambda: "",

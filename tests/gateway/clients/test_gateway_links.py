@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from gateway.clients.entrance import Entrance
 from gateway.clients.java_client import Client
-from gateway.clients.java_session import JavaSession, Member, wait
+from gateway.clients.java_session import JavaSession, Member, Sharer, wait
 from gateway.clients.tenants import RELEASES, SALES, apply
 from real_kafka.golden_documents import scoped
 
@@ -67,8 +67,12 @@ def test_who_uses_both_names_reads_the_topic(client: Client) -> None:
 
 
 def test_names_that_come_while_members_run(client: Client, project: Path) -> None:
-    """Those who subscribed by a pattern get them, whether the client or the broker matches it."""
+    """Those who subscribed by a pattern get them, whether the client or the broker matches it.
+
+    So do those who named them before, and who have another topic or none until then.
+    """
     ways = {
+        "name": {"topics": "coming-one,coming-two", **NEW_PROTOCOL},
         "pattern": {"pattern": "coming.*", "config.metadata.max.age.ms": "1000"},
         "re2j": {"re2j": "coming.*", **NEW_PROTOCOL},
     }
@@ -77,6 +81,9 @@ def test_names_that_come_while_members_run(client: Client, project: Path) -> Non
             stack.enter_context(Member(client.java, client.login, way, f"coming-{way}", **how))
             for way, how in ways.items()
         ]
+        sharing = ["Orders", "coming-one", "coming-two"]
+        sharer = Sharer(client.java, client.login, "sharing", "coming-shared", sharing)
+        stack.enter_context(sharer)
         for topic in ("coming-one", "coming-two"):
             spec = {"partitions": 2, "replicationFactor": 2, "deletionPolicy": "Delete"}
             apply(project, scoped("Topic", SALES, topic, **spec))
@@ -85,6 +92,13 @@ def test_names_that_come_while_members_run(client: Client, project: Path) -> Non
         client.ask("Records.produce", topic="coming-two", prefix="there ", count=10)
         for member in members:
             _reads(member, {f"coming-two:there {number}" for number in range(10)})
+
+        def shared() -> bool:
+            # A share group begins at the end of a topic, wherever that is when it is assigned.
+            client.ask("Records.produce", topic="coming-two", prefix="shared ", count=1)
+            return "coming-two:shared 0" in sharer.accepted()
+
+        wait(shared, sharer.state)
 
 
 def _places(topic: str) -> list[str]:

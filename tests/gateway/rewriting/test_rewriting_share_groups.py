@@ -33,6 +33,9 @@ def test_a_share_consumer_is_told_of_later_topics() -> None:
     consumer = messages.ConsumerGroupHeartbeatRequest
     joining = consumer(group_id="c", member_id="m", subscribed_topic_names=["Orders"])
     assert client.request(joining, 0)[0].subscribed_topic_names == ["emea.sales:Orders"]
+    by_pattern, _ = client.request(joining, 1)
+    assert by_pattern.subscribed_topic_names == []
+    assert by_pattern.subscribed_topic_regex == r"\Qemea.sales:\E"
 
 
 def test_a_share_session_ends_when_links_change() -> None:
