@@ -214,7 +214,7 @@ class Renaming:
             return old
         if field == "resource_name" and hasattr(owner, "resource_type"):
             kind = {2: "topic", 32: "id"}.get(owner.resource_type, "")
-        elif field in KEYS:
+        elif field in KEYS and type(owner).__name__ != "KeyValue":
             kind = "id"
         if kind == "topic":
             if self.to_broker:
