@@ -1,6 +1,7 @@
 """A disk that is full in the middle of a turn: told in one sentence, and mended by room alone.
 
-A full disk is made here by a function that fails as one, or by a limit on the size of files.
+A full disk is made here by a function that fails as one, by a limit on the size of files, or by a
+file system that is really full.
 """
 
 import errno
@@ -10,15 +11,18 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli.projects import topic
+from reconcile.full_file_system import SmallFileSystem
 from reconcile.notifications.receivers import Receiver, receiver
 from reconcile.turning import Turns
 
 from kgitops.model.verdict import ExitCode
+from kgitops.plan.document.file import read_plan
 from kgitops.reconcile.status import TurnOutcome
 
 ZSTD = {"compression.type": "zstd"}
@@ -86,6 +90,15 @@ def kinds(told: Receiver) -> list[str]:
     return [json.loads(body)["data"]["kind"] for body in told.bodies]
 
 
+def wait_for(told: Receiver, kind: str) -> dict[str, object]:
+    """The first event of this kind."""
+    end = time.monotonic() + 120
+    while kind not in kinds(told):
+        assert time.monotonic() < end, kinds(told)
+        time.sleep(0.05)
+    return dict(json.loads(told.bodies[kinds(told).index(kind)])["data"])
+
+
 def test_a_loop_tells_others_when_its_own_files_find_no_room_and_its_log_comes_back(
     turns: Turns, tmp_path: Path
 ) -> None:
@@ -119,3 +132,41 @@ def test_a_loop_tells_others_when_its_own_files_find_no_room_and_its_log_comes_b
     last = [json.loads(line) for line in log.read_text().splitlines()[-4:]]
     assert any(line.get("outcome") == "pending" and line["number"] > 2 for line in last)
     assert turns.topics() == set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file system of a process is Linux's")
+@pytest.mark.parametrize("room", [0, 160 << 10], ids=["none", "for-a-part"])
+def test_a_loop_on_a_file_system_that_is_full_goes_on_once_there_is_room(
+    turns: Turns, tmp_path: Path, room: int
+) -> None:
+    """Its plans, its log and its cluster are there. Nothing is half written or forgotten."""
+    small = tmp_path / "small"
+    chat = {"name": "chat", "webhook": {"url": {"env": "CHAT_URL"}}}
+    turns.reconcile |= {"mode": "converge", "notifications": [chat]}
+    cluster = {"url": f"embedded:{small}/cluster.db"}
+    old, many = topic("old", deletionPolicy="Delete"), [topic(f"t{n}") for n in range(150)]
+    turns.declare(topic(), old, cluster=cluster)
+    script = 'exec "$@" >>"$0/log" 2>&1'
+    loop = [sys.executable, "-m", "kgitops", "reconcile", turns.project.folder, "--interval", "1s"]
+    command = ["sh", "-c", script, small, *loop, "--format", "json", "--plans", small / "plans"]
+    with (
+        receiver() as told,
+        SmallFileSystem(small, "3m", *command, env={**os.environ, "CHAT_URL": told.url}) as disk,
+    ):
+        wait_for(told, "synced")
+        disk.fill(but=room)
+        turns.declare(topic(), *many, cluster=cluster)
+        failed = wait_for(told, "failed")
+        assert "can't be" in str(failed["sentence"]), "used, as the cluster's store, or written"
+        disk.make_room()
+        wait_for(told, "recovered")
+        pending = wait_for(told, "pending")
+        (plan,) = disk.path("plans").rglob("*.json")
+        assert read_plan(plan.read_text(), "plan").plan_digest == pending["plan_digest"]
+        assert not list(disk.path("plans").rglob("*.tmp"))
+        assert pending["actions"] == {"delete": 1}, "all others are there, and are its own"
+        assert disk.process.poll() is None
+        log = disk.path("log").read_text().splitlines()
+        disk.process.send_signal(signal.SIGTERM)
+        assert disk.process.wait(60) == 143
+    assert json.loads(log[-1])["type"] in ("turn", "event"), "the log goes on"

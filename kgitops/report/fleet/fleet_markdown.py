@@ -130,9 +130,7 @@ def _history(history: History) -> Iterator[CommentSection]:
         f"! drift grew: {_short(each.unit.name)}  {each.before:,} -> {each.after:,}"
         for each in delta.grown
     )
-    yield CommentSection(
-        title="Since the run before", lines=tuple(map(_line, lines)), open=False
-    )
+    yield CommentSection(title="Since the run before", lines=tuple(map(_line, lines)), open=False)
     rows = (
         f"# {n.created}  {n.changes:,} changes, {n.drift:,} drifted, {n.denied:,} denied, "
         f"{n.failed:,} of {n.units:,} without a plan, exit {int(n.exit)}"
