@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from cli.projects import document
 from gateway.clients.entrance import Entrance
 from gateway.clients.java_client import Client
 from gateway.clients.java_session import JavaSession, Member, Sharer, wait
@@ -99,6 +100,29 @@ def test_names_that_come_while_members_run(client: Client, project: Path) -> Non
             return "coming-two:shared 0" in sharer.accepted()
 
         wait(shared, sharer.state)
+
+
+def test_a_share_group_follows_a_link(client: Client, project: Path, entrance: Entrance) -> None:
+    """Its session ends when the link leads to another topic, and goes on in that one."""
+    kind = {"partitions": 2, "replicationFactor": 2, "deletionPolicy": "Delete"}
+    first, second = targets = ("moving.first", "moving.second")
+    apply(project, *(document("Topic", topic, **kind) for topic in targets))
+    direct, topics = entrance.direct().file, ["Orders", "moving"]
+
+    def lead(target: str) -> None:
+        apply(project, scoped("TopicLink", SALES, "moving", target={"physicalTopic": target}))
+
+    lead(first)
+    with Sharer(client.java, client.login, "mover", "moved", topics, patient="yes") as sharer:
+
+        def read(topic: str) -> bool:
+            asked = {"login": direct, "topic": topic, "prefix": f"{topic} ", "count": 1}
+            client.java.ask("Records.produce", **asked)
+            return f"moving:{topic} 0" in sharer.accepted()
+
+        wait(lambda: read(first), sharer.state)
+        lead(second)
+        wait(lambda: read(second), sharer.state)
 
 
 def _places(topic: str) -> list[str]:

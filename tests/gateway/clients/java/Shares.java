@@ -13,9 +13,11 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ListShareGroupOffsetsSpec;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /** Share groups (KIP-932): their members, which acknowledge each record, and their administration. */
@@ -78,11 +80,15 @@ public class Shares implements Session.Verbs {
         return told;
     }
 
-    /** Accepts what it reads, but for records that it gives back when they come for the first time. */
+    /**
+     * Accepts what it reads, but for records that it gives back when they come for the first time. If it is patient, it
+     * goes on when it may not read a topic for a while, and reads again what it could not acknowledge.
+     */
     private static class Member {
         private final KafkaShareConsumer<String, String> consumer;
         private final Thread thread;
         private final boolean gives;
+        private final boolean patient;
         private final List<String> accepted = new ArrayList<>();
         private final List<String> released = new ArrayList<>();
         private volatile boolean stopped;
@@ -94,6 +100,7 @@ public class Shares implements Session.Verbs {
             consumer = new KafkaShareConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
             consumer.subscribe(List.of(arguments.text("topics").split(",")));
             gives = arguments.has("gives");
+            patient = arguments.has("patient");
             thread = new Thread(this::work, arguments.text("member"));
             thread.start();
         }
@@ -114,14 +121,25 @@ public class Shares implements Session.Verbs {
         private void poll() {
             List<String> taken = new ArrayList<>();
             List<String> returned = new ArrayList<>();
-            for (ConsumerRecord<String, String> row : consumer.poll(Duration.ofMillis(100))) {
+            ConsumerRecords<String, String> found;
+            try {
+                found = consumer.poll(Duration.ofMillis(100));
+            } catch (TopicAuthorizationException error) {
+                if (!patient) {
+                    throw error;
+                }
+                return;
+            }
+            for (ConsumerRecord<String, String> row : found) {
                 boolean first = row.deliveryCount().orElse((short) 1) == 1;
                 boolean back = gives && first;
                 consumer.acknowledge(row, back ? AcknowledgeType.RELEASE : AcknowledgeType.ACCEPT);
                 (back ? returned : taken).add(row.topic() + ":" + row.value());
             }
-            consumer.commitSync(Duration.ofSeconds(20)).forEach((place, error) -> error.ifPresent(found -> {
-                throw found;
+            consumer.commitSync(Duration.ofSeconds(20)).forEach((place, error) -> error.ifPresent(problem -> {
+                if (!patient) {
+                    throw problem;
+                }
             }));
             synchronized (this) {
                 accepted.addAll(taken);
