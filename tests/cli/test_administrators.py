@@ -308,12 +308,15 @@ def test_an_administrator_adopts_no_user_but_members_of_its_virtual_cluster(
         logins.write(*documents).write_file(clusters={"local": cluster})
         return kgitops(*shlex.split(command), logins.folder, "--as", SALES_ADMIN)
 
-    for user, where in (
-        ("hr-app", "the virtual cluster emea.hr"),
-        ("nobody", "kafka-cluster"),
+    taken = document("VirtualClusterBinding", "taken", user="User:hr-app", move=True)
+    moved = [inside("emea.sales", taken), inside("emea.sales", login("hr-app"))]
+    for user, where, documents in (
+        ("hr-app", "the virtual cluster emea.hr", [login("hr-app")]),
+        ("hr-app", "the virtual cluster emea.hr", moved),
+        ("nobody", "kafka-cluster", [login("nobody")]),
     ):
         for command in ("plan", "apply --auto-approve"):
-            refused = run(command, login(user))
+            refused = run(command, *documents)
             assert refused.code == 1
             denial = f"user/{user} is denied: {SALES_ADMIN} has no Alter on {where}"
             assert refused.said.count(denial) == 1
