@@ -127,6 +127,8 @@ class ProxiedConnection:
         other = self._broker if side is self.client else self.client
         if other is not None:
             other.go_on(Stop.FULL)
+        if self._ending:
+            self._finish_if_done()
 
     def failed(self, side: Side, error: Exception) -> None:
         """Close the connection, since one side's bytes mean nothing."""
@@ -176,8 +178,7 @@ class ProxiedConnection:
             return
         self._ending = True
         self.client.stop(Stop.ENDING)
-        if not self._pending:
-            self._finish()
+        self._finish_if_done()
 
     def close(self) -> None:
         """Close both sides."""
@@ -316,8 +317,8 @@ class ProxiedConnection:
         while (answer := self._pending.ready()) is not None:
             self._answer(answer)
         counts.took(awaited.spent + perf_counter() - began)
-        if not self._pending and self._ending:
-            self._finish()
+        if self._ending:
+            self._finish_if_done()
         elif len(self._pending) < self._parts.limits.pending:
             self.client.go_on(Stop.PENDING)
 
@@ -342,8 +343,10 @@ class ProxiedConnection:
         )
         self.close()
 
-    def _finish(self) -> None:
-        """Close it so that the client gets what was sent, though it may be sending itself."""
+    def _finish_if_done(self) -> None:
+        """Close it once all responses went out, so that the client gets them while it sends."""
+        if self._closed or self._pending or self.client.is_full:
+            return
         self._forget()
         self.client.finish()
 

@@ -1,6 +1,7 @@
 """The ends of connections: their age, idleness, logins that never come, and the gateway's end."""
 
 import asyncio
+import socket
 
 import pytest
 from gateway.connections.stand_ins import FORWARDED, SILENT, StandInBroker, echo, request, running
@@ -41,6 +42,45 @@ def test_requests_under_way_are_answered_before_the_gateway_ends() -> None:
             await ending
             assert [frame[4:8] for frame in run.brokers[0].frames] == [b"\0\0\0\1", b"\0\0\0\2"]
             assert run.told == []
+
+    asyncio.run(course())
+
+
+@pytest.mark.parametrize("ends", ["before the answer", "while it is fetched"])
+def test_a_large_answer_is_fetched_whole_before_the_gateway_ends(ends: str) -> None:
+    """The client takes little at a time, so that most of it waits in the gateway."""
+    answer, may_answer = bytes(range(256)) * 32_768, asyncio.Event()
+
+    async def late(frame: bytes) -> bytes | None:
+        await may_answer.wait()
+        return frame[4:8] + answer
+
+    async def course() -> None:
+        loop = asyncio.get_running_loop()
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+            client.setblocking(False)
+            async with running(StandInBroker(late)) as run, asyncio.timeout(60):
+                await loop.sock_connect(client, ("127.0.0.1", run.port))
+                await loop.sock_sendall(client, request(FORWARDED, 1))
+                while not run.gateway.counts.requests:
+                    await asyncio.sleep(0.01)
+                if ends == "before the answer":
+                    ending = asyncio.create_task(run.gateway.stop())
+                    await asyncio.sleep(0.1)
+                    may_answer.set()
+                else:
+                    may_answer.set()
+                    while run.gateway.counts.sent < len(answer):
+                        await asyncio.sleep(0.01)
+                    ending = asyncio.create_task(run.gateway.stop())
+                    await asyncio.sleep(0.1)
+                data = b""
+                while more := await loop.sock_recv(client, 1 << 20):
+                    data += more
+                assert data[4:] == b"\0\0\0\1" + answer
+                await ending
+                assert run.told == []
 
     asyncio.run(course())
 
