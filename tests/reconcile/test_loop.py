@@ -236,3 +236,39 @@ def test_what_a_source_raises_is_said(turns: Turns) -> None:
     loops.go()
     (unit,) = loops.loop.status().units
     assert [reason.sentence for reason in unit.turns[0].reasons] == ["no signature"]
+
+
+def test_a_cluster_that_is_away_for_an_hour_is_asked_ever_more_rarely_and_healed_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    away, near = (
+        Project(tmp_path / name, name=name, uid=name)
+        .write(topic(configs={"compression.type": "zstd"}))
+        .write_file(reconcile=CONVERGE)
+        for name in ("away", "near")
+    )
+    loops = loops_of(away, near)
+    loops.go()
+    Turns(away.folder).set_behind("orders", compression_type="gzip")
+    place = away.store.parent
+    place.rename(tmp_path / "elsewhere")
+    place.touch()  # nothing can be opened there
+    for _ in range(360):
+        loops.go(10)
+    assert outcomes_of(loops, "near") == ["applied", *["in-sync"] * 12]
+    waits = [5, 10, 20, 40, 80, 160, 320, 640, 1280]
+    assert outcomes_of(loops, "away") == ["applied", *["failed"] * (1 + len(waits))]
+    place.unlink()
+    (tmp_path / "elsewhere").rename(place)
+    for _ in range(256):
+        loops.go(10)
+    assert outcomes_of(loops, "away")[-1] == "in-sync"
+    assert outcomes_of(loops, "away").count("applied") == 2, "it is healed, and once"
+    assert Turns(away.folder).configs("orders")["compression.type"] == "zstd"
+    kinds = [str(event.kind) for event in loops.events if event.project == "away"]
+    assert kinds == ["applied", "synced", "failed", "healed", "recovered", "synced"]
+
+
+def outcomes_of(loops: Loops, project: str) -> list[str]:
+    """Those of all turns of a project."""
+    return [str(turn.outcome) for turn in loops.turns if turn.project == project]
