@@ -5,6 +5,7 @@ one replica is suspended through the cluster by another, somebody else holds the
 lost. The events, the metrics and the registry tell exactly that.
 """
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from reconcile.looping import JumpingClock, Loops
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.lock import acquire
 from kgitops.cluster.connect import connect
+from kgitops.reconcile.http.page.content import render_status
 from kgitops.reconcile.metrics.loop_metrics import LoopMetrics
 from kgitops.reconcile.status import PendingPlan, TurnOutcome
 from kgitops.sandbox.sandbox import Sandbox
@@ -114,6 +116,7 @@ def test_a_day(day: Day, kafka: Sandbox, kgitops: Kgitops, monkeypatch) -> None:
         "healed", "synced", "healed", "synced", "fight", "drifted", "pending", "synced",
         "suspended", "drifted", "healed", "resumed", "synced", "healed", "synced",
     ]  # fmt: skip
+    counters_tell_the_whole_day(day.one)
 
 
 def a_deletion_waits_and_is_applied_by_its_digest(day: Day, kgitops: Kgitops, monkeypatch) -> None:
@@ -130,6 +133,7 @@ def a_deletion_waits_and_is_applied_by_its_digest(day: Day, kgitops: Kgitops, mo
     metrics = shown_metrics(day.one)
     labels = 'action="delete",cluster="kafka",level="data-loss",project="payments"'
     assert metrics[f"kgitops_pending_changes{{{labels}}}"] == 1
+    assert f"--expect-digest {pending.digest}" in section(day.one, "waiting")
     monkeypatch.chdir(day.project.folder)
     other = "sha256:" + "0" * 64
     assert kgitops("apply", pending.path, "--expect-digest", other).code == 9
@@ -151,8 +155,10 @@ def a_fight_is_noticed(day: Day) -> None:
     assert day.one.turns[-1].fights == ("topic/orders",)
     assert day.compression() == "gzip"
     assert shown_metrics(day.one)[f"kgitops_fought_objects{{{HERE}}}"] == 1
+    assert "topic/orders" in section(day.one, "fights")
     day.compress("zstd")
     assert day.turn() is TurnOutcome.IN_SYNC
+    assert section(day.one, "fights") == "", "it is over"
     day.clock.pass_by(3600)
 
 
@@ -165,6 +171,8 @@ def one_suspends_and_the_other_sees_it(day: Day, kgitops: Kgitops) -> None:
         found = loops.unit().suspension
         assert found is not None
         assert found.reason == "moving racks"
+        assert shown_metrics(loops)[f"kgitops_suspended{{{HERE}}}"] == 1
+        assert "moving racks" in section(loops, "suspended")
     assert day.compression() == "gzip"
     assert kgitops("reconcile", "resume", *words).code == 0
     assert day.turn() is TurnOutcome.APPLIED
@@ -205,9 +213,35 @@ def a_broker_is_lost(day: Day) -> None:
     assert day.turn() is TurnOutcome.IN_SYNC
 
 
+def counters_tell_the_whole_day(loops: Loops) -> None:
+    """What was counted is what the turns and events told, one by one."""
+    found = shown_metrics(loops)
+    outcomes = Counter(str(turn.outcome) for turn in loops.turns)
+    for outcome, count in outcomes.items():
+        labels = f'cluster="kafka",outcome="{outcome}",project="payments"'
+        assert found[f"kgitops_reconcile_total{{{labels}}}"] == count
+    assert found[f"kgitops_healed_objects_total{{{HERE}}}"] == loops.kinds().count("healed") == 5
+    assert found[f"kgitops_lock_wait_total{{{HERE}}}"] == outcomes["busy"] == 1
+    created = 'action="create",cluster="kafka",project="payments"'
+    assert found[f"kgitops_applied_changes_total{{{created}}}"] == 3
+    assert found[f"kgitops_suspended{{{HERE}}}"] == found[f"kgitops_fought_objects{{{HERE}}}"] == 0
+    assert not [name for name in found if name.startswith("kgitops_pending_changes")]
+    assert {section(loops, name) for name in ("waiting", "suspended", "fights")} == {""}
+
+
+def section(loops: Loops, name: str) -> str:
+    """A section of the page for people; empty where it has none of that name."""
+    clock = loops.clock
+    page = render_status(loops.loop.status(), clock.now(), clock.monotonic()).html.decode()
+    return page.partition(f'aria-labelledby="{name}"')[2].partition("</section>")[0]
+
+
 def shown_metrics(loops: Loops) -> dict[str, float]:
-    """The gauges as Prometheus reads them."""
-    exposition = LoopMetrics().exposition(loops.loop.status(), loops.clock.monotonic())
+    """The metrics of all turns so far as Prometheus reads them."""
+    metrics = LoopMetrics()
+    for turn in loops.turns:
+        metrics.observe(turn)
+    exposition = metrics.exposition(loops.loop.status(), loops.clock.monotonic())
     lines = exposition.body.decode().splitlines()
     pairs = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
     return {name: float(value) for name, value in pairs}
