@@ -25,6 +25,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.virtual_clusters import EntityType
 
 PLATFORM = "User:platform"
 SALES_ADMIN = "User:sales-admin"
@@ -298,9 +299,14 @@ def test_an_administrator_adopts_no_user_but_members_of_its_virtual_cluster(
     platform = Project(here / "platform", name="platform")
     platform.write(*tenants()).write_file(clusters={"local": cluster})
     assert kgitops("apply", platform.folder, "--auto-approve", "--as", PLATFORM).code == 0
-    for user in ("sales-app", "hr-app", "nobody"):
+    guest = req.AlterVirtualClusterRequest(
+        virtual_cluster="emea.hr", entity_type=EntityType.USER, entity_name="User:guest"
+    )
+    behind(any_url, guest)
+    users = ("sales-app", "hr-app", "guest", "nobody")
+    for user in users:
         behind(any_url, set_by_hand(user))
-    held = {"sales-app": 8192, "hr-app": 8192, "nobody": 8192}
+    held = dict.fromkeys(users, 8192)
     shown(any_url, **held)
     logins = Project(here / "logins", name="logins", uid=LOGINS_UID)
 
@@ -308,11 +314,11 @@ def test_an_administrator_adopts_no_user_but_members_of_its_virtual_cluster(
         logins.write(*documents).write_file(clusters={"local": cluster})
         return kgitops(*shlex.split(command), logins.folder, "--as", SALES_ADMIN)
 
-    taken = document("VirtualClusterBinding", "taken", user="User:hr-app", move=True)
-    moved = [inside("emea.sales", taken), inside("emea.sales", login("hr-app"))]
+    taken = document("VirtualClusterBinding", "taken", user="User:guest", move=True)
+    moved = [inside("emea.sales", taken), inside("emea.sales", login("guest"))]
     for user, where, documents in (
         ("hr-app", "the virtual cluster emea.hr", [login("hr-app")]),
-        ("hr-app", "the virtual cluster emea.hr", moved),
+        ("guest", "the virtual cluster emea.hr", moved),
         ("nobody", "kafka-cluster", [login("nobody")]),
     ):
         for command in ("plan", "apply --auto-approve"):
