@@ -51,7 +51,7 @@ func main() {
 	if member.Gateway {
 		refusals()
 	}
-	Call("classic group that goes to KIP-848", "shared by both, then all the new one's, which reads on", "a b c d, 4 2 late", migrate)
+	Call("classic group that goes to KIP-848", "shared by both, then all the new one's, which reads on", "a b c d, true 2 4 late", migrate)
 }
 
 // keep reads the quiet topic, commits, and stays a member of its group.

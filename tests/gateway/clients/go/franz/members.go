@@ -120,7 +120,8 @@ func migrate() (any, error) {
 	}
 	next := newOwned(group, []kgo.Opt{kgo.ConsumeTopics(member.In), kgo.ServerSideBalancer(), kgo.Balancers(kgo.RangeBalancer())})
 	defer next.close()
-	next.settle(func(count int) bool { return count > 0 && count < InPartitions })
+	some := func(count int) bool { return count > 0 && count < InPartitions }
+	together := some(next.settle(some))
 	size, _, err := described(group, true)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func migrate() (any, error) {
 		return nil, err
 	}
 	next.settle(func(int) bool { return len(next.read()) > 0 })
-	return fmt.Sprintf("%s, %d %d %s", read, alone, size, strings.Join(next.read(), " ")), nil
+	return fmt.Sprintf("%s, %t %d %d %s", read, together, size, alone, strings.Join(next.read(), " ")), nil
 }
 
 func (o *owned) read() []string {
