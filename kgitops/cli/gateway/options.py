@@ -121,6 +121,16 @@ class LimitOptions(Struct, frozen=True, kw_only=True):
         int,
         typer.Option("--max-request", metavar="MIB", min=1, max=1024, help="Of one request."),
     ] = 100
+    max_memory: Annotated[
+        int | None,
+        typer.Option(
+            "--max-memory",
+            metavar="MIB",
+            min=1,
+            help="Of all requests and responses over 1 MiB under way, in each process; others of "
+            "this size wait. Default: any.",
+        ),
+    ] = None
     max_age: Annotated[
         str | None,
         typer.Option(

@@ -47,6 +47,7 @@ def settings_of(
         limits=GatewayLimits(
             connections=limits.max_connections,
             request_bytes=limits.max_request * _MIB,
+            memory_bytes=(limits.max_memory or 0) * _MIB,
             login_s=parse_seconds(limits.login_timeout, "--login-timeout"),
             idle_s=parse_seconds(limits.idle_timeout, "--idle-timeout"),
             age_s=parse_seconds(limits.max_age, "--max-age") if limits.max_age else 0,

@@ -14,6 +14,7 @@ from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
 from kgitops.gateway.credentials.broker_login import BrokerLogin, BrokerLoginError
 from kgitops.gateway.rewriting.exchange import Forward, RefusedFrameError, read_header
 from kgitops.gateway.sockets.frames import FrameError
+from kgitops.gateway.sockets.memory import ConnectionMemory
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
 from kgitops.gateway.sockets.side_owner import Stop
 from kgitops.gateway.sockets.sides import Side
@@ -34,8 +35,8 @@ class ProxiedConnection:
 
     __slots__ = (
         "_age_s", "_binding", "_broker", "_broker_login", "_certificate", "_closed", "_dialing",
-        "_door", "_ending", "_first", "_key", "_login", "_open", "_parts", "_pending", "_rewriter",
-        "active", "address", "began_at", "client",
+        "_door", "_ending", "_first", "_key", "_login", "_memory", "_open", "_parts", "_pending",
+        "_rewriter", "active", "address", "began_at", "client",
     )  # fmt: skip
 
     def __init__(self, door: Door, parts: SharedParts, opened: "GatewayConnections") -> None:
@@ -66,6 +67,8 @@ class ProxiedConnection:
             write_bytes=limits.write_bytes,
             tls=door.tls(),
         )
+        self._memory = ConnectionMemory(parts.memory)
+        self.client.ask(self._memory.of(self.client))
 
     # -- what its sides tell -------------------------------------------------------------------
 
@@ -115,6 +118,7 @@ class ProxiedConnection:
                 RefusalReason.BUG,
                 f"its {whose} could not be handled ({type(error).__name__}); please report this",
             )
+        self._release(side)
 
     def full(self, side: Side) -> None:
         """Read no more from the other side."""
@@ -127,8 +131,15 @@ class ProxiedConnection:
         other = self._broker if side is self.client else self.client
         if other is not None:
             other.go_on(Stop.FULL)
+            self._release(other)
         if self._ending:
             self._finish_if_done()
+
+    def _release(self, side: Side) -> None:
+        """Let others have the memory of a side's frame once all of it went to the other side."""
+        other = self._broker if side is self.client else self.client
+        if other is not None and self._first is None and not other.is_full:
+            self._memory.release(side)
 
     def failed(self, side: Side, error: Exception) -> None:
         """Close the connection, since one side's bytes mean nothing."""
@@ -254,13 +265,15 @@ class ProxiedConnection:
 
     def _make_broker(self, tls: TlsEnd | None) -> Side:
         limits = self._parts.limits
-        return Side(
+        side = Side(
             self,
             self._parts.scratch,
             frame_bytes=limits.response_bytes,
             write_bytes=limits.write_bytes,
             tls=tls,
         )
+        side.ask(self._memory.of(side))
+        return side
 
     def _send_first(self) -> None:
         if self._closed:
@@ -357,3 +370,4 @@ class ProxiedConnection:
         if self._broker is not None:
             self._broker.close()
         self._first = None
+        self._memory.close()

@@ -13,6 +13,7 @@ from kgitops.gateway.connections.rewriter import Rewriter
 from kgitops.gateway.naming.name_table import NameTables
 from kgitops.gateway.rewriting.exchange import Addresses
 from kgitops.gateway.sockets.limits import SCRATCH_BYTES, GatewayLimits
+from kgitops.gateway.sockets.memory import FrameMemory
 from kgitops.gateway.sockets.proxy_protocol import Network
 from kgitops.gateway.sockets.sides import Side
 from kgitops.gateway.sockets.tls import TlsEnd
@@ -92,4 +93,6 @@ class SharedParts(Struct, kw_only=True):
     load_balancers: Sequence[Network] = ()
     """The networks whose connections begin with a PROXY header."""
     counts: ConnectionCounts = field(default_factory=ConnectionCounts)
+    memory: FrameMemory | None = None
+    """The memory of large frames, where it is limited."""
     scratch: bytearray = field(default_factory=lambda: bytearray(SCRATCH_BYTES))

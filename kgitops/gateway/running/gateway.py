@@ -17,6 +17,7 @@ from kgitops.gateway.listening.brokers import BrokerAddress, BrokerAddresses, Br
 from kgitops.gateway.listening.certificates import ServerCertificate
 from kgitops.gateway.listening.listeners import GatewayListener
 from kgitops.gateway.settings import GatewayOptions
+from kgitops.gateway.sockets.memory import FrameMemory
 from kgitops.model.errors import UnreachableError
 
 _LOOK_S = 2.0
@@ -74,6 +75,7 @@ class Gateway:
             credentials=credentials,
             load_balancers=[ipaddress.ip_network(text) for text in settings.load_balancers],
             counts=counts,
+            memory=FrameMemory(limits.memory_bytes) if limits.memory_bytes else None,
         )
         self.connections = GatewayConnections(limits, counts, lambda: tables.too_old)
         self._listeners: list[GatewayListener] = []

@@ -1,6 +1,7 @@
 """Cuts whole frames out of the bytes of a connection; each frame is read into its own place."""
 
 from kgitops.gateway.sockets.limits import SCRATCH_BYTES
+from kgitops.gateway.sockets.memory import Admission
 
 _SIZE = 4
 _FIRST = 128 * 1024
@@ -24,12 +25,14 @@ class FrameReader:
     the rest is read straight into it. It grows with what came, not with what was announced.
     """
 
-    __slots__ = ("_at", "_data", "_frame", "_have", "_kept", "_scratch", "_size", "limit")
+    __slots__ = ("_at", "_data", "_frame", "_have", "_kept", "_scratch", "_size", "admit", "limit")
 
     def __init__(self, scratch: bytearray, limit: int) -> None:
         self._scratch = scratch
         self.limit = limit
         """The most bytes of a frame; to be changed between two frames."""
+        self.admit: Admission | None = None
+        """Tells of a frame that did not come at once if the rest may be read now."""
         self._frame: bytearray | None = None
         self._have = self._size = 0
         self._kept = b""
@@ -95,6 +98,8 @@ class FrameReader:
         size = int.from_bytes(data[at : at + _SIZE], "big", signed=True)
         if not 0 < size <= self.limit:
             raise FrameError(_problem(bytes(data[at : at + _SIZE]), size, self.limit))
+        if left < size and self.admit is not None and not self.admit(size):
+            return None
         at += _SIZE
         if left >= size:
             self._at = at + size

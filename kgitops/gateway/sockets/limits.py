@@ -23,6 +23,8 @@ class GatewayLimits(Struct, frozen=True, kw_only=True):
     """Requests of a connection whose responses are not there yet; then no more are read."""
     write_bytes: int = 256 * 1024
     """Bytes that the other end has not fetched; then no more are read that go to it."""
+    memory_bytes: int = 0
+    """Of large frames of all connections of a process together; 0: any."""
     login_s: float = 30
     """Time for a PROXY header, a TLS handshake and a login together."""
     connect_s: float = 10

@@ -5,6 +5,7 @@ import socket
 from contextlib import suppress
 
 from kgitops.gateway.sockets.frames import FrameReader
+from kgitops.gateway.sockets.memory import Admission
 from kgitops.gateway.sockets.tls import MOST_HELD, TlsEnd
 
 _LEAST = 32 * 1024
@@ -29,6 +30,10 @@ class ReceivedFrames:
         """The least number of bytes that the socket has to give for the next whole frame."""
         missing = self._frames.missing
         return missing - MOST_HELD if self._tls is not None else missing
+
+    def ask(self, admit: Admission | None) -> None:
+        """Ask this before a frame that does not come at once."""
+        self._frames.admit = admit
 
     def limit(self, frame_bytes: int) -> None:
         """Change the most bytes of a frame."""

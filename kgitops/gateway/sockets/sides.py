@@ -7,6 +7,7 @@ from typing import cast
 
 from kgitops.gateway.sockets.closing import close_when_read, close_when_sent
 from kgitops.gateway.sockets.frames import FrameError
+from kgitops.gateway.sockets.memory import Admission
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, ProxyReader
 from kgitops.gateway.sockets.receiving import ReceivedFrames, WakeUps
 from kgitops.gateway.sockets.sending import Chunk, SendingQueue
@@ -134,6 +135,10 @@ class Side(asyncio.BufferedProtocol):
     def expect_proxy_header(self) -> None:
         """Take the client's address from a header of the PROXY protocol, which has to be there."""
         self._proxy = ProxyReader()
+
+    def ask(self, admit: Admission | None) -> None:
+        """Ask this before a large frame is read, for which there may be no memory."""
+        self._in.ask(admit)
 
     def may_have(self, frame_bytes: int) -> None:
         """Change the most bytes of a frame."""
