@@ -163,13 +163,15 @@ class ProxiedConnection:
 
     def look(self, now: float) -> None:
         """Close the connection if one of its times is up."""
+        if self._closed:
+            return  # its socket is not gone yet
         limits = self._parts.limits
         if self._first is not None and now - self.active >= limits.connect_s:
             self._refuse(RefusalReason.BROKER, "the broker is not there in time")
         elif self._login.principal is None or not self.client.is_ready:
             if now - self.began_at >= limits.login_s:
                 self._refuse(RefusalReason.LOGIN, f"it has not logged in for {limits.login_s:g} s")
-        elif now - self.active >= limits.idle_s and not self._pending:
+        elif now - self.active >= limits.idle_s and (self.client.is_full or not self._pending):
             self._parts.counts.refused(RefusalReason.IDLE)
             self.close()
         elif self._age_s and now - self.began_at >= self._age_s:

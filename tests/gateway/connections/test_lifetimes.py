@@ -153,6 +153,23 @@ def test_an_idle_connection_is_closed_and_one_that_waits_is_not() -> None:
     asyncio.run(course())
 
 
+def test_who_fetches_nothing_is_closed_though_more_is_to_come() -> None:
+    """It would hold what it was sent for ever."""
+
+    async def course() -> None:
+        broker = StandInBroker(lambda frame: frame[4:8] + bytes(8 << 20))
+        async with running(broker, limits=GatewayLimits(idle_s=1)) as run:
+            client = await run.connect()
+            client.writer.transport.pause_reading()
+            client.send(request(FORWARDED, 1), request(FORWARDED, 2))
+            while run.gateway.counts.requests.get(FORWARDED, 0) < 2:
+                await asyncio.sleep(0.01)
+            await run.until_closed()
+            assert run.gateway.counts.refusals == {"idle": 1}
+
+    asyncio.run(course())
+
+
 def test_who_does_not_log_in_in_time_is_refused() -> None:
     async def course() -> None:
         limits = GatewayLimits(login_s=0.3)
