@@ -29,3 +29,21 @@ def test_who_is_at_work_is_waited_for_and_nobody_is_alarmed(tmp_path: Path, mode
     assert code == 0, err
     result = turns.take()
     assert (result.outcome, result.applied, result.fights) == (TurnOutcome.IN_SYNC, None, ())
+
+
+@pytest.mark.parametrize(
+    ("suspend", "why"),
+    [(True, "while reconciliation is suspended"), (False, "in the mode observe")],
+)
+def test_a_run_that_died_is_told_with_why_it_is_left(
+    tmp_path: Path, suspend: bool, why: str
+) -> None:
+    turns = Turns(tmp_path / "payments", mode="observe", suspend=suspend).declare(topic("new"))
+    apply = PausedApply(tmp_path / "gate", "apply", turns.project.folder, "--auto-approve")
+    apply.process.kill()
+    apply.stop()
+    assert turns.take().outcome is TurnOutcome.BUSY
+    turns.clock.pass_by(180)
+    result = turns.take()
+    assert result.outcome is TurnOutcome.REFUSED, result
+    assert f"may not be applied {why}; run kgitops apply --resume" in result.reasons[0].sentence

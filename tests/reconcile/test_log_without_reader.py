@@ -40,10 +40,13 @@ def full_pipe() -> Iterator[Pipe]:
 
 @contextmanager
 def looping(turns: Turns, pipe: Pipe, *words: str, **environ: str) -> Iterator[None]:
-    """A loop whose stdout is the pipe; at the end it ends when it is told to."""
+    """A loop that writes to the pipe alone; at the end it ends when it is told to."""
     command = [sys.executable, "-m", "kgitops", "reconcile", turns.project.folder, *words]
     loop = subprocess.Popen(
-        [*command, "--interval", "1s"], stdout=pipe.write, env={**os.environ, **environ}
+        [*command, "--interval", "1s"],
+        stdout=pipe.write,
+        stderr=pipe.write,
+        env={**os.environ, **environ},
     )
     try:
         yield

@@ -1,6 +1,7 @@
 """Signals that stop a run: at once before anything is sent, later after the request sent."""
 
 import os
+import select
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,9 +53,11 @@ class Interrupts:
             signal.raise_signal(number)
             return
         self.signal = number
-        # Not print(): a handler may run in the middle of one, and must not raise.
+        # Not print(): a handler may run in the middle of one, and must not raise. Nor may it wait
+        # for whoever reads stderr: that would be the end of the signal.
         with suppress(OSError):
-            os.write(_STDERR, _STOPPING)
+            if select.select([], [_STDERR], [], 0)[1]:
+                os.write(_STDERR, _STOPPING)
 
 
 @contextmanager

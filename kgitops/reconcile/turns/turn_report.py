@@ -84,10 +84,11 @@ class TurnReport:
             return
         first = waiting[0]
         others = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+        when = "while reconciliation is suspended" if self.suspended else f"in the mode {self.mode}"
         sentence = (
             f"the run {run.id} of this project is not finished, and {first.address}{others} in it "
-            f"({first.level}) may not be applied in the mode {self.mode}; run kgitops apply "
-            "--resume, or apply a new plan"
+            f"({first.level}) may not be applied {when}; run kgitops apply --resume, or apply a "
+            "new plan"
         )
         self._reasons.append(Reason(exit=ExitCode.REFUSED, sentence=sentence))
 
