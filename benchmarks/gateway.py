@@ -6,7 +6,7 @@ the first rounds are to warm up. CPU is user and system time of all processes of
 and requests a core are what one second of it is good for, however busy the machine is. Latencies
 are those of one-record requests, one to the broker and one through the contestant in turn.
 
-    uv run python benchmarks/gateway.py
+    uv run --with uvloop python benchmarks/gateway.py
     uv run python benchmarks/gateway.py --megabytes 10 --requests 200 --warmups 0 --rounds 1
 """
 
@@ -15,9 +15,11 @@ import statistics
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
-from gateway_contestants import NAMES, NONE, PLAIN, TLS, TOPICS, Contest, Contestant, enter, prepare
+from gateway_contest import NAMES, NONE, PLAIN, TLS, TOPICS, UVLOOP, Contest, prepare
+from gateway_contestants import Contestant, enter
 from gateway_load import RECORD, Place, run_load
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,8 +29,8 @@ from kgitops.sandbox.sandbox import start
 MEMORY = Path("/dev/shm")  # noqa: S108
 PROTOCOLS = {"plaintext": PLAIN, "tls": TLS}
 TITLES = {PLAIN: "without TLS", TLS: "TLS on both sides"}
-WORKERS = (1, 2, 4)
-STREAMS = 8
+WORKERS = (1, 2)
+STREAMS = 4
 """Clients at once where workers are compared."""
 
 
@@ -70,8 +72,8 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=int, default=200, help="of records, a round")
-    parser.add_argument("--requests", type=int, default=4_000, help="of one record, a round")
+    parser.add_argument("--megabytes", type=int, default=100, help="of records, a round")
+    parser.add_argument("--requests", type=int, default=3_000, help="of one record, a round")
     parser.add_argument("--warmups", type=int, default=2, help="rounds that do not count")
     parser.add_argument("--rounds", type=int, default=3, help="rounds that count: the median")
     parser.add_argument("--only", action="append", choices=list(TOPICS), help="default: all")
@@ -84,7 +86,7 @@ def _compare(contest: Contest, protocol: str, options: argparse.Namespace) -> No
     with ExitStack() as stack:
         entered = [
             stack.enter_context(enter(contest, name, protocol))
-            for name in options.only or list(TOPICS)
+            for name in options.only or _default()
         ]
         rounds = _rounds(contest, entered, options, streams=1)
     _table(
@@ -100,8 +102,13 @@ def _compare(contest: Contest, protocol: str, options: argparse.Namespace) -> No
         print(f"| {contestant.name} | {' | '.join(cells)} |", flush=True)
 
 
+def _default() -> list[str]:
+    """All contestants that are installed."""
+    return [name for name in TOPICS if name != UVLOOP or find_spec("uvloop")]
+
+
 def _compare_workers(contest: Contest, options: argparse.Namespace) -> None:
-    """Print a table of one to four processes, whose cost a byte should be the same."""
+    """Print a table of one and of two processes, whose cost a byte should be the same."""
     with ExitStack() as stack:
         entered = [
             stack.enter_context(enter(contest, NAMES, PLAIN, workers=count)) for count in WORKERS
@@ -175,8 +182,7 @@ def _round(
             pid: now - used.get(pid, 0) for pid, now in contestant.processor_seconds().items()
         }
     contest.forget(contestant.physical)
-    # A clock of the system's processes has ticks of 10 ms.
-    spent = {task: max(sum(parts.values()), 0.01) for task, parts in costs.items()}
+    spent = {task: max(sum(parts.values()), 1e-6) for task, parts in costs.items()}
     by_process = [sum(parts[pid] for parts in costs.values()) for pid in costs["ask"]]
     return Round(
         **spent,
