@@ -61,6 +61,8 @@ def _explain(error: sqlite3.Error, name: str, busy_timeout_ms: int) -> KgitopsEr
             return damaged(name, str(error))
         case ["FULL"]:
             return unusable(name, "the disk is full, nothing was changed; make room")
+        case ["IOERR"] if code.endswith("_SHMSIZE"):  # the file beside it can't grow at its opening
+            return unusable(name, "the disk is full, nothing was changed; make room")
         case ["CANTOPEN"] | ["PERM"] | ["AUTH"]:
             return unusable(name, f"{error}; check the permissions of the file and its folder")
         case _:
