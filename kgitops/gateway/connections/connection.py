@@ -1,24 +1,23 @@
 """A client's connection, and the one to a broker that belongs to it."""
 
-import asyncio
 import ssl
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from kgitops.gateway.connections.binding import ConnectionBinding
+from kgitops.gateway.connections.broker_end import BrokerEnd
 from kgitops.gateway.connections.certificate_logins import CertificateLogin
 from kgitops.gateway.connections.logins import SASL_AUTHENTICATE, SASL_HANDSHAKE, LoginFollower
 from kgitops.gateway.connections.parts import Door, SharedParts
 from kgitops.gateway.connections.pending import PendingExchanges
 from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
-from kgitops.gateway.credentials.broker_login import BrokerLogin, BrokerLoginError
 from kgitops.gateway.rewriting.exchange import Forward, RefusedFrameError, read_header
 from kgitops.gateway.sockets.frames import FrameError
 from kgitops.gateway.sockets.memory import ConnectionMemory
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
 from kgitops.gateway.sockets.side_owner import Stop
 from kgitops.gateway.sockets.sides import Side
-from kgitops.gateway.sockets.tls import TlsEnd, handshake_problem
+from kgitops.gateway.sockets.tls import handshake_problem
 from kgitops.wire.apis import apis
 
 if TYPE_CHECKING:
@@ -34,9 +33,9 @@ class ProxiedConnection:
     """Both sides of a connection; a broker's is opened with the client's first request."""
 
     __slots__ = (
-        "_age_s", "_binding", "_broker", "_broker_login", "_certificate", "_closed", "_dialing",
-        "_door", "_ending", "_first", "_key", "_login", "_memory", "_open", "_parts", "_pending",
-        "_rewriter", "active", "address", "began_at", "client",
+        "_age_s", "_binding", "_broker", "_certificate", "_closed", "_door", "_ending", "_key",
+        "_login", "_memory", "_open", "_parts", "_pending", "_rewriter", "active", "address",
+        "began_at", "client",
     )  # fmt: skip
 
     def __init__(self, door: Door, parts: SharedParts, opened: "GatewayConnections") -> None:
@@ -44,15 +43,11 @@ class ProxiedConnection:
         credentials = parts.credentials
         self._certificate = None if credentials is None else CertificateLogin(credentials)
         self._login = self._certificate or LoginFollower(sasl=parts.sasl, claim=parts.claim)
-        self._broker_login: BrokerLogin | None = None
         self._binding = ConnectionBinding(door.virtual_cluster)
         self._rewriter = parts.new_rewriter()
         if self._login.principal is not None:
             self._rewriter.logged_in()
         self._pending = PendingExchanges()
-        self._broker: Side | None = None
-        self._first: bytearray | None = None
-        self._dialing: asyncio.Task[None] | None = None
         self._ending = self._closed = False
         self._key: int | None = None
         self.address = ""
@@ -69,17 +64,16 @@ class ProxiedConnection:
         )
         self._memory = ConnectionMemory(parts.memory)
         self.client.ask(self._memory.of(self.client))
+        self._broker = BrokerEnd(self, parts, self._memory, self._certificate)
 
     # -- what its sides tell -------------------------------------------------------------------
 
     def began(self, side: Side) -> None:
         """Take a client in, or send a broker what waits for it."""
         if side is not self.client:
-            self._broker = side
             if self.client.is_full:
                 side.stop(Stop.FULL)
-            if not side.has_tls:
-                self._send_first()
+            self._broker.connected(side)
             return
         self._parts.counts.accepted += 1
         self.address = side.address
@@ -88,17 +82,17 @@ class ProxiedConnection:
         self._open.add(self)
         refusal = self._open.refusal()
         if refusal is not None:
-            self._refuse(*refusal)
+            self.refuse(*refusal)
 
     def secured(self, side: Side) -> None:
         """A broker is there once TLS is; a client may have to show a certificate."""
         if side is not self.client:
-            self._send_first()
+            self._broker.secured()
         elif self._certificate is not None:
             try:
                 self._certificate.show(side.certificate)
             except RefusedError as error:
-                self._refuse(error.reason, str(error))
+                self.refuse(error.reason, str(error))
             self._rewriter.logged_in()
 
     def take(self, side: Side, frame: bytearray) -> None:
@@ -106,15 +100,13 @@ class ProxiedConnection:
         try:
             if side is self.client:
                 self._request(frame)
-            elif self._broker_login is not None:
-                self._log_in(self._broker_login, frame)
-            else:
+            elif not self._broker.logs_in(frame):
                 self._response(frame)
         except (RefusedError, RefusedFrameError) as error:
-            self._refuse(error.reason, str(error))
+            self.refuse(error.reason, str(error))
         except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
             whose = "request" if side is self.client else "response"
-            self._refuse(
+            self.refuse(
                 RefusalReason.BUG,
                 f"its {whose} could not be handled ({type(error).__name__}); please report this",
             )
@@ -122,36 +114,47 @@ class ProxiedConnection:
 
     def full(self, side: Side) -> None:
         """Read no more from the other side."""
-        other = self._broker if side is self.client else self.client
+        other = self._other(side)
         if other is not None:
             other.stop(Stop.FULL)
 
     def free(self, side: Side) -> None:
         """Read from the other side again."""
-        other = self._broker if side is self.client else self.client
+        other = self._other(side)
         if other is not None:
             other.go_on(Stop.FULL)
             self._release(other)
         if self._ending:
             self._finish_if_done()
 
+    def ready(self, first: bytearray, lifetime_s: float) -> None:
+        """Send the broker what waits for it; its login may be for a time only."""
+        if lifetime_s:
+            ends = perf_counter() - self.began_at + _PART_OF_LIFETIME * lifetime_s
+            self._age_s = min(self._age_s or ends, ends)
+        self.take(self.client, first)
+        self.client.go_on(Stop.DIALING)
+
+    def _other(self, side: Side) -> Side | None:
+        return self._broker.side if side is self.client else self.client
+
     def _release(self, side: Side) -> None:
         """Let others have the memory of a side's frame once all of it went to the other side."""
-        other = self._broker if side is self.client else self.client
-        if other is not None and self._first is None and not other.is_full:
+        other = self._other(side)
+        if other is not None and self._broker.is_ready and not other.is_full:
             self._memory.release(side)
 
     def failed(self, side: Side, error: Exception) -> None:
         """Close the connection, since one side's bytes mean nothing."""
         if side is not self.client:
             what = "TLS" if isinstance(error, ssl.SSLError) else "what it sends"
-            self._refuse(RefusalReason.BROKER, f"the broker can't be used: {what}: {error}")
+            self.refuse(RefusalReason.BROKER, f"the broker can't be used: {what}: {error}")
         elif isinstance(error, ProxyError):
-            self._refuse(RefusalReason.PROXY, str(error))
+            self.refuse(RefusalReason.PROXY, str(error))
         elif isinstance(error, FrameError):
-            self._refuse(RefusalReason.MALFORMED, str(error))
+            self.refuse(RefusalReason.MALFORMED, str(error))
         elif isinstance(error, ssl.SSLError | ValueError):
-            self._refuse(RefusalReason.TLS, handshake_problem(error))
+            self.refuse(RefusalReason.TLS, handshake_problem(error))
 
     def lost(self, side: Side) -> None:
         """Close the other side; the connection is gone with the client's socket."""
@@ -166,11 +169,11 @@ class ProxiedConnection:
         if self._closed:
             return  # its socket is not gone yet
         limits = self._parts.limits
-        if self._first is not None and now - self.active >= limits.connect_s:
-            self._refuse(RefusalReason.BROKER, "the broker is not there in time")
+        if self._broker.is_waited_for and now - self.active >= limits.connect_s:
+            self.refuse(RefusalReason.BROKER, "the broker is not there in time")
         elif self._login.principal is None or not self.client.is_ready:
             if now - self.began_at >= limits.login_s:
-                self._refuse(RefusalReason.LOGIN, f"it has not logged in for {limits.login_s:g} s")
+                self.refuse(RefusalReason.LOGIN, f"it has not logged in for {limits.login_s:g} s")
         elif now - self.active >= limits.idle_s and (self.client.is_full or not self._pending):
             self._parts.counts.refused(RefusalReason.IDLE)
             self.close()
@@ -183,7 +186,7 @@ class ProxiedConnection:
             self._login.check()
             self._binding.check(self._parts.tables.tables, self._login.principal)
         except RefusedError as error:
-            self._refuse(error.reason, str(error))
+            self.refuse(error.reason, str(error))
 
     def end(self) -> None:
         """Take no more requests, and close the connection after the responses under way."""
@@ -205,8 +208,9 @@ class ProxiedConnection:
     def _request(self, frame: bytearray) -> None:
         began = perf_counter()
         self.active = began
-        if self._broker is None or self._first is not None:
-            self._dial(frame)
+        if not self._broker.is_ready:
+            self.client.stop(Stop.DIALING)
+            self._broker.dial(self._door.node(self.client.asked_for), frame)
             return
         self._key = None
         header = read_header(frame)
@@ -232,11 +236,12 @@ class ProxiedConnection:
         self._slow_down()
 
     def _forward(self, rewritten: Forward, key: int, size: int, began: float) -> None:
-        if self._broker is None:
+        broker = self._broker.side
+        if broker is None:
             return
         counts = self._parts.counts
         counts.request(key, size)
-        self._broker.send(rewritten.chunks)
+        broker.send(rewritten.chunks)
         spent = perf_counter() - began
         if rewritten.exchange is None:
             counts.took(spent)
@@ -247,68 +252,6 @@ class ProxiedConnection:
     def _slow_down(self) -> None:
         if len(self._pending) >= self._parts.limits.pending:
             self.client.stop(Stop.PENDING)
-
-    def _dial(self, frame: bytearray) -> None:
-        """Open the connection to the broker; the request waits until it is there."""
-        self._first = frame
-        self.client.stop(Stop.DIALING)
-        node = self._door.node(self.client.asked_for)
-        self._dialing = asyncio.get_running_loop().create_task(self._connect(node))
-
-    async def _connect(self, node: int | None) -> None:
-        try:
-            credential = self._certificate.credential if self._certificate else None
-            tls = credential.tls if credential else None
-            await self._parts.brokers.connect(node, self._make_broker, tls)
-        except (OSError, ValueError) as error:
-            self._refuse(RefusalReason.BROKER, str(error))
-        finally:
-            self._dialing = None
-
-    def _make_broker(self, tls: TlsEnd | None) -> Side:
-        limits = self._parts.limits
-        side = Side(
-            self,
-            self._parts.scratch,
-            frame_bytes=limits.response_bytes,
-            write_bytes=limits.write_bytes,
-            tls=tls,
-        )
-        side.ask(self._memory.of(side))
-        return side
-
-    def _send_first(self) -> None:
-        if self._closed:
-            if self._broker is not None:
-                self._broker.close()
-            return
-        login = self._login.begin()
-        if login is None or self._broker is None:
-            self._begin_requests()
-        else:
-            self._broker_login = login
-            self._broker.send((login.first(),))
-
-    def _log_in(self, login: BrokerLogin, frame: bytearray) -> None:
-        """Take a broker's answer to the login that the gateway does for the client."""
-        try:
-            more = login.next(bytes(frame))
-        except BrokerLoginError as error:
-            raise RefusedError(RefusalReason.CERTIFICATE, f"its credential: {error}") from None
-        if more is not None and self._broker is not None:
-            self._broker.send((more,))
-            return
-        self._broker_login = None
-        if login.lifetime_s:
-            ends = perf_counter() - self.began_at + _PART_OF_LIFETIME * login.lifetime_s
-            self._age_s = min(self._age_s or ends, ends)
-        self._begin_requests()
-
-    def _begin_requests(self) -> None:
-        frame, self._first = self._first, None
-        if frame is not None:
-            self.take(self.client, frame)
-        self.client.go_on(Stop.DIALING)
 
     # -- responses -----------------------------------------------------------------------------
 
@@ -343,7 +286,8 @@ class ProxiedConnection:
 
     # -- the end -------------------------------------------------------------------------------
 
-    def _refuse(self, reason: str, sentence: str) -> None:
+    def refuse(self, reason: str, sentence: str) -> None:
+        """Close the connection, and tell why."""
         if self._closed:
             return
         self._parts.counts.refused(reason)
@@ -367,9 +311,5 @@ class ProxiedConnection:
 
     def _forget(self) -> None:
         self._closed = True
-        if self._dialing is not None:
-            self._dialing.cancel()
-        if self._broker is not None:
-            self._broker.close()
-        self._first = None
+        self._broker.close()
         self._memory.close()

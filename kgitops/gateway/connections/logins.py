@@ -35,9 +35,6 @@ class LoginFollower:
         self._user: str | None = None
         self._awaiting = False
 
-    def begin(self) -> None:
-        """The client itself logs in to the broker."""
-
     def check(self) -> None:
         """The broker decides whom it lets in."""
 
