@@ -75,6 +75,8 @@ nothing is read (`test_gateway_offsets.py`).
 
 ## Java
 
+How many tests of a scenario each release runs, in the same folder.
+
 """
 _END = """
 Sticky and cooperative groups are among the classic ones. Streams, Connect and the tools are those

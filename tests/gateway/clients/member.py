@@ -88,7 +88,7 @@ def member(entrance: Entrance, tenants: Mapping[str, Tenant], client: str) -> Me
         quiet=login.topic(f"{client}.quiet"),
         prefix=login.group(f"{client}-"),
         physical=links[out] if entrance.is_gateway else "no.such.either",
-        topics=tuple(sorted(map(login.topic, links))),
+        topics=tuple(sorted({*map(login.topic, links)})),
         is_gateway=entrance.is_gateway,
         pattern=rf"^{client}\.(in|out)$" if entrance.is_gateway else f"^({own}|{shared})$",
     )
