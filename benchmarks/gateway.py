@@ -11,7 +11,9 @@ are those of one-record requests, one to the broker and one through the contesta
 """
 
 import argparse
+import signal
 import statistics
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -51,6 +53,7 @@ class Round(Struct, frozen=True, kw_only=True):
 
 def main() -> None:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and all that it has started
     with (
         tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder,
         start(
@@ -72,8 +75,8 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=int, default=100, help="of records, a round")
-    parser.add_argument("--requests", type=int, default=3_000, help="of one record, a round")
+    parser.add_argument("--megabytes", type=int, default=80, help="of records, a round")
+    parser.add_argument("--requests", type=int, default=2_000, help="of one record, a round")
     parser.add_argument("--warmups", type=int, default=2, help="rounds that do not count")
     parser.add_argument("--rounds", type=int, default=3, help="rounds that count: the median")
     parser.add_argument("--only", action="append", choices=list(TOPICS), help="default: all")
