@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 from apply.faults import FakeClock
 from apply.plans import Apply, sealed_now
-from cluster.embedded.test_policy_law import policies, waivers
+from cluster.embedded.test_policy_law import policies, user_policies, waivers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
@@ -49,9 +49,11 @@ class Policed(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
+def policed(
+    data: st.DataObject, lifted: Sequence[Waiver], *, of: st.SearchStrategy[Configurable] = policies
+) -> Iterator[Policed]:
     """Others change the cluster, then a team plans; users' passwords are in the environment."""
-    chosen = data.draw(st.lists(policies, min_size=1, max_size=4), label="policies")
+    chosen = data.draw(st.lists(of, min_size=1, max_size=4), label="policies")
     levels = [data.draw(st.sampled_from(list(Level)[1:]), label="level") for _ in chosen]
     bundle = _bundle(levels, lifted)
     clock = FakeClock()
@@ -138,7 +140,16 @@ def what_a_plan_lets_pass_its_apply_lets_pass(data: st.DataObject) -> None:
 
 def brokers_deny_what_the_plan_denies(data: st.DataObject) -> None:
     """An apply that no gate held back: of what it sends exactly that is refused."""
-    with policed(data, ()) as world:
+    _brokers_deny(data, policies)
+
+
+def brokers_deny_users_that_the_plan_denies(data: st.DataObject) -> None:
+    """The same where all policies are on users: few of all plans have one that is denied."""
+    _brokers_deny(data, user_policies)
+
+
+def _brokers_deny(data: st.DataObject, of: st.SearchStrategy[Configurable]) -> None:
+    with policed(data, (), of=of) as world:
         denied = {
             row.request for change in world.plan.changes for row in change.policies if row.stops
         }
@@ -181,6 +192,9 @@ def test_brokers_deny_what_the_plan_denies() -> None:
     """P201-11, P201-41, P201-65: request by request."""
     seen.clear()
     settings(max_examples=examples(200))(given(st.data())(brokers_deny_what_the_plan_denies))()
+    settings(max_examples=examples(200))(
+        given(st.data())(brokers_deny_users_that_the_plan_denies)
+    )()
     if is_full():
         assert seen["denied"] > 5
         assert seen["nothing denied"] > 5

@@ -69,6 +69,8 @@ def reading(kafka: Sandbox, protocol: str) -> Iterator[Callable[[], int]]:
         "group.protocol": protocol,
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
+        # A member that joins before it has heard of a new topic would hear of it after minutes.
+        "topic.metadata.refresh.interval.ms": 1000,
     }
     consumer = Consumer(configs)
 

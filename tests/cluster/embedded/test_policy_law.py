@@ -172,13 +172,16 @@ class Fails(BaseTopicPolicy):
     validate_delete_topic = validate_create_topic
 
 
+user_policies: st.SearchStrategy[Configurable] = st.builds(
+    Credentials, st.sampled_from(ScramMechanism), st.sampled_from(ITERATIONS)
+)
 policies: st.SearchStrategy[Configurable] = st.one_of(
     st.builds(PartitionCap, st.integers(1, 12)),
     st.builds(Replication, st.integers(1, 3)),
     st.builds(FrozenConfig, st.sampled_from(("retention.ms", "cleanup.policy", "preallocate"))),
     st.builds(Protected, st.sampled_from(TOPICS)),
     st.builds(Access, st.sampled_from(("All", "User:*", "Deny")), st.sampled_from((2.0, 2000.0))),
-    st.builds(Credentials, st.sampled_from(ScramMechanism), st.sampled_from(ITERATIONS)),
+    user_policies,
     st.builds(Fails, st.sampled_from(TOPICS)),
 )
 waivers = st.builds(
