@@ -7,7 +7,9 @@ from msgspec import Struct, field
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.topic_ids import TopicIdMasks, TopicIds
 from kgitops.wire.apis import Api, apis
-from kgitops.wire.frames import header_version
+from kgitops.wire.codec import write
+from kgitops.wire.frames import header_version, response_tags
+from kgitops.wire.messages import Message
 from kgitops.wire.splicing import Chunks
 from kgitops.wire.varints import skip_tags
 
@@ -71,6 +73,13 @@ class LocalAnswer(Struct):
     """A response by the gateway itself: a frame without its length."""
 
     body: bytes
+
+
+def own_answer(header: RequestHeader, response: Message) -> LocalAnswer:
+    """The gateway's own answer to a request, in the request's version."""
+    head = header.correlation_id.to_bytes(4, "big", signed=True)
+    tags = bytes(response_tags(header.api, header.version))
+    return LocalAnswer(head + tags + bytes(write(response, header.version)))
 
 
 class Addresses(Protocol):

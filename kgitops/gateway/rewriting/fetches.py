@@ -1,10 +1,13 @@
 """Fetch sessions: a broker remembers topics of a session, so one ends when the links change."""
 
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.gateway.rewriting.exchange import ConnectionNames, LocalAnswer, RequestHeader
-from kgitops.wire.codec import write
+from kgitops.gateway.rewriting.exchange import (
+    ConnectionNames,
+    LocalAnswer,
+    RequestHeader,
+    own_answer,
+)
 from kgitops.wire.errors import MalformedError
-from kgitops.wire.frames import response_tags
 from kgitops.wire.messages import message_class
 from kgitops.wire.varints import read_uvarint
 
@@ -71,10 +74,7 @@ def _same(fetched: NameTable | None, table: NameTable) -> bool:
 
 
 def _refusal(header: RequestHeader, error: int) -> LocalAnswer:
-    response = message_class(header.api.response)(error_code=error)
-    head = header.correlation_id.to_bytes(4, "big", signed=True)
-    tags = bytes(response_tags(header.api, header.version))
-    return LocalAnswer(head + tags + bytes(write(response, header.version)))
+    return own_answer(header, message_class(header.api.response)(error_code=error))
 
 
 def _after_text(frame: bytes | bytearray, at: int) -> int:
@@ -91,15 +91,9 @@ def acknowledged(frame: bytes | bytearray, header: RequestHeader) -> bool:
     """
     at = header.body
     if header.version >= 9:
-        size = frame[at] - 1
-        at += 1
-        if size > 126:
-            size, at = read_uvarint(frame, at - 1)
-            size -= 1
+        at = _after_text(frame, at)
     else:
-        size = int.from_bytes(frame[at : at + 2], "big", signed=True)
-        at += 2
-    at += max(size, 0)
+        at += 2 + max(int.from_bytes(frame[at : at + 2], "big", signed=True), 0)
     if len(frame) < at + 2:
         raise MalformedError("a Produce ends before its acks")
     return frame[at : at + 2] != b"\0\0"

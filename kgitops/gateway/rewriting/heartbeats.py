@@ -15,11 +15,11 @@ from kgitops.gateway.rewriting.exchange import (
     LocalAnswer,
     RequestHeader,
     TopicSubscription,
+    own_answer,
 )
 from kgitops.gateway.rewriting.request_names import RequestNames
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
 from kgitops.wire.codec import read_part, write
-from kgitops.wire.frames import response_tags
 from kgitops.wire.messages import Message, message_class
 
 _INVALID = "["
@@ -108,10 +108,7 @@ def refuse_topology(header: RequestHeader, table: NameTable, names: RequestNames
     else:
         sentence = "patterns of source topics can't be used through the gateway: name the topics"
     kind = message_class(header.api.response)
-    response = kind(error_code=_STREAMS_INVALID_TOPOLOGY, error_message=sentence)
-    head = header.correlation_id.to_bytes(4, "big", signed=True)
-    tags = bytes(response_tags(header.api, header.version))
-    return LocalAnswer(head + tags + bytes(write(response, header.version)))
+    return own_answer(header, kind(error_code=_STREAMS_INVALID_TOPOLOGY, error_message=sentence))
 
 
 def _joins_without(request: Message, topics: list[str] | None) -> bool:

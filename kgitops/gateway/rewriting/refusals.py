@@ -6,10 +6,9 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.gateway.rewriting.exchange import LocalAnswer, RequestHeader
+from kgitops.gateway.rewriting.exchange import LocalAnswer, RequestHeader, own_answer
 from kgitops.model.results import ErrorCode
-from kgitops.wire.codec import read_part, write
-from kgitops.wire.frames import response_tags
+from kgitops.wire.codec import read_part
 from kgitops.wire.messages import Message, message_class
 
 
@@ -78,9 +77,7 @@ def refuse_change(frame: bytes | bytearray, header: RequestHeader, table: NameTa
             part(name=name, error_code=ErrorCode.POLICY_VIOLATION, error_message=sentence)
             for name in request.topic_names
         ]
-    response = kind(**{form.results: results})
-    head = header.correlation_id.to_bytes(4, "big", signed=True)
-    return LocalAnswer(head + bytes(response_tags(api, version)) + bytes(write(response, version)))
+    return own_answer(header, kind(**{form.results: results}))
 
 
 def _tell_existing(results: list[Message], table: NameTable) -> None:
