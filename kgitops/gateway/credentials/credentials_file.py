@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from kgitops.gateway.credentials.credential import ClientCredentials, Credential
 from kgitops.gateway.credentials.reading import CredentialsSource
+from kgitops.gateway.file_states import FileStates, file_states
 from kgitops.model.errors import KgitopsError
 
 
@@ -47,12 +48,5 @@ class CredentialsFile:
         tell(f"the credentials {self._source.file} were read again")
         return True
 
-    def _state(self) -> tuple[object, ...]:
-        found: list[object] = []
-        for file in self._source.files:
-            try:
-                at = file.stat()
-                found.append((str(file), at.st_mtime_ns, at.st_size, at.st_ino))
-            except OSError:
-                found.append(str(file))
-        return tuple(found)
+    def _state(self) -> FileStates:
+        return file_states(self._source.files)

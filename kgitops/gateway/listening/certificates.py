@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+from kgitops.gateway.file_states import FileStates, file_states
 from kgitops.gateway.sockets.tls import remember_names
 from kgitops.model.errors import KgitopsError
 
@@ -37,15 +38,8 @@ class ServerCertificate:
         self._seen = state
         tell(f"the certificate {self._certificate} was read again")
 
-    def _state(self) -> tuple[object, ...]:
-        found: list[object] = []
-        for file in filter(None, (self._certificate, self._key, self._client_ca)):
-            try:
-                at = file.stat()
-                found.append((at.st_mtime_ns, at.st_size, at.st_ino))
-            except OSError:
-                found.append(None)
-        return tuple(found)
+    def _state(self) -> FileStates:
+        return file_states(filter(None, (self._certificate, self._key, self._client_ca)))
 
 
 def _context(certificate: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
