@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock_claims import LOCK_PREFIX, Claim, claim_record, is_claim, read_claim
+from kgitops.apply.lock_claims import (
+    LOCK_PREFIX,
+    Claim,
+    claim_record,
+    first_alive,
+    is_claim,
+    read_claim,
+)
 from kgitops.cluster.port import RegistryEntry, RegistryLog
 from kgitops.cluster.registry import meta_record, superseded
 from kgitops.model import clock as moments
@@ -240,15 +247,10 @@ class Lock:
         return self._alive().lease_until_ms - self._registry.now_ms()
 
     def _lost(self) -> LockedError:
-        now = self._registry.now_ms()
         # Claims of dead holders from before this run are still in the log, and so may others be.
-        others = [
-            claim
-            for claim in self._claims.values()
-            if claim.key != self._key and claim.lease_until_ms > now
-        ]
-        if others:
-            winner = min(others, key=lambda claim: claim.order)
+        others = (claim for claim in self._claims.values() if claim.key != self._key)
+        winner = first_alive(others, self._registry.now_ms())
+        if winner is not None:
             return LockedError(
                 f"{winner.holder} took the lock over at {winner.since}, because this run had not "
                 "renewed it in time; wait until they are done, then run `kgitops apply --resume` "

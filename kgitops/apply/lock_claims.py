@@ -78,6 +78,11 @@ def live_claim(entries: Iterable[RegistryEntry], now_ms: int) -> Claim | None:
     claims = [
         read_claim(entry, entry.value) for entry in latest.values() if entry.value is not None
     ]
+    return first_alive(claims, now_ms)
+
+
+def first_alive(claims: Iterable[Claim], now_ms: int) -> Claim | None:
+    """Return the first of the claims whose lease has not ended; None if all have."""
     alive = [claim for claim in claims if claim.lease_until_ms > now_ms]
     return min(alive, key=lambda claim: claim.order, default=None)
 
