@@ -40,12 +40,17 @@ spec:
         sasl.mechanism: SCRAM-SHA-512
         sasl.username: admin
         sasl.password: "${{env:KAFKA_PASSWORD}}"
+"""
+RECONCILED = (
+    PROJECT
+    + """\
   reconcile:
     mode: converge
     notifications:
       - name: chat
         webhook: {{url: {{env: CHAT_URL}}}}
 """
+)
 
 
 class RecordedProject:
@@ -66,7 +71,7 @@ class RecordedProject:
         authority = kafka.layout.client_configs("SASL_SSL")["ssl.ca.location"]
         servers = kafka.layout.servers("SASL_SSL")
         (self.folder / "kgitops.yaml").write_text(
-            PROJECT.format(servers=servers, authority=authority)
+            RECONCILED.format(servers=servers, authority=authority)
         )
         self.environ = {"KAFKA_PASSWORD": administrator, "CHAT_URL": "http://127.0.0.1:9/"}
         self.passwords = {administrator: "the administrator's password"}

@@ -11,6 +11,7 @@ import pytest
 from kafka_clusters import StartKafka
 from msgspec import Struct
 from real_kafka.logins import await_logins, described_users
+from real_kafka.recorded_project import PROJECT
 from secret_search import SecretSearch
 
 from kgitops.cli.main import main
@@ -19,22 +20,6 @@ from kgitops.sandbox.sandbox import Sandbox
 
 ADMIN_WORD = "-".join(["the", "administrators", "word"])
 FIRST, SECOND = "-".join(["first", "word", "4711"]), "-".join(["second", "word", "0815"])
-PROJECT = """\
-apiVersion: kgitops/v1
-kind: Project
-metadata: {{name: payments, uid: 6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11}}
-spec:
-  manifests: [manifests]
-  clusters:
-    real:
-      url: "kafka://{servers}"
-      configs:
-        security.protocol: SASL_SSL
-        ssl.ca.location: {authority}
-        sasl.mechanism: SCRAM-SHA-512
-        sasl.username: admin
-        sasl.password: "${{env:KAFKA_PASSWORD}}"
-"""
 TOPIC = """\
 apiVersion: kgitops/v1
 kind: Topic
