@@ -27,18 +27,14 @@ class CurrentCredentials(Protocol):
 class CertificateLogin:
     """The login of one connection; ``principal`` is by whom the brokers know it."""
 
-    __slots__ = ("_credential", "_credentials", "_shown", "principal")
+    __slots__ = ("_credentials", "_shown", "credential", "principal")
 
     def __init__(self, credentials: CurrentCredentials) -> None:
         self._credentials = credentials
-        self._credential: Credential | None = None
         self._shown: str | None = None
-        self.principal: str | None = None
-
-    @property
-    def credential(self) -> Credential | None:
+        self.credential: Credential | None = None
         """The gateway's at the brokers."""
-        return self._credential
+        self.principal: str | None = None
 
     def show(self, certificate: bytes | None) -> None:
         """Take the certificate of the client, which TLS has verified.
@@ -47,14 +43,14 @@ class CertificateLogin:
             RefusedError: nobody gave a credential for it.
         """
         try:
-            self._shown, self._credential = self._credentials.find(certificate)
+            self._shown, self.credential = self._credentials.find(certificate)
         except NoCredentialError as error:
             raise RefusedError(RefusalReason.CERTIFICATE, str(error)) from None
-        self.principal = self._credential.principal
+        self.principal = self.credential.principal
 
     def begin(self) -> BrokerLogin | None:
         """The login by SASL at a broker, if the client's credential is one."""
-        user = self._credential.user if self._credential else None
+        user = self.credential.user if self.credential else None
         return None if user is None else BrokerLogin(user)
 
     def check(self) -> None:
