@@ -46,9 +46,11 @@ class ServedBrokers:
             yield client
 
     def set_principal(self, client: RawClient, principal: str) -> None:
-        port = client.socket.getsockname()[1]
+        # Both ends: one port of a client may be that of connections to several nodes.
+        ends = (client.socket.getsockname()[1], client.socket.getpeername()[1])
         for connection in list(self.server._listeners.open):
-            if connection._transport.get_extra_info("peername")[1] == port:
+            transport = connection._transport
+            if ends == tuple(transport.get_extra_info(end)[1] for end in ("peername", "sockname")):
                 connection.connection.principal = principal
                 return
         raise AssertionError("the connection is not open")
