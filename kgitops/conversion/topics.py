@@ -80,7 +80,6 @@ def declare_topic(
     name: str | None,
     topic: TopicSource,
     *,
-    labels: Mapping[str, str] | None = None,
     clusters: tuple[str, ...] = (),
     extra: Mapping[str, Json] | None = None,
     configs: Mapping[str, Json] | None = None,
@@ -107,7 +106,7 @@ def declare_topic(
         return
     if configs:
         spec["configs"] = {**configs, **spec.get("configs", {})}
-    builder.declare("Topic", name, spec | dict(extra or {}), labels=labels, clusters=clusters)
+    builder.declare("Topic", name, spec | dict(extra or {}), clusters=clusters)
 
 
 def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) -> dict[str, Json]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sized
 
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
 from kgitops.conversion.reading.comments import is_secret_name, shown_comment
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.keys import KeyedFields, Keys, Reading
+from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
 
@@ -16,14 +17,25 @@ class ObjectBuilder:
         self.kind = kind
         self.name = name
         self.value = value
-        self.losses: list[Loss] = []
+        self.reading = Reading()
         self._documents: list[DeclaredDocument] = []
+        self._labels: dict[str, str] = {}
         self._settings = ""
         self._refused = False
         self._notes: list[str] = []
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".strip()
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The losses so far."""
+        return self.reading.losses
+
+    def read(self, keys: Keys, value: Value | None = None, of: str = "") -> KeyedFields:
+        """A mapping of this object by its table, the object itself unless another is given."""
+        value = self.value if value is None else value
+        return KeyedFields(value, keys, of or str(self), self.reading)
 
     def fields(self, value: Value | None = None) -> Fields:
         """A mapping of this object, the object itself unless another is given."""
@@ -41,31 +53,31 @@ class ObjectBuilder:
 
     def refuse(self, problem: str, advice: str) -> SourceObject:
         """The object if none of it can be declared; whatever was read of it is dropped."""
-        self.losses = [Loss(source=self.value.source, problem=f"{self}: {problem}", advice=advice)]
+        loss = Loss(source=self.value.source, problem=f"{self}: {problem}", advice=advice)
+        self.losses[:] = [loss]
         self._documents = []
         self._refused = True
         return self.build()
 
-    def declare(
-        self,
-        kind: str,
-        name: str,
-        spec: Mapping[str, Json],
-        *,
-        labels: Mapping[str, str] | None = None,
-        clusters: tuple[str, ...] = (),
-    ) -> None:
-        """Add a document; a label that may hold a secret is a loss."""
-        kept = {}
-        for key, text in (labels or {}).items():
+    def label(self, labels: Mapping[str, str]) -> None:
+        """Give its documents these labels; one that may hold a secret, or a template, is a loss."""
+        for key, text in labels.items():
             if is_secret_name(key):
                 self.lose(
                     self.value, f"{self}: the label {key} may hold a secret", "it is left out"
                 )
+            elif TEMPLATE.search(text):
+                self.lose(self.value, f"{self}: the label {key} is a template", "it is left out")
             else:
-                kept[key] = text
+                self._labels[key] = text
+
+    def declare(
+        self, kind: str, name: str, spec: Mapping[str, Json], *, clusters: tuple[str, ...] = ()
+    ) -> None:
+        """Add a document, with the labels so far."""
+        labels = dict(self._labels)
         self._documents.append(
-            DeclaredDocument(kind=kind, name=name, spec=spec, labels=kept, clusters=clusters)
+            DeclaredDocument(kind=kind, name=name, spec=spec, labels=labels, clusters=clusters)
         )
 
     def note(self, text: str) -> None:
@@ -81,11 +93,13 @@ class ObjectBuilder:
 
         ``parts`` are those in which a template counts, if some do not tell what is declared.
         """
+        if not self._refused:
+            self.reading.lose_rest()
         within = [self.value] if parts is None else parts
         template = next(filter(None, (part.template() for part in within)), None)
         if template is not None and not self._refused:
             self._documents = []
-            self.losses = [
+            self.losses[:] = [
                 Loss(
                     source=self.value.source,
                     problem=f"{self} has the template {template.strip()[:60]!r}, whose value is "
@@ -98,7 +112,7 @@ class ObjectBuilder:
             name=self.name,
             source=self.value.source,
             documents=tuple(self._documents),
-            losses=tuple(self.losses),
+            losses=tuple(sorted(self.losses, key=lambda loss: loss.source)),
             settings=self._settings,
             comments=(*self._notes, *self.value.take_comments()),
         )

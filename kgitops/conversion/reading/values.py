@@ -117,6 +117,22 @@ class Value:
         """Tell if nothing, ``~`` or ``null`` is written."""
         return isinstance(self.node, ScalarNode) and self._plain() is None
 
+    def is_empty(self) -> bool:
+        """Tell if it is null, or a text, list or mapping with nothing in it."""
+        return self.is_null() or not self.node.value
+
+    def at(self, *path: str) -> "Value | None":
+        """The value at a path of keys, which is looked at and not read; None if it is null."""
+        found: Value | None = self
+        for name in path:
+            found = dict(found.entries()).get(name) if found is not None else None
+        return None if found is None or found.is_null() else found
+
+    def text_at(self, *path: str) -> str | None:
+        """The text at a path of keys; None if there is none."""
+        found = self.at(*path)
+        return found.text() if found is not None else None
+
     def is_list(self) -> bool:
         """Tell if it is a list."""
         return isinstance(self.node, SequenceNode)
@@ -136,6 +152,10 @@ class Value:
         """A whole number, also one in quotes; None if it is none."""
         text = self.text()
         return int(text) if text is not None and re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
+
+    def flag(self) -> bool | None:
+        """A boolean, also one in quotes; None if it is none."""
+        return {"true": True, "false": False}.get((self.text() or "").lower())
 
     def template(self) -> str | None:
         """The first text in it that a template tool was to fill in; None if there is none."""

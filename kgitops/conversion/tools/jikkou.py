@@ -1,6 +1,7 @@
 """Jikkou's resources: topics, ACLs with their roles, quotas, users, config maps; v1beta2 and v1."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct, field
 
@@ -16,13 +17,31 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.keys import (
+    KeyedFields,
+    Keys,
+    declared,
+    harmless,
+    lost,
+    same,
+    setting,
+)
 from kgitops.conversion.reading.resources import header, is_known_version
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
 
 _DELETE = "jikkou.io/delete"
+_IGNORE = "jikkou.io/ignore"
+# Annotations of what is not to be declared, with the problem and what to do.
+_REFUSED = {
+    _DELETE: (
+        f"it is to be deleted ({_DELETE})",
+        "let Jikkou delete it, or declare it, apply, and write a Tombstone",
+    ),
+    _IGNORE: (f"Jikkou does not manage it ({_IGNORE})", "write it by hand to manage it here"),
+}
 _ITERATIONS = 8192
 """The number that Jikkou hashes passwords with where none is written."""
 # Jikkou's types of quotas, to the entities that are the default of theirs.
@@ -33,6 +52,93 @@ _ENTITIES: Mapping[str, Mapping[str, Json]] = {
     "USER_ALL_CLIENTS": {"clientId": DEFAULT},
     "CLIENT": {},
     "CLIENTS_DEFAULT": {"clientId": DEFAULT},
+}
+
+_ANNOTATIONS: Keys = {
+    **same(declared(), _DELETE, _IGNORE),
+    "jikkou.io/replace": lost(
+        "kgitops does not delete and create again what differs",
+        "it is changed in place",
+        unless=("false",),
+    ),
+    "jikkou.io/bypass-validations": lost(
+        "kgitops's policies judge every object",
+        "write a Waiver where a policy refuses it",
+        unless=("false",),
+    ),
+    "jikkou.io/config-override": lost("it changes the configs that Jikkou writes"),
+    "jikkou.io/provider": lost(
+        "it names one of Jikkou's providers, and so the cluster that it is for",
+        "keep it in the project of that cluster",
+    ),
+    "kafka.jikkou.io/cluster-id": lost(
+        "an object does not name its cluster's id", "write spec.clusters.NAME.clusterId"
+    ),
+    "kafka.jikkou.io/force-password-renewal": lost(
+        "kgitops sets a password again when its version is raised",
+        "raise version of the User's mechanism",
+        unless=("false",),
+    ),
+    "jikkou.io/no-report": harmless("Jikkou leaves it out of its reports"),
+    **same(
+        harmless("Jikkou writes it where it shows what it found"),
+        "jikkou.io/generated",
+        "jikkou.io/items-count",
+        "jikkou.io/changes-count",
+        "jikkou.io/managed-by-location",
+        "jikkou.io/resource-location",
+        "kafka.jikkou.io/topic-id",
+        "kafka.jikkou.io/is-simple-consumer",
+    ),
+}
+_RESOURCE: Keys = {
+    "apiVersion": harmless("it says which of Jikkou's formats it is"),
+    "kind": harmless("it says which table this is"),
+    "metadata": declared(
+        {**same(declared(), "name", "labels"), "annotations": declared(_ANNOTATIONS)}
+    ),
+    "template": lost("kgitops fills in no templates", "convert what jikkou prepare makes of it"),
+    "status": harmless("Jikkou writes there what it found"),
+}
+_ACLS: Keys = {
+    "resource": declared(same(declared(), "type", "pattern", "name", "patternType")),
+    **same(declared(), "type", "operations", "host"),
+}
+_TOPIC = same(declared(), "partitions", "replicas", "replicationFactor", "configs", "configMapRefs")
+_QUOTA: Keys = {
+    **same(declared(), "type", "configs"),
+    "entity": declared(same(declared(), "user", "clientId")),
+}
+_LOGIN: Keys = {
+    **same(declared(), "type", "iterations", "password"),
+    "salt": harmless("each password gets a salt when it is set"),
+}
+_OBJECTS: Mapping[str, Keys] = {
+    "KafkaTopic": {"spec": declared(_TOPIC)},
+    "KafkaPrincipalAuthorization": {
+        "spec": declared({"acls": declared(_ACLS), "roles": declared()})
+    },
+    "KafkaClientQuota": {"spec": declared(_QUOTA)},
+    "KafkaUser": {"spec": declared({"authentications": declared(_LOGIN)})},
+    "ConfigMap": {"data": setting("the configs of the topics that refer to it")},
+    "KafkaPrincipalRole": {
+        "spec": declared({"acls": setting("the ACLs of the principals that have it", _ACLS)})
+    },
+}
+_LIST: Keys = {
+    **_RESOURCE,
+    "metadata": declared(
+        {
+            "name": harmless("the items have their own names"),
+            "labels": declared(),
+            "annotations": declared(_ANNOTATIONS),
+        }
+    ),
+    "items": declared(),
+}
+TABLES: Mapping[str, Keys] = {
+    **{kind: {**_RESOURCE, **keys} for kind, keys in _OBJECTS.items()},
+    **{f"{kind}List": _LIST for kind in _OBJECTS},
 }
 
 
@@ -66,9 +172,7 @@ def _shared(documents: Iterable[Value]) -> _Shared:
     shared = _Shared()
     for document in documents:
         _, kind = header(document)
-        metadata = dict(document.entries()).get("metadata")
-        name = dict(metadata.entries()).get("name") if metadata else None
-        text = name.text() if name else None
+        text = document.text_at("metadata", "name")
         if text and kind == "ConfigMap":
             shared.config_maps[text] = document
         elif text and kind == "KafkaPrincipalRole":
@@ -85,54 +189,57 @@ def _objects(file: YamlFile, shared: _Shared) -> Iterable[SourceObject]:
         elif kind.endswith("List") and kind.removesuffix("List") in _KINDS:
             yield from _list(document, kind.removesuffix("List"), shared)
         else:
-            yield _object(document, kind, shared, {})
+            yield _object(document, kind, shared)
 
 
 def _list(document: Value, kind: str, shared: _Shared) -> Iterable[SourceObject]:
-    """The items of a list, which have its labels; the rest of the list, if any of it is lost."""
+    """The items of a list, which have its labels and annotations; what else of it is lost."""
     builder = ObjectBuilder(f"{kind}List", "", document)
-    fields = builder.fields()
-    labels = fields.fields("metadata").texts("labels")
-    for item in fields.items("items"):
-        yield _object(item, kind, shared, labels)
-    fields.skip("apiVersion", "kind")
-    fields.lose_rest(f"a {kind}List")
-    if builder.losses:
-        yield builder.build()
-
-
-def _object(value: Value, kind: str, shared: _Shared, labels: Mapping[str, str]) -> SourceObject:
-    outer = Fields(value, [])
-    metadata = outer.fields("metadata")
-    name = metadata.text("name") or ""
-    builder = ObjectBuilder(kind, name, value)
-    fields = builder.fields()
-    fields.skip("apiVersion", "kind")
+    fields = builder.read(TABLES[f"{kind}List"])
     metadata = fields.fields("metadata")
-    metadata.skip("name")
-    all_labels = {**labels, **metadata.texts("labels")}
-    annotations = metadata.fields("annotations")
-    deleted = annotations.text(_DELETE) == "true"
-    annotations.entries()  # Jikkou's own, or notes of other tools
-    metadata.lose_rest(f"metadata of {builder}")
+    labels, refused = metadata.texts("labels"), _refused(metadata)
+    for item in fields.items("items"):
+        yield _object(item, kind, shared, labels, refused)
+    rest = builder.build([])
+    if rest.losses:
+        yield rest
+
+
+def _object(
+    value: Value,
+    kind: str,
+    shared: _Shared,
+    labels: Mapping[str, str] = MappingProxyType({}),
+    refused: str | None = None,
+) -> SourceObject:
+    builder = ObjectBuilder(kind, value.text_at("metadata", "name") or "", value)
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("kgitops has no such kind", "keep it in Jikkou, or write it by hand")
-    if "apiVersion" in outer and not is_known_version(header(value)[0]):
+    if value.at("apiVersion") is not None and not is_known_version(header(value)[0]):
         return builder.refuse(f"kgitops does not know {header(value)[0]}", "convert it by hand")
-    if deleted:
-        return builder.refuse(
-            f"it is to be deleted ({_DELETE})",
-            "let Jikkou delete it, or declare it, apply, and write a Tombstone",
-        )
-    convert_one(builder, fields, shared, all_labels)
-    fields.lose_rest(str(builder))
+    fields = builder.read(TABLES[kind])
+    metadata = fields.fields("metadata")
+    metadata.take("name")
+    builder.label({**labels, **metadata.texts("labels")})
+    annotation = _refused(metadata) or refused
+    if annotation is not None:
+        return builder.refuse(*_REFUSED[annotation])
+    convert_one(builder, fields, shared)
     return builder.build()
 
 
-def _topic(
-    builder: ObjectBuilder, fields: Fields, shared: _Shared, labels: Mapping[str, str]
-) -> None:
+def _refused(metadata: KeyedFields) -> str | None:
+    """The annotation by which Jikkou does not make what is declared; None if there is none."""
+    annotations = metadata.fields("annotations")
+    for name in _REFUSED:
+        value = annotations.take(name)
+        if value is not None and (value.text() or "").lower() != "false":
+            return name
+    return None
+
+
+def _topic(builder: ObjectBuilder, fields: KeyedFields, shared: _Shared) -> None:
     spec = fields.fields("spec")
     configs: dict[str, Value] = {}
     for reference in spec.items("configMapRefs"):
@@ -143,10 +250,10 @@ def _topic(
                 f"{builder} refers to the ConfigMap {reference.shown}, which is not here",
                 "convert it together with them",
             )
-        else:
-            configs |= dict(Fields(config_map, []).fields("data").entries())
+        elif (data := config_map.at("data")) is not None:
+            configs |= dict(data.entries())
     # A topic's own configs win over those of its config maps.
-    configs |= dict(spec.fields("configs").entries())
+    configs |= dict(spec.entries("configs"))
     declare_topic(
         builder,
         builder.name,
@@ -155,16 +262,12 @@ def _topic(
             replication_factor=spec.integer("replicas", "replicationFactor"),
             configs=configs,
         ),
-        labels=labels,
     )
-    spec.lose_rest(str(builder))
 
 
-def _authorization(
-    builder: ObjectBuilder, fields: Fields, shared: _Shared, _labels: Mapping[str, str]
-) -> None:
+def _authorization(builder: ObjectBuilder, fields: KeyedFields, shared: _Shared) -> None:
     spec = fields.fields("spec")
-    entries = spec.items("acls")
+    entries = spec.mappings("acls", "an ACL")
     for role in spec.items("roles"):
         document = shared.roles.get(role.text() or "")
         if document is None:
@@ -173,55 +276,45 @@ def _authorization(
                 f"{builder} has the role {role.shown}, which is not among the files",
                 "convert it together with them",
             )
-        else:
-            entries += Fields(document, []).fields("spec").items("acls")
+        elif (acls := document.at("spec", "acls")) is not None:
+            of = f"an ACL of the role {role.text()}"
+            entries += [builder.read(_ACLS, item, of) for item in acls.items()]
     declare_acls(builder, [_acl(builder, entry) for entry in entries])
-    spec.lose_rest(str(builder))
     builder.lose_if_empty(entries, "grants nothing")
 
 
-def _acl(builder: ObjectBuilder, entry: Value) -> AclSource | None:
-    fields = builder.fields(entry)
-    resource = fields.fields("resource")
+def _acl(builder: ObjectBuilder, fields: KeyedFields) -> AclSource | None:
+    resource = fields.fields("resource", "a resource")
     name = resource.text("pattern", "name")
     pattern = resource.take("patternType")
+    at = fields.value or builder.value
+    acl = AclFields(
+        at=at,
+        type=resource.take("type"),
+        name=name,
+        pattern=pattern,
+        permission=fields.take("type"),
+        operations=fields.items("operations"),
+        host=fields.text("host"),
+    )
     if pattern is not None and (pattern.text() or "").upper() == "MATCH":
         builder.lose(
-            entry,
+            at,
             f"{builder}: the regular expression {name!r} stands for the topics that Jikkou finds",
             "write their names, or a prefix",
         )
         return None
-    acl = read_acl(
-        builder,
-        builder.name,
-        AclFields(
-            at=entry,
-            type=resource.take("type"),
-            name=name,
-            pattern=pattern,
-            permission=fields.take("type"),
-            operations=fields.items("operations"),
-            host=fields.text("host"),
-        ),
-    )
-    resource.lose_rest(f"a resource of {builder}")
-    fields.lose_rest(f"an ACL of {builder}")
-    return acl
+    return read_acl(builder, builder.name, acl)
 
 
-def _quota(
-    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
-) -> None:
+def _quota(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None:
     spec = fields.fields("spec")
     kind = spec.text("type") or ""
-    names = spec.fields("entity")
+    names = spec.fields("entity", "the entity")
     entity = {
         key: name for key in ("user", "clientId") if (name := names.text(key)) is not None
     } | dict(_ENTITIES.get(kind, {}))
-    names.lose_rest(f"the entity of {builder}")
-    quotas = {CAMEL_CASE.get(key, key): value for key, value in spec.fields("configs").entries()}
-    spec.lose_rest(str(builder))
+    quotas = {CAMEL_CASE.get(key, key): value for key, value in spec.entries("configs")}
     if kind not in _ENTITIES or not entity:
         problem = f"{builder}: {kind or 'no type'} is none of Jikkou's types of quotas with a name"
         builder.lose(builder.value, problem, "correct it there")
@@ -231,13 +324,9 @@ def _quota(
     )
 
 
-def _user(
-    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
-) -> None:
-    spec = fields.fields("spec")
+def _user(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None:
     credentials = []
-    for entry in spec.items("authentications"):
-        login = builder.fields(entry)
+    for login in fields.fields("spec").mappings("authentications", "a login"):
         iterations = login.integer("iterations")
         credentials.append(
             CredentialSource(
@@ -247,23 +336,17 @@ def _user(
                 generated=True,
             )
         )
-        login.lose_rest(f"a login of {builder}")
     declare_user(builder, builder.name, credentials)
-    spec.lose_rest(str(builder))
     builder.lose_if_empty(credentials, "has no way to log in")
 
 
-def _config_map(
-    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
-) -> None:
-    fields.take("data")
+def _config_map(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None:
+    fields.entries("data")
     builder.becomes_settings("the configs of the topics that refer to it")
 
 
-def _role(
-    builder: ObjectBuilder, fields: Fields, _shared: _Shared, _labels: Mapping[str, str]
-) -> None:
-    fields.take("spec")
+def _role(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None:
+    fields.fields("spec").items("acls")
     builder.becomes_settings("the ACLs of the principals that have it")
 
 

@@ -255,7 +255,8 @@ class _Topology:
                 "convert the file together with it",
             )
         elif name:
-            declare_topic(builder, name, source, labels=labels)
+            builder.label(labels)
+            declare_topic(builder, name, source)
         parts = [item for key, item in builder.value.entries() if key not in ON_TOPICS]
         return builder.build(parts)
 

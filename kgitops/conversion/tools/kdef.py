@@ -90,6 +90,7 @@ def _topic(
     spec.skip("reassignment")  # how long kdef waits
     exact = spec.text("deleteUndefinedConfigs") == "true"
     extra: dict[str, Json] = {"configsPolicy": "Exact"} if exact else {}
+    builder.label(labels)
     declare_topic(
         builder,
         builder.name,
@@ -99,7 +100,6 @@ def _topic(
             assignments=assignments,
             configs=dict(spec.fields("configs").entries()),
         ),
-        labels=labels,
         extra=extra,
     )
 

@@ -127,7 +127,8 @@ def _topic(builder: ObjectBuilder, spec: Fields, labels: dict[str, str]) -> None
         configs=dict(spec.fields("configs").entries()),
     )
     marked = {**labels, **({"tags": ",".join(tags)} if tags else {})}
-    declare_topic(builder, builder.name, topic, labels=marked)
+    builder.label(marked)
+    declare_topic(builder, builder.name, topic)
     if description:
         builder.note(description)
 

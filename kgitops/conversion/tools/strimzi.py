@@ -121,6 +121,7 @@ def _topic(
 ) -> None:
     # What topicName names is the topic; the resource is named otherwise where Kubernetes has to.
     name = spec.text("topicName") or builder.name
+    builder.label(labels)
     declare_topic(
         builder,
         name,
@@ -129,7 +130,6 @@ def _topic(
             replication_factor=spec.integer("replicas"),
             configs=dict(spec.fields("config").entries()),
         ),
-        labels=labels,
         clusters=clusters,
     )
     spec.lose_rest(str(builder))

@@ -195,11 +195,11 @@ def _topic(
     if minutes is not None and number is None:
         builder.lose(minutes, f"{builder}: retentionMinutes is {minutes.shown}", "correct it there")
     retention: dict[str, Json] = {"retention.ms": number * _MINUTE_MS} if number else {}
+    builder.label(labels)
     declare_topic(
         builder,
         builder.name,
         topic,
-        labels=labels,
         clusters=clusters,
         configs=retention,
     )
