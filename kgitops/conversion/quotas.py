@@ -54,7 +54,7 @@ def declare_quota(
 
 def _number(value: Value) -> float | None:
     try:
-        number = float(value.text() or "")
+        number = float(value.typed_text() or "")
     except ValueError:
         return None
     return number if number == number and abs(number) != float("inf") else None

@@ -114,8 +114,10 @@ def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) ->
     written: dict[str, Json] = {}
     for key, value in configs.items():
         text = config_text(value)
-        if text is None:
+        if text is None and value.is_empty():
             builder.lose(value, f"{builder}: {key} has no value", "it is left out")
+        elif text is None:
+            builder.lose(value, f"{builder}: {key} is {value.shown}", "it is left out; correct it")
         elif value.template() is not None:
             builder.lose(
                 value,
@@ -136,9 +138,9 @@ def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) ->
 def config_text(value: Value) -> str | None:
     """A config's value as Kafka writes it, a list with commas."""
     if value.is_list():
-        texts = [item.text() for item in value.items()]
-        return ",".join(text for text in texts if text is not None)
-    return value.text()
+        texts = [item.typed_text() for item in value.items()]
+        return None if None in texts else ",".join(filter(None, texts))
+    return value.typed_text()
 
 
 def _problem(key: str, text: str) -> str | None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kgitops.conversion.objects import ConvertedFile, Loss, SourceObject
 from kgitops.conversion.reading.comments import Comments, find_comments, scalar_spans
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import TEMPLATE, SourceFile, Value
 from kgitops.manifests.files import display_name
 from kgitops.manifests.yaml.construct import Constructor
@@ -117,9 +118,9 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def read_yaml_files(folder: SourceFolder) -> list[YamlFile]:
-    """Every YAML file of the folder, parsed."""
-    return [read_yaml(file) for file in folder.with_suffix(*YAML_SUFFIXES)]
+def read_yaml_files(folder: SourceFolder, dialect: Dialect = Dialect.YAML_12) -> list[YamlFile]:
+    """Every YAML file of the folder, parsed; its scalars are read as the dialect has them."""
+    return [read_yaml(file, dialect) for file in folder.with_suffix(*YAML_SUFFIXES)]
 
 
 def documents_of(files: Iterable[YamlFile]) -> Iterator[Value]:
@@ -135,7 +136,7 @@ def converted_file(file: YamlFile, objects: Iterable[SourceObject]) -> Converted
     )
 
 
-def read_yaml(file: FoundFile) -> YamlFile:
+def read_yaml(file: FoundFile, dialect: Dialect = Dialect.YAML_12) -> YamlFile:
     """The documents of a file; problems are objects that are lost."""
     text = read_source(file)
     if isinstance(text, Finding):
@@ -146,7 +147,7 @@ def read_yaml(file: FoundFile) -> YamlFile:
     broken = [broken_document(_explained(problem, text), file.name) for problem in problems]
     spans = [span for root, offset in roots for span in scalar_spans(root, offset)]
     comments = Comments(find_comments(text.text, spans) if not broken else ())
-    source = SourceFile(text, file.relative, comments)
+    source = SourceFile(text, file.relative, comments, dialect=dialect)
     documents = []
     for root, offset in roots:
         constructor = Constructor()

@@ -156,8 +156,14 @@ class KeyedFields:
         if not value.is_mapping():
             problem = f"{of}: {value.shown} stands where a mapping belongs"
             reading.lose(value, problem, "correct it there")
+        self._lose_merges(value)
         for name, item in value.entries():
             self._sort(name, item)
+
+    def _lose_merges(self, value: Value) -> None:
+        for merge in value.merges():
+            problem = f"{self.of}: the tool's reader of YAML merges no mappings (<<)"
+            self._reading.lose(merge, problem, "kgitops merged them; write the keys out there")
 
     def _sort(self, name: str, value: Value) -> None:
         key = find_key(self._keys, name)
@@ -220,7 +226,15 @@ class KeyedFields:
         if value is not None and not value.is_mapping():
             problem = f"{self.of}: {name} is {value.shown}, not a mapping"
             self._reading.lose(value, problem, "correct it there")
-        return [] if value is None else list(value.entries())
+        if value is None:
+            return []
+        self._lose_merges(value)
+        entries = list(value.entries())
+        for key, item in entries:
+            if item.has_ambiguous_key():
+                problem = f"{self.of}: the key {key} of {name} is no text in YAML 1.1"
+                self._reading.lose(item, problem, "put it in quotes there")
+        return entries
 
     def texts(self, name: str) -> dict[str, str]:
         """The mapping under ``name`` as texts, such as labels; anything but a scalar is a loss."""

@@ -7,15 +7,16 @@ from msgspec import Struct
 
 from kgitops.conversion.objects import Loss
 from kgitops.conversion.reading.comments import Comments, last_index
+from kgitops.conversion.reading.scalars import Ambiguous, Dialect, differs, scalar_value
 from kgitops.manifests.yaml.construct import Constructor, Content
 from kgitops.manifests.yaml.nodes import (
     MappingNode,
     Node,
+    Scalar,
     ScalarNode,
     SequenceNode,
     is_merge,
     is_plain,
-    plain_value,
     scalar_text,
 )
 from kgitops.manifests.yaml.text import SourceText, shown
@@ -28,13 +29,14 @@ TEMPLATE = re.compile(r"\{\{|\{%|\$\{|<%")
 class SourceFile(Struct, frozen=True):
     """A file of the source: its text, its ``path`` below the converted folder, its comments.
 
-    ``advice`` is what to do about a value that is not known here.
+    ``advice`` is what to do about a value that is not known here; ``dialect`` is that of the tool.
     """
 
     text: SourceText
     path: str
     comments: Comments
     advice: str = "convert what the template tool makes of it"
+    dialect: Dialect = Dialect.YAML_12
 
 
 class Value:
@@ -84,7 +86,11 @@ class Value:
     @property
     def shown(self) -> str:
         """The value as a sentence shows it."""
-        return shown(self.content)
+        if not self._is_ambiguous():
+            return shown(self.content)
+        value = self._typed()
+        read = "" if isinstance(value, Ambiguous) else f" and reads {scalar_text(value)!r}"  # type: ignore[arg-type]
+        return f"{self.node.value}, which YAML 1.1 does not read as YAML 1.2 does{read}"
 
     def items(self) -> list["Value"]:
         """The items of a list; empty if it is none."""
@@ -115,7 +121,7 @@ class Value:
 
     def is_null(self) -> bool:
         """Tell if nothing, ``~`` or ``null`` is written."""
-        return isinstance(self.node, ScalarNode) and self._plain() is None
+        return isinstance(self.node, ScalarNode) and self._typed() is None
 
     def is_empty(self) -> bool:
         """Tell if it is null, or a text, list or mapping with nothing in it."""
@@ -142,20 +148,35 @@ class Value:
         return isinstance(self.node, MappingNode)
 
     def text(self) -> str | None:
-        """A scalar as text, ``true`` and ``3`` too; None if it is none, empty or null."""
+        """A scalar as text, ``true`` and ``3`` too; None if it is none, empty or null.
+
+        None as well for what the tool does not read as text, while YAML 1.2 does: ``no``, ``010``.
+        """
+        if not isinstance(self.node, ScalarNode) or self.is_null() or self._is_ambiguous():
+            return None
+        value = self._typed()
+        return scalar_text(value) if isinstance(value, bool) else str(self.node.value)
+
+    def typed_text(self) -> str | None:
+        """A scalar as the tool writes its value, ``false`` for ``no``; None if not known."""
         if not isinstance(self.node, ScalarNode) or self.is_null():
             return None
-        value = self._plain()
-        return scalar_text(value) if isinstance(value, bool) else str(self.node.value)
+        value = self._typed()
+        if isinstance(value, Ambiguous):
+            return None
+        is_written = self.file.dialect.writes_numbers and isinstance(value, int | float)
+        if value is not None and (is_written or self._is_ambiguous()):
+            return scalar_text(value)
+        return self.text()
 
     def integer(self) -> int | None:
         """A whole number, also one in quotes; None if it is none."""
-        text = self.text()
+        text = self.typed_text()
         return int(text) if text is not None and re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
 
     def flag(self) -> bool | None:
         """A boolean, also one in quotes; None if it is none."""
-        return {"true": True, "false": False}.get((self.text() or "").lower())
+        return {"true": True, "false": False}.get((self.typed_text() or "").lower())
 
     def template(self) -> str | None:
         """The first text in it that a template tool was to fill in; None if there is none."""
@@ -166,9 +187,37 @@ class Value:
         keys = (name for name, _ in self.entries() if TEMPLATE.search(name))
         return next(keys, None) or next(filter(None, (item.template() for item in children)), None)
 
-    def _plain(self) -> object:
+    def merges(self) -> list["Value"]:
+        """The keys ``<<`` of a mapping, where the tool takes them for keys."""
+        if self.file.dialect.merges or not isinstance(self.node, MappingNode):
+            return []
+        return [
+            Value(self.file, node, self._offset, key)
+            for key, node in self.node.value
+            if is_merge(key)
+        ]
+
+    def has_ambiguous_key(self) -> bool:
+        """Tell if its key is no text to the tool: ``on``."""
+        key = self.key
+        if not isinstance(key, ScalarNode) or not self.file.dialect.has_typed_keys:
+            return False
+        return is_plain(key) and differs(key.value, self.file.dialect)
+
+    def _is_ambiguous(self) -> bool:
+        """Tell if the tool has another value than YAML 1.2."""
+        node = self.node
+        return (
+            isinstance(node, ScalarNode)
+            and is_plain(node)
+            and differs(node.value, self.file.dialect)
+        )
+
+    def _typed(self) -> Scalar:
+        """The value of a scalar as the tool has it."""
         assert isinstance(self.node, ScalarNode)  # noqa: S101 (callers have looked)
-        return plain_value(self.node.value) if is_plain(self.node) else self.node.value
+        text: str = self.node.value
+        return scalar_value(text, self.file.dialect) if is_plain(self.node) else text
 
 
 class Fields:

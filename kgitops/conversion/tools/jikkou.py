@@ -27,6 +27,7 @@ from kgitops.conversion.reading.keys import (
     setting,
 )
 from kgitops.conversion.reading.resources import header, is_known_version
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
@@ -144,12 +145,12 @@ TABLES: Mapping[str, Keys] = {
 
 def count(folder: SourceFolder) -> int:
     """The number of Jikkou's documents."""
-    return sum(map(_is_jikkou, documents_of(read_yaml_files(folder))))
+    return sum(map(_is_jikkou, documents_of(read_yaml_files(folder, Dialect.JACKSON))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of Jikkou's resources; documents of others are lost."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.JACKSON)
     shared = _shared(documents_of(files))
     return Conversion(
         tool="jikkou",

@@ -17,6 +17,7 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.tools.julie_naming import (
     Naming,
@@ -52,12 +53,12 @@ _ELSEWHERE = {
 
 def count(folder: SourceFolder) -> int:
     """The number of topologies."""
-    return sum(map(_is_topology, documents_of(read_yaml_files(folder))))
+    return sum(map(_is_topology, documents_of(read_yaml_files(folder, Dialect.CAUTIOUS))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all topologies, plans and roles; other documents are lost."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.CAUTIOUS)
     shared = read_shared(folder, documents_of(files))
     converted = [converted_file(file, _objects(file, shared)) for file in files]
     if shared.settings.file:

@@ -16,6 +16,7 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.tools.kafka_gitops_roles import service_acls, user_acls
 from kgitops.conversion.topics import TopicSource, declare_topic
@@ -28,12 +29,12 @@ _SECTIONS = ("settings", *_INCLUDED, *_CUSTOM)
 
 def count(folder: SourceFolder) -> int:
     """The number of state files."""
-    return sum(map(_is_state, documents_of(read_yaml_files(folder))))
+    return sum(map(_is_state, documents_of(read_yaml_files(folder, Dialect.CAUTIOUS))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all state files with the files they name; others are ignored."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.CAUTIOUS)
     found: dict[str, list[SourceObject]] = {file.file.path: [] for file in files}
     named: dict[str, Value] = {}
     states = [

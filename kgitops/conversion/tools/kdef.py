@@ -14,6 +14,7 @@ from kgitops.conversion.reading.folder import (
     read_yaml_files,
 )
 from kgitops.conversion.reading.resources import header, metadata_name
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic, read_assignments
 from kgitops.model.registry import Json
@@ -23,14 +24,18 @@ _OTHERS = ("broker", "brokers")
 
 def count(folder: SourceFolder) -> int:
     """The number of kdef's definitions."""
-    return sum(_kind(item) is not None for item in documents_of(read_yaml_files(folder)))
+    return sum(
+        _kind(item) is not None for item in documents_of(read_yaml_files(folder, Dialect.GO))
+    )
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of kdef's definitions; other documents are lost."""
     return Conversion(
         tool="kdef",
-        files=tuple(converted_file(file, _objects(file)) for file in read_yaml_files(folder)),
+        files=tuple(
+            converted_file(file, _objects(file)) for file in read_yaml_files(folder, Dialect.GO)
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from kgitops.conversion.reading.folder import (
     read_yaml_files,
 )
 from kgitops.conversion.reading.resources import header, metadata_name
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import Operation, PatternType, ResourceType
@@ -43,13 +44,13 @@ class _Namespace(Struct, frozen=True):
 
 def count(folder: SourceFolder) -> int:
     """The number of ns4kafka's resources."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.SNAKE)
     return sum(_kind(item) is not None for item in documents_of(files))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of ns4kafka's resources; other documents are lost."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.SNAKE)
     namespaces = _namespaces(documents_of(files))
     return Conversion(
         tool="ns4kafka",

@@ -14,6 +14,7 @@ from kgitops.conversion.reading.folder import (
     read_yaml_files,
 )
 from kgitops.conversion.reading.resources import header, is_known_version, metadata_name
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
@@ -27,13 +28,13 @@ _NOT_CERTIFICATES = ("scram-sha-512", None)
 
 def count(folder: SourceFolder) -> int:
     """The number of Strimzi's resources."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.GO)
     return sum(map(_is_strimzi, _resources(documents_of(files))))
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of Strimzi's resources; those of others in Kubernetes are ignored."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.GO)
     resources = list(_resources(documents_of(files)))
     clusters = _clusters(resources)
     several = len(clusters) > 1

@@ -14,6 +14,7 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
 from kgitops.conversion.topics import TopicSource, declare_topic, read_assignments
 from kgitops.model.registry import Json
@@ -30,12 +31,14 @@ _MECHANISMS = {
 
 def count(folder: SourceFolder) -> int:
     """The number of topicctl's documents."""
-    return sum(_kind(item) is not None for item in documents_of(read_yaml_files(folder)))
+    return sum(
+        _kind(item) is not None for item in documents_of(read_yaml_files(folder, Dialect.GO))
+    )
 
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of topicctl's documents; others are lost."""
-    files = read_yaml_files(folder)
+    files = read_yaml_files(folder, Dialect.GO)
     documents = list(documents_of(files))
     several = len({name for item in documents if (name := _cluster_of(item))}) > 1
     return Conversion(
