@@ -30,7 +30,10 @@ with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows
   `off` are text), there are no dates and no sexagesimal numbers, and an octal number is `0o17`.
 - A key that appears twice, an unknown field, a tag that names a type of a programming language, and
   aliases that stand for more than 20,000 values are errors. Anchors, aliases and `<<` are fine.
-- A field without a value is an error; it does not mean the same as a field that is left out.
+- A key, or an item of a list, without a value is an error in every kind of document. So is
+  `key: ${var:NAME}` where the variable is empty. `""` is text. `null` and `~` are null:
+  in `configs` of a topic it removes a config that a profile or a default gives, and the plan
+  shows which.
 - Files are UTF-8, with or without a byte order mark.
 - Values of `configs` may be text, numbers, booleans or lists, and are compared as Kafka reads them:
   `"604800000"` and `604800000` are the same, and so are `compact,delete` and `[delete, compact]`.

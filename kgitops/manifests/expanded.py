@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from kgitops.manifests.value_origin import OriginKind, ValueOrigin, dotted
 from kgitops.manifests.yaml.document import Document, DocumentPart, Step
@@ -46,13 +49,22 @@ class Given:
 
 
 class ExpandedDocument(Document):
-    """A document whose values under the paths of ``given`` are written elsewhere."""
+    """A document whose values under the paths of ``given`` are written elsewhere.
 
-    __slots__ = ("given",)
+    ``removed`` are values from elsewhere, and their texts, that the document removes by null.
+    """
 
-    def __init__(self, document: Document, given: Mapping[Path, Given]) -> None:
+    __slots__ = ("given", "removed")
+
+    def __init__(
+        self,
+        document: Document,
+        given: Mapping[Path, Given],
+        removed: Mapping[Path, tuple[Given, str]] = MappingProxyType({}),
+    ) -> None:
         super().__init__(document.file, document.start, document.end)
         self.given = given
+        self.removed = removed
 
     def at(self, *path: Step) -> Source:
         """The place of the value, wherever it is written."""
@@ -82,12 +94,16 @@ class ExpandedDocument(Document):
 
     @property
     def origins(self) -> Mapping[str, ValueOrigin]:
-        """The origin of each value that this document doesn't hold itself."""
-        return {
+        """The origin of each value that this document doesn't hold itself, or removes."""
+        origins = {
             dotted(*path[1:]): origin
-            for path, given in sorted(self.given.items(), key=lambda item: dotted(*item[0]))
+            for path, given in self.given.items()
             if (origin := given.origin) is not None
         }
+        for path, (given, text) in self.removed.items():
+            if given.origin is not None:
+                origins[dotted(*path[1:])] = replace(given.origin, removed=text)
+        return dict(sorted(origins.items()))
 
 
 class ExpandedPart(DocumentPart):

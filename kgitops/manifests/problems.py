@@ -9,9 +9,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kgitops.manifests.kinds.fields import REFUSED
-from kgitops.manifests.schema import field_names, may_be_empty
+from kgitops.manifests.schema import field_names, may_be_empty, may_be_null
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.nodes import EMPTY
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
 
@@ -20,6 +21,7 @@ Path = tuple[str | int, ...]
 _WORD = re.compile(r"[\w./*-]{1,60}")
 _UNKNOWN_FIELD = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MAPPING = frozenset({"dataclass_type", "dict_type", "model_type"})
+_NULL_REMOVES = (("configs",), ("quotas",))
 _SCOPE = "virtualCluster"
 _SCOPE_PLACES: tuple[Path, ...] = (("metadata",), ("spec",), ("spec", "entity"))
 _EXPECTED = {
@@ -115,16 +117,44 @@ def _finding(
                 problem=f"{dotted(path)}: {context['problem']}",
                 advice=context["advice"],
             )
-        case error_type:
+        case error_type if is_key:
             expected, advice = _expected(error_type, details.get("ctx", {}))
-    place = document.key_at(*path) if is_key else document.at(*path)
-    name = f"the key {dotted(path)}" if is_key else dotted(path)
-    value = shown(path[-1]) if is_key else written_value(document, path, details["input"])
-    if details["input"] is None and not is_key:
-        advice = "write a value, or remove the line if it is not needed"
-        if may_be_empty(kind, path):
-            advice = f"write {path[-1]}: {{}}, or its fields below it"
-    return Finding(source=place, problem=f"{name} must be {expected}, not {value}", advice=advice)
+            return Finding(
+                source=document.key_at(*path),
+                problem=f"the key {dotted(path)} must be {expected}, not {shown(path[-1])}",
+                advice=advice,
+            )
+        case _:
+            return _wrong_value(details, kind, document, path)
+
+
+def _wrong_value(details: ErrorDetails, kind: str, document: Document, path: Path) -> Finding:
+    expected, advice = _expected(details["type"], details.get("ctx", {}))
+    value = details["input"]
+    if isinstance(value, list) and (nothing := _first_nothing(value)) is not None:
+        path, value, expected = (*path, nothing), value[nothing], "a value"
+    text = written_value(document, path, value)
+    problem = f"{dotted(path)} must be {expected}, not {text}"
+    if value is None or value is EMPTY:
+        advice = _instead_of_nothing(kind, path)
+        if text != shown(value):
+            problem = f"{dotted(path)} must be {expected}, and {text} is {shown(value)} here"
+    return Finding(source=document.at(*path), problem=problem, advice=advice)
+
+
+def _first_nothing(items: list[object]) -> int | None:
+    """The index of the first item that is empty or null."""
+    return next((at for at, item in enumerate(items) if item is None or item is EMPTY), None)
+
+
+def _instead_of_nothing(kind: str, path: Path) -> str:
+    """The advice about an empty value, or a null where no null is allowed."""
+    if may_be_empty(kind, path):
+        return f"write {path[-1]}: {{}}, or its fields below it"
+    if path[-2:-1] in _NULL_REMOVES and may_be_null(kind, path):
+        removed = "the default or the profile's value" if kind == "Topic" else "the key"
+        return f"write a value, or null to remove {removed}"
+    return "write a value, or remove the line if it is not needed"
 
 
 def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:

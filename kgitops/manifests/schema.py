@@ -40,6 +40,17 @@ def build_schema(kind: str | None = None) -> Schema:
 def field_names(kind: str, path: tuple[str | int, ...]) -> list[str]:
     """The fields that a document of ``kind`` may have below ``path``."""
     root = kind_schema(kind)
+    return sorted(resolve(_under(path, root), root).get("properties", {}))
+
+
+def may_be_null(kind: str, path: tuple[str | int, ...]) -> bool:
+    """Tell if null is a value of the field or key under ``path``."""
+    node = _under(path, kind_schema(kind))
+    return {"type": "null"} in node.get("anyOf", ())
+
+
+def _under(path: tuple[str | int, ...], root: Schema) -> Schema:
+    """The schema of the value under ``path``; an empty one if there is none."""
     node = root
     for step in path:
         node = resolve(node, root)
@@ -47,7 +58,7 @@ def field_names(kind: str, path: tuple[str | int, ...]) -> list[str]:
             node = node.get("items", {})
         else:
             node = node.get("properties", {}).get(step) or node.get("additionalProperties") or {}
-    return sorted(resolve(node, root).get("properties", {}))
+    return node
 
 
 def may_be_empty(kind: str, path: tuple[str | int, ...]) -> bool:

@@ -19,15 +19,17 @@ class OriginKind(StrEnum):
     ROLE = "role"
 
 
-class ValueOrigin(Struct, frozen=True):
+class ValueOrigin(Struct, frozen=True, omit_defaults=True):
     """The origin of one value: ``name`` is the profile's, the folder's, the cluster's, the role's.
 
-    ``source`` is the place where the value is written; that of a role is the role's.
+    ``source`` is the place where the value is written; that of a role is the role's. ``removed`` is
+    the value, if the object's document removes it by null; None if the object has it.
     """
 
     kind: OriginKind
     name: str
     source: Source
+    removed: str | None = None
 
     @property
     def text(self) -> str:

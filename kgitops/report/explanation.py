@@ -45,7 +45,12 @@ def _value(value: ExplainedValue, explained: ExplainedObject) -> Json:
 
 def _origin(value: ExplainedValue, explained: ExplainedObject) -> Json:
     if value.origin is not None:
-        return {"kind": value.origin.kind.value, "name": value.origin.name}
+        removed = value.origin.removed
+        return {
+            "kind": value.origin.kind.value,
+            "name": value.origin.name,
+            **({} if removed is None else {"removed": removed}),
+        }
     if explained.source is None:
         return {"kind": "last-applied", "name": ""}
     return {"kind": "default" if value.source is None else "manifest", "name": ""}
@@ -88,7 +93,7 @@ def _applied(value: ExplainedValue, explained: ExplainedObject) -> str:
     if not explained.managed:
         return "; never applied"
     if value.last_applied == value.value:
-        return "; as last applied"
+        return "; as last applied" if value.value is not None else ""
     if value.last_applied is None:
         return "; not applied yet"
     return f"; last applied: {with_unit(value.path, _plain(value.last_applied))}"
@@ -113,5 +118,12 @@ def _text_place(value: ExplainedValue, explained: ExplainedObject) -> str:
         return "last applied"
     if value.source is None:
         return "kgitops's default"
+    if value.origin is not None and value.origin.removed is not None:
+        written = value.origin.source
+        removed = with_unit(value.path, value.origin.removed)
+        return (
+            f"manifest, {value.source.file}:{value.source.line}, removes {removed} of "
+            f"{value.origin.text}, {written.file}:{written.line}"
+        )
     origin = "manifest" if value.origin is None else value.origin.text
     return f"{origin}, {value.source.file}:{value.source.line}"

@@ -13,7 +13,7 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
 )
 from kgitops.manifests.expanded import ExpandedDocument, ExpandedPart, Path
-from kgitops.manifests.value_origin import ValueOrigin
+from kgitops.manifests.value_origin import ValueOrigin, dotted
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.registry import Json
 from kgitops.model.source import Located, Source
@@ -29,7 +29,8 @@ class ExplainedValue(Struct, frozen=True, kw_only=True):
     """One value; ``origin`` is None if the object's own document holds it.
 
     ``source`` is the place where it is written; None if it is kgitops's default. ``last_applied``
-    is the value that the registry recorded, None where it recorded none or was not asked.
+    is the value that the registry recorded, None where it recorded none or was not asked. A value
+    of None is one that the document removes: ``source`` is then the place of the null.
     """
 
     path: str
@@ -43,8 +44,18 @@ def explained_values(desired: DesiredObject) -> Iterator[ExplainedValue]:
     """The values of a declared object, and its labels."""
     for steps, value in _flat(last_applied(desired)):
         yield _value(desired, value, steps, *_written_at(desired, steps))
+    yield from _removed(desired.located)
     for name, text in desired.labels.items():
         yield _value(desired, text, ("labels", name), ("metadata", "labels", name))
+
+
+def _removed(located: Located) -> Iterator[ExplainedValue]:
+    """The values from elsewhere that the document removes by null."""
+    if isinstance(located, ExpandedDocument):
+        for path in located.removed:
+            name = dotted(*path[1:])
+            origin, source = located.origins[name], located.at(*path)
+            yield ExplainedValue(path=name, value=None, origin=origin, source=source)
 
 
 def recorded_values(form: Mapping[str, Json]) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
+from manifests.loading import write
 
 from kgitops.cluster.connect import connect
 from kgitops.manifests.expanded import ExpandedDocument
@@ -213,6 +214,68 @@ def test_what_no_document_declares_any_more_is_explained_by_the_registry(
     assert ran.code == 0
     assert "as last applied to local: no document declares it any more" in ran.out
     assert re.search(r"resource.name +billing +last applied\n", ran.out)
+
+
+NULL_PROJECT = """\
+apiVersion: kgitops/v1
+kind: Project
+metadata: {name: shop}
+spec:
+  defaults: {topic: {partitions: 1, replicationFactor: 1, configs: {retention.ms: 86400000}}}
+  clusters: {local: {url: "embedded:.kgitops/local.db"}}
+  defaultCluster: local
+"""
+NULL_TOPIC = """\
+apiVersion: kgitops/v1
+kind: Topic
+metadata: {name: orders}
+spec:
+  configs:
+    retention.ms: {value}
+"""
+
+
+def test_a_key_without_a_value_stops_the_plan_that_would_lose_a_default(
+    kgitops: Kgitops, tmp_path: Path
+) -> None:
+    topic = NULL_TOPIC.replace("{value}", "")
+    write(tmp_path, {"kgitops.yaml": NULL_PROJECT, "manifests/topics.yaml": topic})
+    for command in ("validate", "plan"):
+        ran = kgitops(command, tmp_path)
+        assert ran.code == 1
+        assert "manifests/topics.yaml:6:18: spec.configs.retention.ms must be" in ran.err
+        assert "write a value, or null to remove the default" in ran.err
+
+
+def test_the_plan_and_explain_name_the_default_that_null_removes(
+    kgitops: Kgitops, tmp_path: Path
+) -> None:
+    topics = tmp_path / "manifests/topics.yaml"
+    write(tmp_path, {"kgitops.yaml": NULL_PROJECT, "manifests/topics.yaml": ""})
+    removed = "null removes 86400000 (1 d) of project default"
+    topics.write_text(NULL_TOPIC.replace("{value}", "~"))
+    # Of a new topic, and of one that the default was applied to.
+    for format_ in ("text", "markdown", "html"):
+        assert removed in kgitops("plan", tmp_path, "--format", format_).out
+    topics.write_text(NULL_TOPIC.replace("retention.ms: {value}", "segment.ms: 60000"))
+    assert kgitops("apply", tmp_path, "--auto-approve").code == 0
+    topics.write_text(NULL_TOPIC.replace("{value}", "null"))
+    for format_ in ("text", "markdown", "html"):
+        assert removed in kgitops("plan", tmp_path, "--format", format_).out
+    saved = tmp_path / "plan.json"
+    assert kgitops("plan", tmp_path, "-o", saved).code == 0
+    (change,) = json.loads(saved.read_text())["changes"]
+    origin = change["origins"]["configs.retention.ms"]
+    assert (origin["kind"], origin["removed"]) == ("project-default", "86400000")
+    assert removed in kgitops("show", saved).out
+    explained = kgitops("explain", "topic/orders", tmp_path).out
+    assert re.search(
+        r"retention.ms +null +manifest, .*topics.yaml:6, removes 86400000 \(1 d\) of project "
+        r"default, .*kgitops.yaml:5\n",
+        explained,
+    )
+    assert kgitops("apply", saved, "--auto-approve").code == 0
+    assert kgitops("plan", tmp_path, "--detailed-exitcode").code == 0
 
 
 def test_drift_names_the_origins(kgitops: Kgitops, tmp_path: Path) -> None:

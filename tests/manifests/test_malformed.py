@@ -123,7 +123,73 @@ CASES: dict[str, tuple[Files, str, str]] = {
     "a config left out": (
         with_spec("{configs: {retention.ms: }}"),
         "4:32",
+        "spec.configs.retention.ms must be text, a number, true or false, or a list of these, "
+        "not empty; write a value, or null to remove the default or the profile's value",
+    ),
+    "a config left out, in lines": (
+        with_spec("\n  configs:\n    retention.ms: # 7 days\n    segment.ms: 1"),
+        "6:18",
+        "spec.configs.retention.ms must be",
+    ),
+    "a config that repeats an empty anchor": (
+        with_spec("{configs: {retention.ms: &none , segment.ms: *none}}"),
+        "4:32",
+        "segment.ms must be text, a number, true or false, or a list of these, not empty",
+    ),
+    "a config that is null": (
+        with_spec("{configs: {retention.ms: null}}"),
+        "4:32",
         "retention.ms is null, and no profile or default gives it",
+    ),
+    "configs left out": (with_spec("\n  configs:"), "5:11", "must be a mapping, not empty"),
+    "an item of a config left out": (
+        with_spec("\n  configs:\n    cleanup.policy:\n    - delete\n    -"),
+        "8:6",
+        "spec.configs.cleanup.policy[1] must be a value, not empty",
+    ),
+    "a principal left out": (
+        one(
+            acl(
+                "principals:\n  -\npermission: Allow\noperations: [Read]\n"
+                "resource: {type: topic, name: a}"
+            )
+        ),
+        "6:6",
+        "spec.principals[0] must be text, not empty",
+    ),
+    "a quota left out": (
+        one(quota("{user: a}", "{producer_byte_rate: }")),
+        "6:32",
+        "must be a number above 0, not empty",
+    ),
+    "a member's field left out": (
+        one(
+            "apiVersion: kgitops/v1\nkind: VirtualClusterBinding\n"
+            "metadata: {name: a, virtualCluster: v}\nspec: {user: a, removeOldAclsFrom: }\n"
+        ),
+        "4:36",
+        "spec.removeOldAclsFrom must be text, not empty",
+    ),
+    "a profile's config left out": (
+        one(
+            "apiVersion: kgitops/v1\nkind: TopicProfile\nmetadata: {name: a}\n"
+            "spec: {configs: {retention.ms: }}\n"
+        ),
+        "4:32",
+        "not empty; write a value, or remove the line",
+    ),
+    "a folder's label left out": (
+        one("apiVersion: kgitops/v1\nkind: Folder\nmetadata: {labels: {team: }}\n"),
+        "3:27",
+        "metadata.labels.team must be text, not empty",
+    ),
+    "JSON with a null": (
+        {
+            "a.json": '{"apiVersion": "kgitops/v1", "kind": "Topic", "metadata": {"name": "x"},\n'
+            '"spec": {"configs": {"retention.ms": null}}}'
+        },
+        "2:38",
+        "retention.ms is null, and no profile",
     ),
     "a config that is a mapping": (
         with_spec("{configs: {retention.ms: {a: b}}}"),

@@ -307,7 +307,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "spec.reason is missing; add it",
     ),
     "a ticket that is a number": (in_waiver("PAY-123", "123"), "10:11", "must be text, not 123"),
-    "an approver that is null": (in_waiver("team-platform", "null"), "11:15", "not empty"),
+    "an approver that is null": (in_waiver("team-platform", "null"), "11:15", "not null"),
     "a waiver of nothing": (in_waiver("min-insync", '""'), "5:11", "spec.policy must not be empty"),
 }
 

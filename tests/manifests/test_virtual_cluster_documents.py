@@ -123,7 +123,7 @@ def test_a_misspelt_field_is_found(here: Path, text: str, place: str, near: str)
         (
             declaration("ConsumerGroup", MEMBERS, "{adopt: null}"),
             "4:15",
-            "spec.adopt must be text, not empty",
+            "spec.adopt must be text, not null",
         ),
     ],
 )

@@ -150,7 +150,7 @@ def read_yaml(file: FoundFile, dialect: Dialect = Dialect.YAML_12) -> YamlFile:
     source = SourceFile(text, file.relative, comments, dialect=dialect)
     documents = []
     for root, offset in roots:
-        constructor = Constructor()
+        constructor = Constructor(empty=None)
         constructor.build(root, aliases="&" in text.text)
         if constructor.problems:
             index, problem, advice = constructor.problems[0]

@@ -11,7 +11,7 @@ from kgitops.desired.expansion.folders import Folders, FolderValues
 from kgitops.desired.expansion.layers import NO_LAYER, Layer, defaults_layer, profile_layer
 from kgitops.desired.findings import Findings
 from kgitops.desired.state import DesiredObject, Tombstone
-from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.manifests.expanded import ExpandedDocument, Given, Path
 from kgitops.manifests.load import Manifest
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.project.values import WrittenDefaults
@@ -50,6 +50,7 @@ class Expansion:
         wrong_profiles: Collection[str] = (),
         other_clusters: Sequence[Manifest] = (),
     ) -> None:
+        self._configs = configs
         self._findings = findings
         self._unusable = set(wrong_profiles)
         self._elsewhere = {
@@ -81,7 +82,6 @@ class Expansion:
         }
         own = {path: value for path, value in written.items() if value is not None}
         own |= {("spec", "configs", key): value for key, value in spec.configs.items()}
-        self._check_removed(topic, layer, document)
         given = layer.without([*own]).given if layer.values else {}
         values = {**layer.values, **own} if layer.values else own
         if name is not None and name not in self._profiles and spec.assignments is None:
@@ -103,7 +103,10 @@ class Expansion:
         )
         labels = _labels_given(folder, topic.metadata.labels)
         both = {**given, **labels}
-        return expanded, ExpandedDocument(document, both) if both else document
+        removed = self._removed(topic, layer, document)
+        if not both and not removed:
+            return expanded, document
+        return expanded, ExpandedDocument(document, both, removed)
 
     def document(self, manifest: Manifest) -> Document:
         """The document, which knows where the labels are written that its folders give."""
@@ -154,15 +157,26 @@ class Expansion:
                 advice = "write one among the manifests, or correct the name"
         self._findings.error(document, ("spec", "profile"), problem, advice)
 
-    def _check_removed(self, topic: "Topic", layer: Layer, document: Document) -> None:
+    def _removed(
+        self, topic: "Topic", layer: Layer, document: Document
+    ) -> dict[Path, tuple[Given, str]]:
+        """Return the values from elsewhere that the topic removes; a null of no value is wrong."""
+        removed: dict[Path, tuple[Given, str]] = {}
         for key, value in topic.spec.configs.items():
-            if value is None and ("spec", "configs", key) not in layer.values:
+            if value is not None:
+                continue
+            path: Path = ("spec", "configs", key)
+            if path in layer.values:
+                below = cast("ConfigValue", layer.values[path])
+                removed[path] = layer.given[path], self._configs.read({key: below}, document)[key]
+            else:
                 self._findings.error(
                     document,
-                    ("spec", "configs", key),
+                    path,
                     f"{key} is null, and no profile or default gives it to this topic",
                     "write the value, or remove the key",
                 )
+        return removed
 
 
 def _labels_given(folder: FolderValues, own: Mapping[str, str]) -> Mapping[Any, Any]:

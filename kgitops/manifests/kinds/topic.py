@@ -31,7 +31,7 @@ class TopicSpec:
     """Partition id to the brokers of its replicas, the preferred leader first; instead of
     partitions and replicationFactor."""
     configs: dict[str, ConfigValue | None] = field(default_factory=dict)
-    """Kafka's topic configs by their own names, such as retention.ms; null takes out a key that the
+    """Kafka's topic configs by their own names, such as retention.ms; null removes a key that the
     profile or a default gives."""
     configs_policy: Annotated[Literal["Declared", "Exact"] | None, NotNull()] = None
     """Declared (the default) leaves config keys that no manifest declares as they are; Exact

@@ -5,9 +5,11 @@ from collections.abc import Hashable
 from typing import Any
 
 from kgitops.manifests.yaml.nodes import (
+    EMPTY,
     MAX_DEPTH,
     MappingNode,
     Node,
+    NoValue,
     Scalar,
     ScalarNode,
     SequenceNode,
@@ -17,7 +19,7 @@ from kgitops.manifests.yaml.nodes import (
 from kgitops.manifests.yaml.text import shown
 
 Content = Any
-"""The content of a document: dicts, lists, text, numbers, booleans and None."""
+"""The content of a document: dicts, lists, text, numbers, booleans, None for null, and EMPTY."""
 
 MAX_EXPANDED = 20_000
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
@@ -41,11 +43,12 @@ class Constructor:
     """Builds the values of one file's documents.
 
     ``problems`` are (character index in the parsed text, problem, advice), in the order met.
+    ``empty`` is the value of a key or item without one; other tools read it as null.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, empty: NoValue | None = EMPTY) -> None:
         self.problems: list[tuple[int, str, str]] = []
-        self._plain: dict[str, Scalar] = {}
+        self._plain: dict[str, Scalar | NoValue] = {"": empty}
         self._built: dict[int, Content] = {}
         self._open: set[int] = set()
         self._merged = 0
@@ -83,7 +86,7 @@ class Constructor:
         self._built[identity] = value
         return value
 
-    def _scalar(self, node: ScalarNode) -> Scalar:
+    def _scalar(self, node: ScalarNode) -> Scalar | NoValue:
         text: str = node.value
         if node.tag:  # None unless it was written
             return self._tagged(node)

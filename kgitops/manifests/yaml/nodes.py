@@ -80,6 +80,18 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
+class NoValue:
+    """The content of a key or an item that has no value: no field of any kind accepts it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "EMPTY"
+
+
+EMPTY = NoValue()
+
+
 def plain_value(text: str) -> Scalar:
     """The value of ``text`` as a scalar without quotes.
 

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from kgitops.manifests.yaml.construct import Content, PlainPlaceholder
 from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.nodes import plain_value
+from kgitops.manifests.yaml.nodes import EMPTY, plain_value
 from kgitops.model.source import Finding
 
 _PLACEHOLDER = re.compile(r"\$\$\{|\$\{([^{}]*)(\}?)")
@@ -126,7 +126,9 @@ def _walk(content: Content, path: Path, lookup: Lookup, missing: Missing) -> Con
 def _text(text: str, path: Path, lookup: Lookup, missing: Missing) -> Content:
     try:
         replaced = lookup.replace(text)
-        return plain_value(replaced) if isinstance(text, PlainPlaceholder) else replaced
+        if not isinstance(text, PlainPlaceholder):
+            return replaced
+        return plain_value(replaced) if replaced else EMPTY
     except PlaceholderError as error:
         return missing(path, text, error)
     except ValueError:

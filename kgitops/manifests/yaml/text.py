@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from pathlib import Path
 
+from kgitops.manifests.yaml.nodes import NoValue
 from kgitops.model.source import Finding, Source
 
 MAX_SHOWN = 60
@@ -82,6 +83,8 @@ def shown(value: object) -> str:
     """A value of a manifest as a sentence shows it: short, and on one line."""
     match value:
         case None:
+            return "null"
+        case NoValue():
             return "empty"
         case bool():
             return "true" if value else "false"

@@ -153,7 +153,7 @@ def field_detail(field: FieldChange, *, full: bool, origin: ValueOrigin | None =
     sides = field_sides(field, full=full)
     value = f"{sides.before or '(not set)'} -> {sides.after or '(not set)'}"
     notes = [sides.note] if sides.note is not None else []
-    notes += [origin_text(origin, full=full)] if origin is not None else []
+    notes += [origin_note(field.path, origin, full=full)] if origin is not None else []
     more = f" ({'; '.join(notes)})" if notes else ""
     return Detail(symbol=mark, label=label, value=f"{value}{more}", risk=field.risk)
 
@@ -228,7 +228,10 @@ def _origins(change: Change, *, full: bool) -> Iterable[Detail]:
     if not new and Action.ADOPT not in change.actions:
         return
     for path, origin in change.origins.items():
-        if path == REMOVAL:
+        if origin.removed is not None:
+            if not any(field.path == path for field in change.fields):
+                yield Detail(value=f"({field_label(path)}: {origin_note(path, origin, full=full)})")
+        elif path == REMOVAL:
             names = values.setdefault(origin_text(origin, full=full), [])
             names.append(f"{REMOVAL}={removal_policy(change)}")
         elif (
@@ -246,6 +249,14 @@ def removal_policy(change: Change) -> str:
     """The declared deletionPolicy of an object."""
     owner = change.owner_after
     return "" if owner is None else str(owner.last_applied.get(REMOVAL, ""))
+
+
+def origin_note(path: str, origin: ValueOrigin, *, full: bool) -> str:
+    """``profile compacted``, or ``null removes 604800000 (7 d) of profile compacted``."""
+    text = origin_text(origin, full=full)
+    if origin.removed is None:
+        return text
+    return f"null removes {with_unit(path, origin.removed)} of {text}"
 
 
 def origin_text(origin: ValueOrigin, *, full: bool) -> str:

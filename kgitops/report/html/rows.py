@@ -24,7 +24,7 @@ from kgitops.report.content.details import (
     field_moves,
     field_sides,
     labels_text,
-    origin_text,
+    origin_note,
     removal_policy,
     stake,
     warning,
@@ -163,8 +163,13 @@ def _fields(change: Change) -> Iterator[FieldRow]:
             label=REMOVAL,
             before=None,
             after=removal_policy(change),
-            note=_from(change.origins[REMOVAL]),
+            note=_from(REMOVAL, change.origins[REMOVAL]),
         )
+    changed = {field.path for field in change.fields}
+    for path, origin in change.origins.items():
+        if origin.removed is not None and path not in changed:
+            note = _from(path, origin)
+            yield FieldRow(mark="-", label=field_label(path), before=None, after=None, note=note)
     for field in change.fields:
         yield _field(field, change.origins.get(field.path))
 
@@ -177,7 +182,8 @@ def _field(field: FieldChange, origin: ValueOrigin | None) -> FieldRow:
         label=field_label(field.path),
         before=sides.before,
         after=sides.after,
-        note="; ".join(note for note in (moves, sides.note, _from(origin)) if note) or None,
+        note="; ".join(note for note in (moves, sides.note, _from(field.path, origin)) if note)
+        or None,
         risk=field.risk,
     )
 
@@ -191,12 +197,15 @@ def _whole(change: Change) -> Iterator[FieldRow]:
             label=field_label(path),
             before=None if new else text,
             after=text if new else None,
-            note=_from(change.origins.get(path)),
+            note=_from(path, change.origins.get(path)),
         )
 
 
-def _from(origin: ValueOrigin | None) -> str | None:
-    return f"from {origin_text(origin, full=True)}" if origin is not None else None
+def _from(path: str, origin: ValueOrigin | None) -> str | None:
+    if origin is None:
+        return None
+    note = origin_note(path, origin, full=True)
+    return note if origin.removed is not None else f"from {note}"
 
 
 def _settings(view: Mapping[str, Json]) -> Iterator[tuple[str, str]]:

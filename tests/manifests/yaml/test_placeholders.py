@@ -65,6 +65,16 @@ def test_an_empty_value_alone_is_no_value(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": topic("a", spec)})
     (said,) = findings(load(tmp_path, variables=VARIABLES))
     assert "a.yaml:5:15: spec.partitions must be a whole number of at least 1" in said
+    assert "and '${var:empty}' is empty here; write a value, or remove the line" in said
+
+
+def test_a_placeholder_that_is_empty_removes_no_default(tmp_path: Path) -> None:
+    size = "\n  partitions: 1\n  replicationFactor: 1"
+    spec = size + "\n  configs:\n    retention.ms: ${var:empty}"
+    write(tmp_path, {"a.yaml": topic("a", spec)})
+    (said,) = findings(load(tmp_path, variables=VARIABLES))
+    assert "a.yaml:8:19: spec.configs.retention.ms" in said
+    assert "'${var:empty}' is empty here; write a value, or null to remove the default" in said
 
 
 @pytest.mark.parametrize(

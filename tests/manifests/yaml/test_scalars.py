@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from kgitops.manifests.yaml.nodes import EMPTY
 from kgitops.manifests.yaml.parse import parse
 from kgitops.manifests.yaml.text import SourceText
 
@@ -34,7 +35,6 @@ def test_it_is_text(text: str) -> None:
         ("FALSE", False),
         ("null", None),
         ("~", None),
-        ("", None),
         ("0", 0),
         ("-7", -7),
         ("+7", 7),
@@ -54,6 +54,39 @@ def test_it_is_text(text: str) -> None:
 def test_it_has_the_value_and_type_of_the_core_schema(text: str, expected: object) -> None:
     assert value(text) == expected
     assert type(value(text)) is type(expected)
+
+
+EMPTY_FORMS = {
+    "a:\n": "1:3",
+    "a: # no value yet\n": "1:3",
+    "a: &x\nb: *x\n": "1:4",
+    "{a: }": "1:5",
+    "{a, b: 1}": "1:3",
+    '{"a": }': "1:7",
+    "? a\n": "2:1",
+    "b: &x\na: *x\n": "1:4",
+}
+
+
+@pytest.mark.parametrize("text", EMPTY_FORMS)
+def test_a_key_without_a_value_is_empty_and_not_null(text: str) -> None:
+    (document,) = parse(SourceText("a.yaml", text), [])
+    assert document.content["a"] is EMPTY
+    assert str(document.document.at("a")) == f"a.yaml:{EMPTY_FORMS[text]}"
+
+
+def test_an_item_without_a_value_is_empty() -> None:
+    assert value("\n-\n- 1\n- null") == [EMPTY, 1, None]
+
+
+@pytest.mark.parametrize("text", ["!!null", "!!null ''", "Null", "~ # none"])
+def test_a_written_null_is_null(text: str) -> None:
+    assert value(text) is None
+
+
+@pytest.mark.parametrize("text", ['""', "''", "!!str", "|\n"])
+def test_an_empty_text_is_text(text: str) -> None:
+    assert value(text) == ""
 
 
 def test_not_a_number_is_a_float() -> None:
