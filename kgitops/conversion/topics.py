@@ -55,6 +55,7 @@ def topic_spec(builder: ObjectBuilder, topic: TopicSource) -> dict[str, Json] | 
     """
     spec: dict[str, Json] = {"profile": topic.profile} if topic.profile else {}
     if topic.assignments is not None:
+        _lose_other_sizes(builder, topic, topic.assignments)
         spec["assignments"] = {number: list(ids) for number, ids in topic.assignments.items()}
     else:
         sizes = {
@@ -73,6 +74,20 @@ def topic_spec(builder: ObjectBuilder, topic: TopicSource) -> dict[str, Json] | 
         spec |= {name: size for name, size in sizes.items() if size is not None and size > 0}
     configs = topic_config_values(builder, topic.configs)
     return spec | ({"configs": configs} if configs else {})
+
+
+def _lose_other_sizes(
+    builder: ObjectBuilder, topic: TopicSource, assignments: Mapping[int, Sequence[int]]
+) -> None:
+    """Report sizes that are not those of the assignments, which win."""
+    replicas = {len(brokers) for brokers in assignments.values()}
+    for name, size, assigned in (
+        ("partitions", topic.partitions, {len(assignments)}),
+        ("replicationFactor", topic.replication_factor, replicas),
+    ):
+        if size is not None and {size} != assigned:
+            problem = f"{builder}: its assignments are not those of {name} {size}"
+            builder.lose(builder.value, problem, "the assignments are kept; correct one of the two")
 
 
 def declare_topic(
