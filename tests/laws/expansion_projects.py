@@ -218,11 +218,16 @@ def labels_of(folder: str, own: Mapping[str, str], project: Project) -> Given:
 
 
 def origins_of_topic(topic: Topic, project: Project) -> dict[str, tuple[str, str]]:
-    """The origins that a plan has to name, by path."""
-    given = {key: it for key, it in layer_of(topic, project).items() if key not in topic.own}
+    """The origins that a plan has to name, by path, those of removed values too."""
+    layer = layer_of(topic, project)
     from_folders = labels_of(topic.folder, topic.labels, project)
     return {
-        **{key: origin for key, (_, origin) in given.items()},
+        **{key: origin for key, (_, origin) in layer.items() if key not in topic.own},
+        **{
+            key: (f"{kind} removed: {value}", name)
+            for key, (value, (kind, name)) in layer.items()
+            if key in topic.own and topic.own[key] is None
+        },
         **{f"labels.{key}": origin for key, (_, origin) in from_folders.items()},
     }
 

@@ -92,7 +92,9 @@ def _named(change: Change, folder: Path) -> Mapping[str, tuple[str, str]]:
     manifests = str((folder / "manifests").resolve())
     return {
         path: (
-            origin.kind.value,
+            origin.kind.value
+            if origin.removed is None
+            else f"{origin.kind.value} removed: {origin.removed}",
             _relative(origin.name, manifests) if origin.kind == "folder" else origin.name,
         )
         for path, origin in change.origins.items()
