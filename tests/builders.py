@@ -49,6 +49,8 @@ from kgitops.model.resources.addresses import (
     topic_address,
     user_address,
 )
+from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
@@ -74,7 +76,9 @@ ALL_CAPABILITIES = Capabilities(
 
 IN_ENVIRONMENT = PasswordSource(env="SALES_APP_PASSWORD")
 
-ClusterObject = TopicState | AclBinding | ClientQuotaState | UserState
+ClusterObject = (
+    TopicState | AclBinding | ClientQuotaState | UserState | FoundGroup | ClientMetricsState
+)
 
 
 class Place(Struct, frozen=True):
@@ -360,6 +364,8 @@ def a_cluster(
         acls=frozenset(item for item in objects if isinstance(item, AclBinding)),
         quotas={item.entity: item for item in objects if isinstance(item, ClientQuotaState)},
         users={item.name: item.held for item in objects if isinstance(item, UserState)} or None,
+        groups={it.name: it for it in objects if isinstance(it, FoundGroup) and it.exists},
+        client_metrics={it.name: it for it in objects if isinstance(it, ClientMetricsState)},
         usage=usage or {},
         broker_defaults=broker_defaults or {},
         registry=registry,
@@ -383,6 +389,10 @@ def on_cluster(declared: DesiredObject) -> ClusterObject:
         case DesiredUser():
             held = {key: item.iterations for key, item in declared.credentials.items()}
             return UserState(name=declared.name, held=held)
+        case DesiredGroup():
+            return FoundGroup(name=declared.name, configs=declared.configs)
+        case DesiredClientMetrics():
+            return ClientMetricsState(name=declared.name, configs=declared.configs)
         case _:
             raise TypeError(f"{declared.address} is a part of a virtual cluster")
 

@@ -15,11 +15,13 @@ from kafka.protocol.admin import (
     DescribeConfigsRequest,
     DescribeUserScramCredentialsRequest,
     IncrementalAlterConfigsRequest,
+    ListConfigResourcesRequest,
     ListGroupsRequest,
 )
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
+from kgitops.cluster.kafka.protocol_values import CONFIG_RESOURCES
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.sandbox.layout import USERS
 from kgitops.sandbox.sandbox import Sandbox
@@ -28,6 +30,7 @@ PATIENCE_S = 60
 ANY = 1  # of ACLs' types
 BROKER = 4  # ConfigResource.Type
 DYNAMIC_BROKER, DYNAMIC_DEFAULT = 2, 3  # ConfigSource
+OWN_RESOURCE = (7, 8)  # of client metrics and of groups
 SET, DELETE = 0, 1  # AlterConfigOp.OpType
 # Brokers with eligible leader replicas (KIP-966) write it when they are formatted, and refuse to
 # let it go.
@@ -35,7 +38,7 @@ WRITTEN_BY_KAFKA = {"min.insync.replicas": "1"}
 
 
 def wipe(sandbox: Sandbox) -> None:
-    """Remove topics, groups, ACLs, quotas, SCRAM users and dynamic broker configs, and wait for it.
+    """Remove topics, groups, ACLs, quotas, SCRAM users and dynamic configs, and wait for it.
 
     Internal topics stay, since they belong to the brokers, and so do the users that a sandbox with
     logins begins with.
@@ -54,7 +57,8 @@ def wipe(sandbox: Sandbox) -> None:
 
 def _remove_all(wire: Wire, brokers: tuple[int, ...], kept: frozenset[str]) -> dict[str, Any]:
     """Ask for the removal of what is seen but ``kept`` users; what was, on any broker."""
-    kinds = (_topics, _groups, _acls, _quotas, partial(_users, kept=kept), _configs)
+    users = partial(_users, kept=kept)
+    kinds = (_topics, _groups, _acls, _quotas, users, _configs, _resources)
     seen = ((f"{kind} on {id_}", kind(wire, id_)) for kind in kinds for id_ in brokers)
     return {what: found for what, found in seen if found}
 
@@ -145,6 +149,26 @@ def _configs(wire: Wire, broker: int) -> list[str]:
             found += dynamic
             _reset(wire, broker, name, dynamic)
     return found
+
+
+def _resources(wire: Wire, broker: int) -> list[str]:
+    """The configs of groups and of client metrics."""
+    types = [int(code) for code in CONFIG_RESOURCES.values()]
+    listed = wire.send(ListConfigResourcesRequest(resource_types=types), to=broker)
+    described = DescribeConfigsRequest.DescribeConfigsResource
+    altered = IncrementalAlterConfigsRequest.AlterConfigsResource
+    for found in listed.config_resources:
+        type_, name = found.resource_type, found.resource_name
+        resource = described(resource_type=type_, resource_name=name, configuration_keys=None)
+        answer = wire.send(DescribeConfigsRequest(resources=[resource]), to=broker)
+        own = [it.name for it in answer.results[0].configs if it.config_source in OWN_RESOURCE]
+        deletions = [
+            altered.AlterableConfig(name=key, config_operation=DELETE, value=None) for key in own
+        ]
+        ended = altered(resource_type=type_, resource_name=name, configs=deletions)
+        request = IncrementalAlterConfigsRequest(resources=[ended], validate_only=False)
+        wire.send(request, to=broker)
+    return [found.resource_name for found in listed.config_resources]
 
 
 def _reset(wire: Wire, broker: int, name: str, keys: set[str]) -> None:

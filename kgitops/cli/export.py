@@ -14,10 +14,11 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="A new or empty folder.")],
     project: ProjectOptions,
     no_color: NoColor = False,
-) -> None:
+) -> int:
     """Write a cluster as manifests.
 
-    Planned against the same cluster they ask for no request at all.
+    Planned against the same cluster they ask for no request at all. Exit 1 if an object can't be
+    exported, or if the plan would change or remove anything.
 
     Example: kgitops export examples/quickstart -o exported
     """
@@ -27,6 +28,7 @@ def export(
     from kgitops.model.wording import counted
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
+    from kgitops.workflow.group_stages import with_all_groups
     from kgitops.workflow.plan_stages import with_all_users
     from kgitops.workflow.project.selection import open_workspace
 
@@ -36,18 +38,22 @@ def export(
         stage("reading the cluster")
         with workspace.connected() as cluster:
             state = with_all_users(cluster, cluster.read_state())
+            state, unread = with_all_groups(cluster, state, workspace.project)
             capabilities = cluster.capabilities
         stage("writing the manifests")
-        exported = export_manifests(state, workspace.project, workspace.allow_configs)
+        exported = export_manifests(
+            state, workspace.project, workspace.allow_configs, workspace.defaults
+        )
         stage("planning them against the cluster")
         done = write_and_plan(exported, out, workspace, state, capabilities)
     if state.users is None:
         print_notice("Users are left out: the cluster does not tell this principal of them.")
-    for sentence in done.export.notes:
+    for sentence in (*unread, *done.export.notes):
         print_notice(sentence)
     files = done.export.files
     documents = counted(sum(map(len, files.values())), "document")
     print_result(f"Wrote {documents} in {counted(len(files), 'file')} to {out}.\n{done.sentence}")
+    return int(done.exit)
 
 
 @with_groups

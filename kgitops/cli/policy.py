@@ -115,8 +115,8 @@ def audit(
     """Show what the cluster holds today, declared or not, that breaks a policy.
 
     Each topic, ACL, quota, user and virtual cluster, with its links and members, is judged as if it
-    were made now as it is; so are the configs of groups and client metrics that are declared or
-    managed. Exit 3 if a policy would deny one.
+    were made now as it is; so are the configs of groups and client metrics. Exit 3 if a policy
+    would deny one.
 
     Example: kgitops policy audit examples/policies
     """
@@ -124,7 +124,7 @@ def audit(
 
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
-    from kgitops.cli.running.streams import print_result, wants_colour
+    from kgitops.cli.running.streams import print_notice, print_result, wants_colour
     from kgitops.model.verdict import ExitCode
     from kgitops.report.json.policies import policy_audit_to_json
     from kgitops.report.text.policy_audit import render_policy_audit
@@ -139,6 +139,8 @@ def audit(
         workspace.connected() as cluster,
     ):
         found = audit_policies(cluster, declared, workspace, stage)
+    for reason in found.unread:
+        print_notice(reason)
     if format_ is ListFormat.JSON:
         print_result(policy_audit_to_json(found))
     else:

@@ -9,7 +9,7 @@ from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets
 from kgitops.model.errors import LockedError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -156,6 +156,16 @@ class Cluster(Protocol):
 
         Raises:
             UnreachableError: they can't be read.
+        """
+        ...
+
+    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
+        """List all groups, by physical id, or all client metrics that set configs of their own.
+
+        Kafka before 4.1 lists no group that has configs only.
+
+        Raises:
+            UnreachableError: they can't be listed.
         """
         ...
 

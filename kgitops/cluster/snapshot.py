@@ -29,7 +29,7 @@ from kgitops.model.json.codec import from_json
 from kgitops.model.json.strict import ShapeError, parse_json
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -164,6 +164,14 @@ class SnapshotCluster:
     def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
         """Refuse, if there are any: a snapshot does not hold them."""
         return _not_held("the client metrics", names)
+
+    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
+        """Refuse: a snapshot holds neither groups nor client metrics."""
+        what = {
+            ConfigResourceType.GROUP: "the consumer groups",
+            ConfigResourceType.CLIENT_METRICS: "the client metrics",
+        }
+        raise UnreachableError(f"the snapshot does not hold {what[kind]}; ask the cluster itself")
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Refuse, if there are any: a snapshot does not hold them."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
-from kgitops.cluster.port import ChecksLogins, Cluster
+from kgitops.cluster.port import Authors, ChecksLogins, Cluster, RecordsAuthors
 from kgitops.model.cluster_state import GroupOffsets, Usage
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -42,9 +42,21 @@ class WrappedCluster(Generic[Physical]):
         """Read the subscriptions to clients' metrics."""
         return self.physical.read_client_metrics(names)
 
+    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
+        """List the groups or client metrics that have configs."""
+        return self.physical.list_configured(kind)
+
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Read the offsets of topics by time."""
         return self.physical.read_offsets_since(topics, timestamp_ms)
+
+    def read_authors(self) -> Authors:
+        """Read the authors that the physical cluster knows, which may be none.
+
+        Objects of virtual clusters have other names there, and no author here.
+        """
+        physical: Cluster = self.physical
+        return physical.read_authors() if isinstance(physical, RecordsAuthors) else {}
 
     def offers_login(self, mechanism: ScramMechanism) -> bool:
         """True if the physical cluster offers it."""

@@ -67,15 +67,15 @@ def plan_drift(
     if plan.changes:
         on_stage("loading the manifests")
         plan = with_declared_origins(plan, workspace)
-    rows = sorted(_with_authors(plan.drift, authors), key=lambda row: (row.address, row.path))
     # Findings about unplannable objects are not mistakes here: they are only reported.
     warnings = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
-    plan = replace(plan, drift=tuple(rows), findings=(), warnings=(*plan.warnings, *warnings))
+    plan = replace(plan, findings=(), warnings=(*plan.warnings, *warnings))
     if verify_users:
         with loaded(workspace, on_stage) as declared:
             on_stage("logging in as each user")
             plan = with_login_drift(cluster, plan, declared.desired, workspace.base)
-    return seal_now(plan, current)
+    rows = sorted(_with_authors(plan.drift, authors), key=lambda row: (row.address, row.path))
+    return seal_now(replace(plan, drift=tuple(rows)), current)
 
 
 def drift_verdict(plan: Plan) -> Verdict:

@@ -6,13 +6,24 @@ from msgspec.structs import replace
 
 from kgitops.apply.observe.groups import with_groups
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DesiredState, OffsetReset
+from kgitops.desired.state import DesiredState, OffsetReset, Project
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import UnreachableError
+from kgitops.model.resources.addresses import GLOBAL_GROUP, client_metrics_address, group_address
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.context import selected
 from kgitops.plan.groups.resets import is_due, reset_topics
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
 
 _PREFIXES = ("group/", "client-metrics/")
+_ADDRESS = {
+    ConfigResourceType.GROUP: group_address,
+    ConfigResourceType.CLIENT_METRICS: client_metrics_address,
+}
+_PLURAL = {
+    ConfigResourceType.GROUP: "Groups",
+    ConfigResourceType.CLIENT_METRICS: "Client metrics",
+}
 
 
 def with_group_states(
@@ -42,6 +53,32 @@ def with_group_states(
         and is_due(group, ownership.last_applied(group.address))
     ]
     return _with_targets(cluster, current, due)
+
+
+def with_all_groups(
+    cluster: Cluster, current: ClusterState, project: Project
+) -> tuple[ClusterState, tuple[str, ...]]:
+    """Add each group and client metrics with configs, and all that ``project`` manages.
+
+    Also returns why others are missing, where they can't be read. Groups without configs, of which
+    a cluster may have very many, are not looked at.
+
+    Raises:
+        UnreachableError: those that the project manages can't be read.
+    """
+    ownership = build_ownership(project, current.registry)
+    mine = frozenset(ownership.mine(GLOBAL_GROUP, "client-metrics"))
+    current = with_groups(cluster, current, mine)
+    unread: list[str] = []
+    for kind in ConfigResourceType:
+        try:
+            names = cluster.list_configured(kind)
+            current = with_groups(cluster, current, {*map(_ADDRESS[kind], names)} - mine)
+        except UnreachableError as error:
+            unread.append(
+                f"{_PLURAL[kind]} that this project does not manage are left out: {error}"
+            )
+    return current, tuple(unread)
 
 
 def _with_targets(cluster: Cluster, current: ClusterState, due: list[OffsetReset]) -> ClusterState:

@@ -10,7 +10,7 @@ from kgitops.model.source import Source
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.workflow.audited_requests import requests_of
-from kgitops.workflow.group_stages import with_group_states
+from kgitops.workflow.group_stages import with_all_groups
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.plan_stages import with_all_users
 from kgitops.workflow.project.selection import Workspace
@@ -36,7 +36,8 @@ class AuditedObject(Struct, frozen=True, kw_only=True):
 class PolicyAudit(Struct, frozen=True, kw_only=True):
     """The objects of a cluster that break policies, by address; ``judged`` were asked about.
 
-    ``users``: the users who log in were known, and judged.
+    ``users``: the users who log in were known, and judged. ``unread`` has the reasons why groups or
+    client metrics were not.
     """
 
     cluster: str
@@ -44,6 +45,7 @@ class PolicyAudit(Struct, frozen=True, kw_only=True):
     judged: int
     objects: tuple[AuditedObject, ...]
     users: bool = True
+    unread: tuple[str, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -56,7 +58,8 @@ def audit_policies(
 ) -> PolicyAudit:
     """Ask the policies about each object of the cluster, as if it were made now as it is.
 
-    Of groups and client metrics these are the declared and managed ones.
+    Of groups and client metrics these are all that have configs: policies judge nothing else of
+    them.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -64,15 +67,23 @@ def audit_policies(
     """
     on_stage("reading the cluster")
     current = with_all_users(cluster, cluster.read_state())
-    current = with_group_states(cluster, declared.desired, current)
+    current, unread = with_all_groups(cluster, current, workspace.project)
     on_stage("asking the policies")
-    return audit_state(current, declared, workspace.target_name, workspace.principal)
+    return audit_state(current, declared, workspace.target_name, workspace.principal, unread=unread)
+
+
+_NOT_HELD = "Groups and client metrics are left out: a snapshot does not hold them."
 
 
 def audit_state(
-    current: ClusterState, declared: Loaded, target_name: str, principal: str
+    current: ClusterState,
+    declared: Loaded,
+    target_name: str,
+    principal: str,
+    *,
+    unread: tuple[str, ...] = (_NOT_HELD,),
 ) -> PolicyAudit:
-    """Ask the policies about each object of a state that was read before."""
+    """Ask the policies about each object of a state; one of a snapshot lacks those ``unread``."""
     documents = {item.address: item for item in declared.desired.objects}
     asked = list(requests_of(current, documents))
     evaluator = declared.policies.evaluator
@@ -98,6 +109,7 @@ def audit_state(
         judged=len(asked) if evaluator is not None else 0,
         objects=tuple(sorted(objects, key=lambda item: item.address)),
         users=current.users is not None,
+        unread=unread,
     )
 
 

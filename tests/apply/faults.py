@@ -7,7 +7,7 @@ from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -98,6 +98,10 @@ class FaultyCluster:
     def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
         self.before_read()
         return self.real.read_client_metrics(names)
+
+    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
+        self.before_read()
+        return self.real.list_configured(kind)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         self.before_read()

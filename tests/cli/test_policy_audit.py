@@ -14,6 +14,7 @@ from strategies import SALTED
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model import requests as req
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.users import ScramMechanism
 
@@ -102,7 +103,7 @@ def test_acls_and_quotas_are_judged_and_labels_are_those_of_the_documents(
     assert (of_acl["owner"] is None, of_acl["source"]["line"] > 0) == (False, True)
 
 
-def test_users_are_judged_declared_or_not_and_configs_of_groups_and_client_metrics(
+def test_users_and_configs_of_groups_and_client_metrics_are_judged_declared_or_not(
     project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORD", "a password")
@@ -118,6 +119,15 @@ def test_users_are_judged_declared_or_not_and_configs_of_groups_and_client_metri
             user="strange", mechanism=ScramMechanism.SHA_256, iterations=4096, salted=SALTED
         )
     )
+    for kind, key in (
+        (ConfigResourceType.GROUP, "consumer.session.timeout.ms"),
+        (ConfigResourceType.CLIENT_METRICS, "interval.ms"),
+    ):
+        project.change_behind(
+            req.AlterConfigResourceRequest(
+                resource_type=kind, resource_name="strange", configs={key: "51000"}
+            )
+        )
     strong = {"class": "kgitops.policies:ScramStrength"}
     project.write_file(policies=[strong, "policies"])
     requests = {"requests": ["AlterConfigResource"]}
@@ -126,9 +136,15 @@ def test_users_are_judged_declared_or_not_and_configs_of_groups_and_client_metri
     frozen = policy("frozen", expression="false", match=requests)
     (folder / "frozen.yaml").write_text(as_yaml([frozen]))
     told = json.loads(kgitops("policy", "audit", project.folder, "--format", "json").out)
-    assert (told["judged"], told["users_read"]) == (4, True)
+    assert (told["judged"], told["users_read"], told["groups_read"]) == (6, True, True)
     found = {item["address"]: item["policies"][0] for item in told["objects"]}
-    assert found.keys() == {"user/strange", "group/billing", "client-metrics/lag"}
+    assert found.keys() == {
+        "user/strange",
+        "group/billing",
+        "group/strange",
+        "client-metrics/lag",
+        "client-metrics/strange",
+    }
     assert "would log in by SCRAM-SHA-256" in found["user/strange"]["message"]
 
 

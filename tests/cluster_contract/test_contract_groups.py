@@ -1,11 +1,13 @@
 """Consumer groups outside of virtual clusters, and client metrics, on every cluster."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from cluster_contract.contract import created, judge, refused, send
+from kafka.protocol.admin import ListConfigResourcesRequest
 
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.resources.config_resources import ConfigResourceType
@@ -17,20 +19,6 @@ pytestmark = pytest.mark.arrow
 GROUP, METRICS = "billing.app", "lag"
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 _PATIENCE_S = 30
-
-
-@pytest.fixture
-def cluster(cluster: Cluster) -> Iterator[Cluster]:
-    """The cluster; configs of the group and the subscription are taken away afterwards.
-
-    The shared cluster is emptied by what brokers list, and they don't list these.
-    """
-    yield cluster
-    group = cluster.read_groups(frozenset({GROUP})).get(GROUP)
-    metrics = cluster.read_client_metrics(frozenset({METRICS})).get(METRICS)
-    for held, make in ((group, group_configs), (metrics, metrics_configs)):
-        if held is not None and held.configs:
-            assert send(cluster, make(dict.fromkeys(held.configs))).ok
 
 
 def group_configs(configs: Mapping[str, str | None]) -> req.AlterConfigResourceRequest:
@@ -77,6 +65,44 @@ def test_configs_of_a_group_that_does_not_exist(cluster: Cluster):
     left = await_group(cluster, lambda group: group is not None and len(group.configs) == 1)
     assert left is not None
     assert left.configs == {HEARTBEAT: "6000"}
+
+
+def test_what_has_configs_is_listed(cluster: Cluster):
+    for kind, name, ask, key, value in (
+        (ConfigResourceType.GROUP, GROUP, group_configs, SESSION, "50000"),
+        (ConfigResourceType.CLIENT_METRICS, METRICS, metrics_configs, "interval.ms", "60000"),
+    ):
+        assert name not in cluster.list_configured(kind)
+        assert send(cluster, ask({key: value})).ok
+        await_listed(cluster, kind, name, expected=True)
+        assert send(cluster, ask({key: None})).ok
+        await_listed(cluster, kind, name, expected=False)
+
+
+def test_groups_with_configs_are_found_where_brokers_do_not_list_them(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+):
+    """As before Kafka 4.1; the same of the embedded clusters, which are not asked by requests."""
+    topic_id = created(cluster, "orders").topic_id or ""
+    assert send(cluster, commitment(topic_id, {0: 0})).ok
+    assert send(cluster, group_configs({SESSION: "50000"})).ok
+    await_group(cluster, lambda group: group is not None and bool(group.configs) and group.known)
+    supports = Wire.supports
+
+    def like_older(wire: Wire, request: type, version: int = 0) -> bool:
+        return request is not ListConfigResourcesRequest and supports(wire, request, version)
+
+    monkeypatch.setattr(Wire, "supports", like_older)
+    await_listed(cluster, ConfigResourceType.GROUP, GROUP, expected=True)
+    monkeypatch.undo()
+    assert send(cluster, req.DeleteConsumerGroupRequest(group=GROUP)).ok
+
+
+def await_listed(cluster: Cluster, kind: ConfigResourceType, name: str, *, expected: bool) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while (name in cluster.list_configured(kind)) is not expected:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_wrong_config_of_a_group_is_refused(cluster: Cluster):

@@ -34,7 +34,7 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -147,6 +147,16 @@ class EmbeddedCluster:
                 for name in sorted(names)
                 if held.get(name)
             }
+
+    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
+        """Those of which the image has configs."""
+        with self.controller.consistent_image() as image:
+            match kind:
+                case ConfigResourceType.GROUP:
+                    held = image.configs.groups
+                case ConfigResourceType.CLIENT_METRICS:
+                    held = image.configs.client_metrics
+            return frozenset(name for name, configs in held.items() if configs)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Look through the record batches of the store."""

@@ -15,7 +15,11 @@ from kgitops.cluster.kafka.configs.client_configs import (
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
 from kgitops.cluster.kafka.read.config_resources import read_client_metrics
-from kgitops.cluster.kafka.read.consumer_groups import read_groups, read_offsets_since
+from kgitops.cluster.kafka.read.consumer_groups import (
+    list_configured,
+    read_groups,
+    read_offsets_since,
+)
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.read.usage import read_usage
 from kgitops.cluster.kafka.read.users import logs_in, offers_login, read_users
@@ -33,7 +37,7 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -106,6 +110,10 @@ class KafkaCluster:
     def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
         """Read the configs of these subscriptions."""
         return read_client_metrics(self.wire, names)
+
+    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
+        """Ask for the resources with configs; older brokers, for the configs of every group."""
+        return list_configured(self.wire, kind)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Ask the leaders of the partitions."""

@@ -188,6 +188,7 @@ def _audit(audit: PolicyAudit) -> dict[str, Json]:
         "policies": audit.policies,
         "judged": audit.judged,
         "users_read": audit.users,
+        "groups_read": not audit.unread,
         "objects": [_object(item) for item in audit.objects],
     }
 

@@ -52,7 +52,9 @@ def summary(audit: PolicyAudit) -> str:
     judged = counted(audit.judged, "object")
     if not audit.policies:
         return "the project has no policies"
-    unread = "" if audit.users else "; users were not read"
+    missing = [] if audit.users else ["users"]
+    missing += ["groups and client metrics"] if audit.unread else []
+    unread = f"; {' and '.join(missing)} were not read" if missing else ""
     if not audit.objects:
         return f"none of {judged} breaks a policy{unread}"
     verb = "breaks" if len(audit.objects) == 1 else "break"

@@ -48,7 +48,8 @@ def _can_be_declared(acl: AclBinding, notes: ExportNotes) -> bool:
         return False
     if acl.operation not in _legal_operations(acl):
         # Kafka's controller takes any operation; none of its tools and no authorizer uses these.
-        notes.add(acl_address(acl), f"left out, {acl.operation} means nothing on a {kind}")
+        problem = f"left out, {acl.operation} means nothing on a {kind}"
+        notes.add(acl_address(acl), problem, lost=True)
         return False
     return True
 

@@ -1,26 +1,33 @@
-"""A cluster as manifests: topics by prefix, ACLs by principal.
+"""A cluster as manifests: every kind that documents declare.
 
 An export is proven: its files are loaded back and planned against the cluster that they came from.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from kgitops.apply.observe.objects import find_object
 from kgitops.desired.build import build_desired
+from kgitops.desired.configs import ConfigReader
+from kgitops.desired.expansion.layers import defaults_layer
+from kgitops.desired.findings import Findings
 from kgitops.desired.state import DesiredState, Project
 from kgitops.manifests.files import display_name
 from kgitops.manifests.load import load_manifests
+from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
+from kgitops.model.verdict import ExitCode
 from kgitops.model.wording import counted
-from kgitops.plan.document.plan import Action, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.acls import export_acls
+from kgitops.workflow.export.config_resources import export_client_metrics, export_groups
 from kgitops.workflow.export.files import Document, arrange, write_manifests
 from kgitops.workflow.export.quotas import export_quotas
 from kgitops.workflow.export.scope import ExportNotes, ExportScope
@@ -31,14 +38,21 @@ from kgitops.workflow.project.selection import Workspace
 
 
 class Export(Struct, frozen=True, kw_only=True):
-    """File name to documents; ``notes`` say in sentences what is not among them, and why."""
+    """File name to documents; ``notes`` say in sentences what is not among them, and why.
+
+    ``lost`` are the addresses of objects that should be among them, and can't be.
+    """
 
     files: Mapping[str, Sequence[Document]]
     notes: tuple[str, ...] = ()
+    lost: frozenset[str] = frozenset()
 
 
 def export_manifests(
-    state: ClusterState, project: Project, allow_configs: Sequence[str] = ()
+    state: ClusterState,
+    project: Project,
+    allow_configs: Sequence[str] = (),
+    defaults: Sequence[WrittenDefaults] = (),
 ) -> Export:
     """The cluster as ``project`` may declare it. Planned against it they ask for no request.
 
@@ -48,35 +62,66 @@ def export_manifests(
     """
     scope = ExportScope(build_ownership(project, state.registry))
     notes = ExportNotes()
+    unheard = Findings()  # loading the manifests reports them
+    layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
     files = {
         **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
-        **arrange("topics", export_topics(state, scope, notes, allow_configs)),
+        **arrange("topics", export_topics(state, scope, notes, allow_configs, layer)),
         **arrange("links", export_links(state, scope, notes)),
         **arrange("acls", export_acls(state, scope, notes)),
         **arrange("quotas", export_quotas(state, scope, notes)),
         **arrange("users", export_users(state, scope, notes)),
+        **arrange("groups", export_groups(state, scope, notes)),
+        **arrange("client-metrics", export_client_metrics(state, scope, notes)),
     }
-    return Export(files=files, notes=(*scope.foreign(), *notes.sentences()))
+    return Export(
+        files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)
+    )
 
 
 class PlannedExport(Struct, frozen=True, kw_only=True):
-    """The manifests that were written, and the plan of them on the cluster."""
+    """The manifests that were written, and the plan of them as the whole project."""
 
     export: Export
     plan: Plan | None
 
     @property
     def sentence(self) -> str:
-        """A sentence on the plan: it only adopts, or would do more."""
+        """Sentences on the plan, which only adopts or would do more, and on what is missing."""
+        return " ".join((self._planned(), *self._missing()))
+
+    def _planned(self) -> str:
         if self.plan is None:
             return "There is nothing to declare."
         if self.plan.verdict.stops:
             reasons = "; ".join(reason.sentence for reason in self.plan.verdict.reasons)
             return f"Planned against this cluster they are refused: {reasons}"
-        sent = len(self.plan.requests)
         adopts = self.plan.count(Action.ADOPT)
-        asks = f"{counted(sent, 'request')} to send, see above" if sent else "nothing to change"
+        changed = len(list(_changed(self.plan)))
+        asks = f"{counted(changed, 'object')} to change, see above" if changed else _NOTHING
         return f"Planned against this cluster: {adopts:,} to adopt, {asks}."
+
+    def _missing(self) -> Iterator[str]:
+        if lost := len(self.export.lost):
+            yield f"{counted(lost, 'object')} could not be exported, see above."
+
+    @property
+    def exit(self) -> ExitCode:
+        """Success if the manifests declare everything, and their plan changes and drops nothing."""
+        if self.plan is not None and self.plan.verdict.stops:
+            return self.plan.verdict.exit
+        changes = self.plan is not None and any(_changed(self.plan))
+        return ExitCode.ERROR if self.export.lost or changes else ExitCode.SUCCESS
+
+
+_NOTHING = "nothing to change"
+
+
+def _changed(plan: Plan) -> Iterator[Change]:
+    """The changes that are more than an adoption or a newer record in the registry."""
+    for change in plan.changes:
+        if change.requests or {Action.DELETE, Action.FORGET} & {*change.actions}:
+            yield change
 
 
 def write_and_plan(
@@ -88,8 +133,9 @@ def write_and_plan(
 ) -> PlannedExport:
     """Write the manifests, without those that a plan would refuse, and plan them.
 
-    Refused documents are left out, and noted with the refusal: a smaller project is better than
-    one that can't be loaded.
+    They are planned as the whole project, so that an object that they lack shows. Refused documents
+    are left out, and noted with the refusal: a smaller project is better than one that can't be
+    loaded.
 
     Raises:
         KgitopsError: the files can't be written.
@@ -97,20 +143,24 @@ def write_and_plan(
     files = {name: list(documents) for name, documents in export.files.items()}
     notes = ExportNotes()
     write_manifests(files, folder)
+    plan = None
+    declared: frozenset[str] = frozenset()
     while files:
         try:
             desired = _load(folder, workspace)
         except FindingsError as error:
             _drop(error.findings, files, folder, notes)
             continue
-        _note_missing(desired, workspace, state, notes)
         plan = make_plan(
             desired, state, target_name=workspace.target_name, capabilities=capabilities
         )
+        declared = desired.addresses
+        _note_changes(plan, declared, notes)
         break
-    else:
-        plan = None
-    written = Export(files=files, notes=(*export.notes, *notes.sentences()))
+    _note_missing(declared, workspace, state, notes)
+    written = Export(
+        files=files, notes=(*export.notes, *notes.sentences()), lost=export.lost | notes.lost
+    )
     return PlannedExport(export=written, plan=plan)
 
 
@@ -118,7 +168,7 @@ def _load(folder: Path, workspace: Workspace) -> DesiredState:
     return build_desired(
         load_manifests([folder], cluster=workspace.target_name, variables={}, env={}),
         project=workspace.project,
-        whole=False,
+        whole=workspace.whole or workspace.file is not None,
         targets=frozenset(),
         excludes=frozenset(),
         safety=workspace.safety,
@@ -136,7 +186,9 @@ def _drop(
     names = {display_name(folder / name): name for name in files}
     for finding in findings:
         if finding.severity is Severity.ERROR and finding.source is not None:
-            name = names[finding.source.file]
+            name = names.get(finding.source.file)
+            if name is None:
+                continue  # of the project file
             starts = _starts(folder / name)
             index = bisect_right(starts, finding.source.line) - 1
             refused.setdefault(name, {}).setdefault(index, finding)
@@ -145,7 +197,7 @@ def _drop(
     for name, by_index in refused.items():
         for index in sorted(by_index, reverse=True):
             document = files[name].pop(index)
-            notes.add(_title(document), f"left out, {by_index[index].problem}")
+            notes.add(_title(document), f"left out, {by_index[index].problem}", lost=True)
         if not files[name]:
             del files[name]
             (folder / name).unlink()
@@ -164,15 +216,39 @@ def _title(document: Mapping[str, object]) -> str:
     return f"{document['kind']} {name}"
 
 
+def _note_changes(plan: Plan, declared: frozenset[str], notes: ExportNotes) -> None:
+    """Note what a plan of the manifests would change on the cluster."""
+    for change in _changed(plan):
+        if change.address in declared:
+            fields = ", ".join(
+                f"{field.path} {_shown(field.before)} -> {_shown(field.after)}"
+                for field in change.fields
+            )
+            actions = " and ".join(action.value for action in change.actions)
+            notes.add(change.address, f"a plan of this export would {actions} it: {fields}")
+
+
+def _shown(value: str | None) -> str:
+    return "(not set)" if value is None else value
+
+
 def _note_missing(
-    desired: DesiredState, workspace: Workspace, state: ClusterState, notes: ExportNotes
+    declared: frozenset[str], workspace: Workspace, state: ClusterState, notes: ExportNotes
 ) -> None:
     """Note objects that the project manages and the manifests lack: a plan would remove them."""
-    declared = {item.address for item in desired.objects}
     for address in sorted(build_ownership(workspace.project, state.registry).mine()):
-        if address not in declared:
-            notes.add(
-                address,
-                "managed by this project, and either gone from the cluster or left out here: to a "
-                "plan of the whole project its document was removed",
-            )
+        if address in declared or (address.startswith("user/") and state.users is None):
+            continue
+        reason = _LEFT_OUT if find_object(address, state) else _GONE
+        notes.add(address, reason, lost=True)
+
+
+_GONE = (
+    "managed by this project and gone from the cluster, so no document declares it; a plan of the "
+    "whole project forgets it, or is refused where it is protected. Write a document to create it "
+    "again, or a Tombstone"
+)
+_LEFT_OUT = (
+    "managed by this project and missing in this export, for the reason above: a plan of the whole "
+    "project would take its document for removed. Write the document before you use the export"
+)

@@ -29,13 +29,16 @@ def export_quotas(state: ClusterState, scope: ExportScope, notes: ExportNotes) -
         if not scope.may_declare(address):
             continue
         if any(name == _DEFAULT for _, name in quota.entity):
-            notes.add(address, f"left out, in a manifest {_DEFAULT} is the default entity")
+            problem = f"left out, in a manifest {_DEFAULT} is the default entity"
+            notes.add(address, problem, lost=True)
             continue
         last = scope.last_applied(address)
         quotas = _quotas(address, quota, last.get("quotas", {}), notes)
         if quotas:
             spec = {"entity": _entity(quota.entity), "quotas": quotas, **written_policy(last)}
             items.append(Item(_group(quota), [as_document("ClientQuota", _name(quota), spec)]))
+        elif quota.quotas:
+            notes.lost.add(address)
     return items
 
 

@@ -64,10 +64,14 @@ class ExportNotes:
     """Differences between the export and the cluster: reasons with addresses, in order."""
 
     _by_reason: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    lost: set[str] = dataclasses.field(default_factory=set)
+    """The objects that no document declares although the export is asked for them."""
 
-    def add(self, address: str, reason: str) -> None:
-        """Note what the export leaves out of an object, or says otherwise."""
+    def add(self, address: str, reason: str, *, lost: bool = False) -> None:
+        """Note what the export leaves out of an object, or says otherwise; or the ``lost`` one."""
         self._by_reason.setdefault(reason, []).append(address)
+        if lost:
+            self.lost.add(address)
 
     def sentences(self) -> tuple[str, ...]:
         """One for each reason, with the first few objects by address."""

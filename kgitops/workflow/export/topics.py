@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
+from kgitops.desired.expansion.layers import Layer
 from kgitops.desired.state import ConfigsPolicy
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
@@ -26,14 +27,19 @@ _Spec = dict[str, Json]
 
 
 def export_topics(
-    state: ClusterState, scope: ExportScope, notes: ExportNotes, allow_configs: Sequence[str]
+    state: ClusterState,
+    scope: ExportScope,
+    notes: ExportNotes,
+    allow_configs: Sequence[str],
+    defaults: Layer,
 ) -> list[Item]:
     """Every topic that the project may declare, with the configs set on the topic itself.
 
-    The placement of replicas is only written if it was declared: with counts, a plan moves no
-    replicas, and a later rebalancing of the cluster causes no drift.
+    A config that only the ``defaults`` would set is taken out. The placement of replicas is only
+    written if it was declared: with counts, a plan moves no replicas, and a later rebalancing of
+    the cluster causes no drift.
     """
-    exporter = _Topics(state, scope, notes, allow_configs)
+    exporter = _Topics(state, scope, notes, allow_configs, defaults)
     made = local_topics(state, scope.ownership.owners)
     shared = sharers(state, made)
     items = []
@@ -57,6 +63,7 @@ class _Topics(Struct, frozen=True):
     scope: ExportScope
     notes: ExportNotes
     allow_configs: Sequence[str]
+    defaults: Layer
 
     def spec(self, address: str, topic: TopicState) -> _Spec | None:
         """The spec of the topic's document; None if it gets no document."""
@@ -80,13 +87,16 @@ class _Topics(Struct, frozen=True):
         applied = last.get("configs", {}) if same else {}
         configs, complete = self._configs(address, topic.configs, applied)
         spec = dict(size)
-        if configs:
-            spec["configs"] = configs
-        if last.get("configsPolicy") == ConfigsPolicy.EXACT:
-            if complete:
-                spec["configsPolicy"] = last["configsPolicy"]
-            else:
+        declared = self._without_defaults(configs)
+        if declared:
+            spec["configs"] = declared
+        default = self.defaults.values.get(("spec", "configsPolicy"))
+        if ConfigsPolicy.EXACT in (default, last.get("configsPolicy")):
+            if not complete:
                 self.notes.add(address, "configsPolicy Exact is left out, it would remove a config")
+                spec |= {"configsPolicy": ConfigsPolicy.DECLARED.value} if default else {}
+            elif last.get("configsPolicy"):
+                spec["configsPolicy"] = last["configsPolicy"]
         if same and last.get("deleteRecordsBefore"):
             if "delete" in str(configs.get("cleanup.policy", "delete")).split(","):
                 offsets = last["deleteRecordsBefore"].items()
@@ -99,6 +109,16 @@ class _Topics(Struct, frozen=True):
                 )
         return spec | written_policy(last)
 
+    def _without_defaults(self, configs: _Spec) -> _Spec:
+        """The configs, and null for each that only a default of the project would set."""
+        given = {
+            str(path[2]): None
+            for path, value in self.defaults.values.items()
+            if path[1] == "configs" and value is not None
+        }
+        both = {**given, **configs}
+        return {key: both[key] for key in sorted(both)}
+
     def _size(self, address: str, topic: TopicState, last: Mapping[str, Json]) -> _Spec | None:
         factor = topic.replication_factor
         if len({len(replicas) for replicas in topic.assignment}) > 1:
@@ -107,6 +127,7 @@ class _Topics(Struct, frozen=True):
                     address,
                     "left out, its partitions have different numbers of replicas, which no "
                     "manifest can say; even them out first",
+                    lost=True,
                 )
                 return None
             factor = last["replicationFactor"]

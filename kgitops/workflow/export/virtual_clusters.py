@@ -17,8 +17,15 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     generated_parts,
 )
-from kgitops.workflow.export.files import Inline, Item
+from kgitops.workflow.export.files import Document, Inline, Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
+
+_BINDING_FIELDS = {
+    EntityType.USER: "user",
+    EntityType.CLIENT_ID: "clientId",
+    EntityType.TRANSACTIONAL_ID: "transactionalId",
+}
+_MEMBER_KINDS = (*_BINDING_FIELDS, EntityType.GROUP)
 
 
 def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
@@ -44,16 +51,42 @@ def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, 
 def export_virtual_clusters(
     state: ClusterState, scope: ExportScope, notes: ExportNotes
 ) -> list[Item]:
-    """Every virtual cluster that the project may declare, with those members that it may."""
+    """Every virtual cluster that the project may declare, with those members that it may.
+
+    Members with a deletionPolicy are documents of their own, and so are those that the project
+    manages in a virtual cluster of another project.
+    """
     items = []
     for name in sorted(state.virtual_clusters):
         virtual_cluster = state.virtual_clusters[name]
-        if scope.may_declare(virtual_cluster_address(name)):
+        documents: list[Document] = []
+        declared = scope.may_declare(virtual_cluster_address(name))
+        if declared:
             spec = _spec(virtual_cluster, scope)
-            items.append(Item(name, [as_document("VirtualCluster", name, spec)]))
+            documents.append(as_document("VirtualCluster", name, spec))
         else:
             notes.add(virtual_cluster_address(name), "left out with its members")
+        documents += (
+            _member_document(virtual_cluster, kind, member, last)
+            for kind in _MEMBER_KINDS
+            for member in sorted(virtual_cluster.members(kind))
+            if (last := scope.last_applied(member_address(name, kind, member)))
+            and (written_policy(last) or not declared)
+        )
+        if documents:
+            items.append(Item(name, documents))
     return items
+
+
+def _member_document(
+    virtual_cluster: VirtualCluster, kind: EntityType, name: str, last: Mapping[str, Json]
+) -> Document:
+    policy, scope = written_policy(last), virtual_cluster.name
+    if kind is EntityType.GROUP:
+        spec = {**_adoption(virtual_cluster.groups[name], last), **policy}
+        return as_document("ConsumerGroup", name, spec, scope)
+    spec = {_BINDING_FIELDS[kind]: name, **policy}
+    return as_document("VirtualClusterBinding", f"{kind}-{name}", spec, scope)
 
 
 def export_links(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
@@ -115,8 +148,9 @@ def _members(
     members: list[Json] = []
     for name in sorted(virtual_cluster.members(entity_type)):
         address = member_address(virtual_cluster.name, entity_type, name)
-        if scope.may_declare(address):
-            members.append(_member(virtual_cluster, entity_type, name, scope.last_applied(address)))
+        last = scope.last_applied(address)
+        if scope.may_declare(address) and not written_policy(last):
+            members.append(_member(virtual_cluster, entity_type, name, last))
     return members
 
 
@@ -128,12 +162,16 @@ def _member(
     ACLs that were copied for a user are documents of their own now (VC-197), and not copied again.
     """
     if entity_type is EntityType.GROUP:
-        adopts = virtual_cluster.groups[name]
-        if adopts is None:
-            return name
-        copies = {} if last.get("copyOffsets") else {"copyOffsets": False}
-        return Inline({"name": name, "adopt": adopts, **copies})
+        adoption = _adoption(virtual_cluster.groups[name], last)
+        return Inline({"name": name, **adoption}) if adoption else name
     return name
+
+
+def _adoption(adopts: str | None, last: Mapping[str, Json]) -> dict[str, Json]:
+    """The global group that a group took over; its offsets are not copied again."""
+    if adopts is None:
+        return {}
+    return {"adopt": adopts} | ({} if last.get("copyOffsets") else {"copyOffsets": False})
 
 
 def _options(options: LoweringOptions) -> dict[str, Json]:

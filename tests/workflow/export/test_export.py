@@ -1,5 +1,6 @@
 """An export is the cluster in the project's own words: planned against it, it asks for nothing."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,19 @@ from builders import (
     ClusterObject,
     a_binding,
     a_cluster,
+    a_consumer_group,
     a_desired,
     a_quota,
     a_quota_state,
     a_topic,
     a_topic_state,
+    a_user,
     an_acl,
     an_entity,
     an_owner,
     applied,
     plan_of,
+    some_client_metrics,
     with_changes,
 )
 from hypothesis import given, settings
@@ -28,13 +32,18 @@ from laws.cluster_model import Model
 from msgspec.structs import replace
 from tiers import examples
 
+from kgitops.apply.observe.objects import UserState
 from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
+    DesiredClientMetrics,
+    DesiredGroup,
     DesiredObject,
     DesiredState,
     DesiredTopic,
+    DesiredUser,
     ManagedScope,
+    OffsetReset,
     Project,
     Safety,
 )
@@ -47,11 +56,26 @@ from kgitops.model.resources.acls import (
     Operation,
     ResourceType,
 )
-from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
+from kgitops.model.resources.addresses import (
+    acl_address,
+    client_metrics_address,
+    group_address,
+    quota_address,
+    topic_address,
+    user_address,
+)
+from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.names import collision_key, is_principal
 from kgitops.model.resources.quotas import ClientQuotaState, quota_keys
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.resources.users import (
+    UNKNOWN_PASSWORD,
+    GeneratedPassword,
+    PasswordSource,
+    ScramMechanism,
+)
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.workflow import loading
 from kgitops.workflow.export import scope as export_notes
@@ -59,6 +83,12 @@ from kgitops.workflow.export.export import Export, export_manifests, write_and_p
 from kgitops.workflow.project.clusters import ChosenCluster
 from kgitops.workflow.project.selection import Selection, Workspace
 
+GROUP_CONFIGS = {
+    "consumer.session.timeout.ms": "50000",
+    "share.auto.offset.reset": "by_duration:PT1H",
+    "share.renew.acknowledge.enable": "true",
+}
+_MISSING = ("gone from the cluster", "missing in this export")
 PAYMENTS = Project(name=PROJECT, uid=UID)
 SPLIT_BRAIN = "Ünïcode\u202e \"quotes\" 'too' #: {x} ${var:NAME} $${env:X} %2F \u00a0"
 
@@ -119,6 +149,20 @@ def names_in(export: Export) -> set[str]:
         an_acl(deletion_policy=DeletionPolicy.ORPHAN),
         a_quota(consumer_byte_rate=1024, request_percentage=12.5),
         a_quota(an_entity(user=None, client_id=None), deletion_policy=DeletionPolicy.PROTECT),
+        a_user(version="1", mechanisms=ScramMechanism, deletion_policy=DeletionPolicy.DELETE),
+        a_user(password=UNKNOWN_PASSWORD),
+        a_user(password=PasswordSource(file="a ${b}")),
+        a_user(password=PasswordSource(command=("pass", "show", "a b"))),
+        a_user(password=PasswordSource(generate=GeneratedPassword(file="made.txt"))),
+        a_user(password=PasswordSource(generate=GeneratedPassword(command=("keep",), length=50))),
+        a_consumer_group(),
+        a_consumer_group(configs=GROUP_CONFIGS, deletion_policy=DeletionPolicy.ORPHAN),
+        a_consumer_group(reset=OffsetReset(version="1", position="latest", topics=("a", "b"))),
+        a_consumer_group(reset=OffsetReset(version="1", timestamp_ms=1, topics=("a",))),
+        a_consumer_group(reset=OffsetReset(version="1", timestamp_ms=10**12, topics=("a",))),
+        a_consumer_group(reset=OffsetReset(version="1", offsets={"a": {0: 1, 10: 2**60}})),
+        some_client_metrics(deletion_policy=DeletionPolicy.PROTECT),
+        some_client_metrics(metrics="a.,b.", match="client_id=a,client_software_name=b.*"),
     ],
     ids=str,
 )
@@ -252,8 +296,14 @@ def test_what_is_managed_and_can_not_be_said_is_written_as_it_was_applied(tmp_pa
         applied(topic, quota), uneven, a_quota_state(quota.entity, consumer_byte_rate=2.0**60)
     )
     export = exported(state, tmp_path)
-    assert len(export.notes) == 3
-    assert all("applied" in note for note in export.notes)
+    assert sum("applied" in note for note in export.notes) == 3
+    assert export.notes[3:] == (
+        "topic/orders: a plan of this export would update it: configs.segment.ms soon -> "
+        "1000, assignments [[1,2],[3]] -> [[1,2],[3,1]]",
+        "quota/user=billing: a plan of this export would update it: quotas.consumer_byte_rate "
+        "1152921504606846976 -> 1024",
+    )
+    assert export.lost == frozenset()
     plan = plan_of(loaded(tmp_path), state)
     fields = {field.path for change in plan.changes for field in change.fields}
     assert {path for path in fields if not path.startswith("throttles.")} == {
@@ -261,6 +311,18 @@ def test_what_is_managed_and_can_not_be_said_is_written_as_it_was_applied(tmp_pa
         "configs.segment.ms",
         "quotas.consumer_byte_rate",
     }
+
+
+def test_a_mechanism_that_is_managed_and_can_not_be_said_is_not_taken_away(tmp_path: Path) -> None:
+    user = a_user(iterations=8192)
+    state = applied(user)
+    state = replace(state, users={user.name: {ScramMechanism.SHA_512: 20_000}})
+    assert "the 8192 last applied are written instead" in "".join(exported(state, tmp_path).notes)
+    (change,) = plan_of(loaded(tmp_path), state).changes
+    assert [field.path for field in change.fields] == [
+        "scram.SCRAM-SHA-512.iterations",
+        "scram.SCRAM-SHA-512.password",
+    ]
 
 
 def test_exact_configs_are_not_exact_any_more_where_that_would_remove_one(tmp_path: Path) -> None:
@@ -274,8 +336,10 @@ def test_exact_configs_are_not_exact_any_more_where_that_would_remove_one(tmp_pa
 def test_what_is_managed_and_gone_is_named(tmp_path: Path) -> None:
     gone = a_topic("gone")
     state = with_changes(applied(a_topic(), gone), gone=[a_topic_state("gone")])
-    (note,) = exported(state, tmp_path).notes
-    assert note.startswith("topic/gone: managed by this project, and either gone from the cluster")
+    export = exported(state, tmp_path)
+    (note,) = export.notes
+    assert note.startswith("topic/gone: managed by this project and gone from the cluster")
+    assert export.lost == {"topic/gone"}
 
 
 def test_a_topic_made_anew_is_adopted_without_the_offsets_of_the_old_one(tmp_path: Path) -> None:
@@ -400,6 +464,84 @@ def quotas(draw: st.DrawFn) -> ClientQuotaState:
     return a_quota_state(entity, **draw(st.dictionaries(keys, NUMBERS, min_size=1, max_size=3)))
 
 
+PASSWORDS = (
+    UNKNOWN_PASSWORD,
+    PasswordSource(env="WORD"),
+    PasswordSource(command=("pass", SPLIT_BRAIN)),
+    PasswordSource(generate=GeneratedPassword(file="made.txt")),
+    PasswordSource(generate=GeneratedPassword(command=("keep", "it"), length=64)),
+)
+RESETS = (
+    None,
+    OffsetReset(version="1", position="earliest", topics=("orders",)),
+    OffsetReset(version=" ", timestamp_ms=1_793_000_000_123, topics=("a", "b")),
+    OffsetReset(version="no", offsets={"orders": {0: 5}}),
+)
+RESOURCE_CONFIGS: Mapping[ConfigResourceType, Mapping[str, Sequence[str]]] = {
+    ConfigResourceType.GROUP: {
+        "consumer.session.timeout.ms": ("50000", "soon"),
+        "share.auto.offset.reset": ("earliest", "no"),
+        "share.renew.acknowledge.enable": ("TRUE", "false"),
+        "future.config": ("${var:x}",),
+    },
+    ConfigResourceType.CLIENT_METRICS: {
+        "interval.ms": ("60000", "often"),
+        "metrics": ("b.,a.", "", "true"),
+        "match": (f"client_id={SPLIT_BRAIN}",),
+        "future.config": ("no",),
+    },
+}
+
+
+@st.composite
+def users(draw: st.DrawFn) -> tuple[DesiredUser, UserState]:
+    """A user as a project may have applied it, and as the cluster has it now."""
+    name = draw(st.sampled_from(["sales-app", "no", SPLIT_BRAIN]))
+    mechanisms = draw(st.sets(st.sampled_from(ScramMechanism), min_size=1))
+    declared = a_user(
+        name,
+        version=draw(st.sampled_from([None, "1", "~"])),
+        mechanisms=sorted(mechanisms),
+        password=draw(st.sampled_from(PASSWORDS)),
+        deletion_policy=draw(POLICY),
+    )
+    held = {key: draw(st.sampled_from([4096, 8192])) for key in sorted(mechanisms)}
+    if draw(st.booleans()):  # what others set, and no manifest may say
+        held = {**dict.fromkeys(ScramMechanism, 20_000), **held}
+    return declared, UserState(name=name, held=held)
+
+
+@st.composite
+def resource_configs(draw: st.DrawFn, kind: ConfigResourceType) -> dict[str, str]:
+    values = RESOURCE_CONFIGS[kind]
+    keys = draw(st.sets(st.sampled_from(sorted(values)), min_size=1))
+    return {key: draw(st.sampled_from(values[key])) for key in sorted(keys)}
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[DesiredGroup, FoundGroup]:
+    """A group as a project may have applied it, and as the cluster has it now."""
+    name = draw(st.sampled_from(["billing", "0x10", SPLIT_BRAIN]))
+    first = {"consumer.session.timeout.ms": "45000"} if draw(st.booleans()) else {}
+    declared = a_consumer_group(
+        name,
+        configs=first,
+        reset=draw(st.sampled_from(RESETS)),
+        deletion_policy=draw(POLICY),
+    )
+    configs = draw(st.just({}) | resource_configs(ConfigResourceType.GROUP))
+    known = draw(st.booleans())
+    return declared, FoundGroup(name=name, known=known, configs={**configs, **first})
+
+
+@st.composite
+def client_metrics(draw: st.DrawFn) -> tuple[DesiredClientMetrics, ClientMetricsState]:
+    name = draw(st.sampled_from(["lag", "true", SPLIT_BRAIN]))
+    declared = some_client_metrics(name, deletion_policy=draw(POLICY))
+    configs = draw(resource_configs(ConfigResourceType.CLIENT_METRICS))
+    return declared, ClientMetricsState(name=name, configs={**configs, **declared.configs})
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> ClusterState:
     """Objects of nobody, of the project, of others; what was applied to them may be history."""
@@ -426,12 +568,17 @@ def clusters(draw: st.DrawFn) -> ClusterState:
             may_own(an_acl(binding, deletion_policy=draw(POLICY)))
     for quota in draw(st.lists(quotas(), max_size=3)):
         found[quota_address(quota.entity)] = quota
+    named = st.lists(st.one_of(users(), groups(), client_metrics()), max_size=3)
+    for declared, state in draw(named):
+        if declared.address not in found:
+            found[declared.address] = state
+            may_own(declared)
     return a_cluster(
         *found.values(), owners=owners, projects={UID: PROJECT, "search-uid": "search"}
     )
 
 
-RESTORED = ("the value last applied is written", "either gone from the cluster or left out")
+RESTORED = ("the value last applied is written", "last applied are written", *_MISSING)
 
 
 @settings(max_examples=examples(100))
@@ -506,21 +653,31 @@ def test_nothing_is_left_out_in_silence(
         **{topic.address: topic.configs.keys() for topic in desired.topics},
         **{acl.address: {"*"} for acl in desired.acls},
         **{quota.address: quota.quotas.keys() for quota in desired.quotas},
+        **{user.address: user.credentials.keys() for user in desired.users},
+        **{group.address: group.configs.keys() for group in desired.groups},
+        **{item.address: item.configs.keys() for item in desired.client_metrics},
     }
     found = {
         **{topic_address(name): topic.configs.keys() for name, topic in state.topics.items()},
         **{acl_address(acl): {"*"} for acl in state.acls},
         **{quota_address(key): quota.quotas.keys() for key, quota in state.quotas.items()},
+        **{user_address(name): held.keys() for name, held in (state.users or {}).items()},
+        **{group_address(it.name): it.configs.keys() for it in state.groups.values()},
+        **{client_metrics_address(name): it.configs for name, it in state.client_metrics.items()},
     }
     for address, keys in found.items():
         owner = state.registry.owners.get(address) if state.registry else None
         if owner and owner.project == "search-uid" and not owner.spent:
             assert address not in declared
+        elif not keys and address.startswith("group/"):
+            pass  # nothing of it can be declared
         elif address in declared:
             missing = {key for key in keys - declared[address] if not is_throttle(key)}
             assert all(f" {key} " in said for key in missing)
         else:
             assert address in said or any(reason in said for reason in REFUSED)
+            ordinary = ("/__kgitops@", "topic/__")
+            assert export.lost or any(word in address for word in ordinary)
     for note in export.notes:
         if note.startswith(("Topic ", "Acl ", "ClientQuota ")):
             assert any(reason in note for reason in REFUSED)

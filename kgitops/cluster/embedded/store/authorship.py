@@ -1,28 +1,46 @@
 """Finds the last author of each field by reading the log batch by batch."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from kgitops.cluster.embedded.image.records import (
+    BROKER,
+    CLIENT_METRICS,
+    GROUP,
     TOPIC,
     AccessControlEntryRecord,
+    BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    GroupRecord,
     MarkTopicRecord,
+    OffsetsRecord,
     PartitionChangeRecord,
     PartitionsRecord,
+    ProducerIdsRecord,
     ReassignmentRecord,
     Record,
+    RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
+    RemoveGroupRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    TransactionContentsRecord,
+    TransactionRecord,
+    UserScramCredentialRecord,
 )
 from kgitops.cluster.port import Author, Authors
 from kgitops.model.resources.addresses import (
     acl_address,
+    broker_address,
+    client_metrics_address,
+    group_address,
     local_topic_address,
     member_address,
     quota_address,
     topic_address,
+    user_address,
     virtual_cluster_address,
 )
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, generated_parts
@@ -81,8 +99,8 @@ def _fields(record: Record, topics: dict[str, str]) -> Iterator[tuple[str, str]]
         case ReassignmentRecord() | PartitionChangeRecord():
             address = topics[record.topic_id]
             yield from ((address, path) for path in ("replicationFactor", "assignments"))
-        case ConfigRecord(resource_type=kind) if kind == TOPIC:
-            yield topics[record.resource], f"configs.{record.key}"
+        case ConfigRecord():
+            yield from _configured(record, topics)
         case VirtualClusterRecord() | RemoveVirtualClusterRecord():
             yield virtual_cluster_address(record.name), _WHOLE
         case VirtualClusterTopicLinkRecord():
@@ -96,5 +114,43 @@ def _fields(record: Record, topics: dict[str, str]) -> Iterator[tuple[str, str]]
         case ClientQuotaRecord():
             address = quota_address(record.entity)
             yield from ((address, path) for path in (_WHOLE, f"quotas.{record.key}"))
+        case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
+            address, credential = user_address(record.user), f"scram.{record.mechanism}"
+            yield from (
+                (address, path)
+                for path in (_WHOLE, f"{credential}.iterations", f"{credential}.password")
+            )
+        case GroupRecord():
+            # Consumers write most of these; a group as a whole is changed by its removal only.
+            address = group_address(record.group)
+            yield from ((address, f"offsets.{topic}.{at}") for topic, at in record.committed)
+        case RemoveGroupRecord():
+            yield group_address(record.group), _WHOLE
+        case (
+            RegisterBrokerRecord()
+            | BrokerRegistrationChangeRecord()
+            | OffsetsRecord()
+            | ProducerIdsRecord()
+            | TransactionRecord()
+            | TransactionContentsRecord()
+        ):
+            pass  # nothing that a document declares
         case _:
-            pass
+            assert_never(record)
+
+
+def _configured(record: ConfigRecord, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Groups' and client metrics' configs count for the whole: without any, there is no object."""
+    path = f"configs.{record.key}"
+    match record.resource_type:
+        case kind if kind == TOPIC:
+            yield topics[record.resource], path
+        case kind if kind == GROUP:
+            yield from ((group_address(record.resource), it) for it in (_WHOLE, path))
+        case kind if kind == CLIENT_METRICS:
+            yield from ((client_metrics_address(record.resource), it) for it in (_WHOLE, path))
+        case kind if kind == BROKER:
+            if record.resource:
+                yield broker_address(int(record.resource)), f"throttles.{record.key}"
+        case other:
+            raise ValueError(f"no address for the configs of a {other}")

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-from kafka.protocol.admin import DescribeConfigsRequest
+from kafka.protocol.admin import DescribeConfigsRequest, ListConfigResourcesRequest
 
-from kgitops.cluster.kafka.answers import is_transient, unreadable_error
+from kgitops.cluster.kafka.answers import is_transient, unreadable_error, with_retries
 from kgitops.cluster.kafka.protocol_values import CONFIG_RESOURCES
 from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model.errors import UnreachableError
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.results import ErrorCode
 
@@ -19,6 +20,12 @@ _RIGHTS = {
 _UNKNOWN = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
 """The answers of brokers that know no configs of this type: then there are none."""
 _TRIES = 5
+_LISTED_SINCE = {ConfigResourceType.CLIENT_METRICS: 0, ConfigResourceType.GROUP: 1}
+"""The version of ListConfigResources that lists this type (KIP-714, KIP-1142)."""
+_EVERY = {
+    ConfigResourceType.CLIENT_METRICS: "which client metrics there are",
+    ConfigResourceType.GROUP: "which groups have configs",
+}
 
 
 def read_client_metrics(wire: Wire, names: Iterable[str]) -> Mapping[str, ClientMetricsState]:
@@ -33,6 +40,27 @@ def read_client_metrics(wire: Wire, names: Iterable[str]) -> Mapping[str, Client
         for name, configs in found.items()
         if configs
     }
+
+
+def list_resources(wire: Wire, kind: ConfigResourceType) -> frozenset[str] | None:
+    """List the resources of this type that have configs; None where brokers don't list this type.
+
+    Raises:
+        UnreachableError: they can't be listed, or the principal may not.
+    """
+    if not wire.supports(ListConfigResourcesRequest, _LISTED_SINCE[kind]):
+        if wire.supports(DescribeConfigsRequest):
+            return None
+        raise UnreachableError(f"no broker is connected to say {_EVERY[kind]}; try again")
+    code = CONFIG_RESOURCES[kind]
+    request = ListConfigResourcesRequest(resource_types=[code])
+    response = with_retries(wire, request, wire.send(request))
+    if response.error_code:
+        right = "DescribeConfigs on the cluster"
+        raise unreadable_error(response.error_code, _EVERY[kind], right)
+    return frozenset(
+        row.resource_name for row in response.config_resources if row.resource_type == code
+    )
 
 
 def read_own_configs(

@@ -6,7 +6,7 @@ from kafka.protocol.admin import ListGroupsRequest
 
 from kgitops.cluster.kafka.answers import LOOK_MS, ask_each_broker, result_of, unreadable_error
 from kgitops.cluster.kafka.coordinators import ask_coordinators, read_group_offsets
-from kgitops.cluster.kafka.read.config_resources import read_own_configs
+from kgitops.cluster.kafka.read.config_resources import list_resources, read_own_configs
 from kgitops.cluster.kafka.read.rounds import list_topics
 from kgitops.cluster.kafka.read.usage import NO_LEADER, offsets_request, partitions_by_leader
 from kgitops.cluster.kafka.transport.wire import Message, Wire
@@ -44,6 +44,44 @@ def read_groups(wire: Wire, names: Iterable[str]) -> Mapping[str, FoundGroup]:
         for group in groups
     )
     return {group.name: group for group in found if group.exists}
+
+
+_BATCH = 500
+"""The groups whose configs are asked for in one request."""
+
+
+def list_configured(wire: Wire, kind: ConfigResourceType) -> frozenset[str]:
+    """List the resources that have configs.
+
+    Brokers before 4.1 don't list such groups: the configs of each group that they list are read.
+
+    Raises:
+        UnreachableError: they can't be listed, or the principal may not.
+    """
+    listed = list_resources(wire, kind)
+    if listed is not None:
+        return listed
+    match kind:
+        case ConfigResourceType.CLIENT_METRICS:
+            return frozenset()  # brokers before 3.7 have none
+        case ConfigResourceType.GROUP:
+            groups = _every_group(wire)
+            batches = [groups[at : at + _BATCH] for at in range(0, len(groups), _BATCH)]
+            read = (read_own_configs(wire, kind, batch) for batch in batches)
+            return frozenset(name for own in read for name, configs in own.items() if configs)
+
+
+def _every_group(wire: Wire) -> Sequence[str]:
+    found: set[str] = set()
+
+    def ask(broker: int) -> Message:
+        return wire.send(ListGroupsRequest(), to=broker, timeout_ms=LOOK_MS)
+
+    for answer in ask_each_broker(wire.broker_ids(), ask):
+        if answer.error_code:
+            raise unreadable_error(answer.error_code, "the groups", "Describe on the cluster")
+        found |= {row.group_id for row in answer.groups}
+    return sorted(found)
 
 
 def _states(wire: Wire, groups: Sequence[str]) -> Mapping[str, str]:

@@ -1,0 +1,166 @@
+"""A project with every kind that declares an object, in each form that its documents have."""
+
+from collections.abc import Mapping, Sequence
+
+from cli.projects import Document, acl, document, quota, tombstone, topic
+
+WORD = "ONE_PASSWORD"
+"""The environment variable that holds a password."""
+DEFAULTS = {"topic": {"configs": {"retention.ms": 604800000, "min.insync.replicas": 2}}}
+_BEFORE = [topic("orders", deletionPolicy="Delete"), topic("cut", deletionPolicy="Orphan"), acl()]
+_ENDED = topic("gone")
+_TOMBSTONE = tombstone("topic/gone")
+_SCRAM = "SCRAM-SHA-512"
+_ELSEWHERE = "kafka-cluster"
+
+
+def within(virtual_cluster: str, made: Document) -> Document:
+    """The document in a virtual cluster."""
+    made["metadata"]["virtualCluster"] = virtual_cluster
+    return made
+
+
+def user(name: str, password: object, **spec: object) -> Document:
+    """A user of one mechanism, whose password comes from there."""
+    scram = [{"mechanism": _SCRAM, "iterations": 4096, "password": password, "version": "1"}]
+    return document("User", name, scram=scram, **spec)
+
+
+def with_labels(made: Document) -> Document:
+    made["metadata"]["labels"] = {"team": "payments"}
+    return made
+
+
+_COMPACTED = {"cleanup.policy": "compact", "retention.ms": None}
+_RESETS: Mapping[str, object] = {
+    "earliest": {"to": "earliest", "topics": ["orders"]},
+    "timestamp": {"to": {"timestamp": "2026-11-01T00:00:00.250+01:00"}, "topics": ["orders"]},
+    "offsets": {"to": {"offsets": {"orders": {0: 0, 1: 0}}}},
+}
+_METRICS = {
+    "metrics": ["org.apache.kafka.consumer.", "org.apache.kafka.producer."],
+    "interval.ms": 60000,
+    "match": ["client_software_name=apache-kafka-java"],
+}
+
+DOCUMENTS: Mapping[str, Sequence[Document]] = {
+    "Topic": [
+        topic("orders", deletionPolicy="Delete"),
+        topic("customers", configs=_COMPACTED),
+        topic("placed", assignments={0: [1, 2], 1: [3, 1]}, configsPolicy="Exact"),
+        topic("cut", deleteRecordsBefore={0: 0}, deletionPolicy="Orphan"),
+        with_labels(within("emea", topic("local", shareWith=["apac"]))),
+    ],
+    "TopicLink": [
+        within("apac", document("TopicLink", "shared", target={"physicalTopic": "orders"})),
+        within(
+            "apac",
+            document(
+                "TopicLink",
+                "theirs",
+                target={"virtualCluster": "emea", "topic": "local"},
+                deletionPolicy="Protect",
+            ),
+        ),
+    ],
+    "Acl": [
+        acl(),
+        acl("writer", operations=["Write", "Describe"], deletionPolicy="Orphan"),
+        acl("jane", virtualCluster="emea", resource={"type": "topic", "name": "local"}),
+    ],
+    "ClientQuota": [
+        quota(),
+        document(
+            "ClientQuota",
+            "defaults",
+            entity={"user": {"default": True}},
+            quotas={"producer_byte_rate": 2048},
+            deletionPolicy="Protect",
+        ),
+        document(
+            "ClientQuota",
+            "cap",
+            entity={"virtualCluster": "emea"},
+            quotas={"producer_byte_rate": 1024},
+        ),
+    ],
+    "User": [
+        user("by-variable", {"env": WORD}),
+        user("by-file", {"file": "word.txt"}, deletionPolicy="Orphan"),
+        user("generated", {"generate": {"to": {"file": "made.txt"}}}),
+        user("longer", {"generate": {"length": 40, "to": {"file": "longer.txt"}}}),
+        user("by-command", {"command": ["echo", "a password of some length"]}),
+        within("emea", user("jane", {"env": WORD})),
+    ],
+    "ConsumerGroup": [
+        *(
+            document("ConsumerGroup", f"reset-{name}", resetOffsets={"version": "1", **reset})
+            for name, reset in _RESETS.items()
+        ),
+        document(
+            "ConsumerGroup",
+            "configured",
+            configs={"consumer.session.timeout.ms": 50000, "share.auto.offset.reset": "earliest"},
+            deletionPolicy="Delete",
+        ),
+        document("ConsumerGroup", "not-there-yet", deletionPolicy="Orphan"),
+        within("emea", document("ConsumerGroup", "etl", deletionPolicy="Delete")),
+        within("emea", document("ConsumerGroup", "plain")),
+    ],
+    "ClientMetrics": [
+        document("ClientMetrics", "lag", configs=_METRICS),
+        document("ClientMetrics", "kept", configs={"interval.ms": 5000}, deletionPolicy="Protect"),
+    ],
+    "VirtualCluster": [
+        document(
+            "VirtualCluster",
+            "emea",
+            members={
+                "users": [{"principal": "User:jane"}],
+                "clientIds": ["batch"],
+                "transactionalIds": ["tx-1"],
+            },
+            lowering={"capLowering": "divide"},
+            deletionPolicy="Delete",
+        ),
+        document(
+            "VirtualCluster",
+            "apac",
+            members={
+                "mode": "additive",
+                "users": [{"principal": "User:billing", "copyAclsFrom": _ELSEWHERE}],
+            },
+        ),
+    ],
+    "VirtualClusterBinding": [
+        within("apac", document("VirtualClusterBinding", "u", user="joe", deletionPolicy="Orphan")),
+        within("apac", document("VirtualClusterBinding", "c", clientId="c-1")),
+        within(
+            "apac",
+            document(
+                "VirtualClusterBinding", "t", transactionalId="tx-2", deletionPolicy="Protect"
+            ),
+        ),
+    ],
+}
+"""Kind to documents; together they can be applied."""
+
+NO_OBJECTS = {
+    "Project": "the project file",
+    "Tombstone": "ends an object",
+    "TopicProfile": "gives values to topics",
+    "Folder": "gives labels and a profile",
+    "Policy": "judges",
+    "Waiver": "judges",
+    "PolicyTest": "judges",
+}
+"""The kinds that declare no object of a cluster, and what they do instead."""
+
+
+def stages() -> list[list[Document]]:
+    """What a project consists of from one apply to the next; at last of every kind.
+
+    Resets need their topics, copies their ACLs, and a Tombstone an object that it ends.
+    """
+    every = [item for documents in DOCUMENTS.values() for item in documents]
+    return [[*_BEFORE, _ENDED], [*_BEFORE, _TOMBSTONE], [*every, _TOMBSTONE]]

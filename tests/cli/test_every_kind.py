@@ -1,0 +1,256 @@
+"""No kind is forgotten: by an export, by drift's authors, by an audit."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+
+import pytest
+from cli.conftest import Kgitops
+from cli.every_kind import DEFAULTS, DOCUMENTS, NO_OBJECTS, WORD, stages
+from cli.projects import Project, topic
+from strategies import SALTED
+
+from kgitops.cluster.connect import connect
+from kgitops.manifests.kind_models import KINDS
+from kgitops.model.registry import Json
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
+    AlterStep,
+    AlterTopicRequest,
+    AlterUserScramCredentialsRequest,
+    AlterVirtualClusterRequest,
+    DeleteAclRequest,
+    Request,
+    SaltedCredentialsRequest,
+)
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.virtual_clusters import (
+    CapLowering,
+    ChangeType,
+    EntityType,
+    LoweringOptions,
+)
+
+URLS = {
+    "native": "embedded:.kgitops/local.db",
+    "lowered": "embedded:.kgitops/local.db?virtual.clusters=lowered",
+}
+
+
+@pytest.fixture(params=list(URLS))
+def applied(
+    request: pytest.FixtureRequest,
+    project: Project,
+    kgitops: Kgitops,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Project:
+    """A project with an object of every kind, each in several forms."""
+    monkeypatch.setenv(WORD, "a password of some length")
+    url = URLS[str(request.param)]
+    for documents in stages():
+        project.write(*documents).write_file(cluster={"url": url}, defaults=DEFAULTS)
+        (project.folder / "word.txt").write_text("another password")
+        ran = kgitops("apply", project.folder, "--auto-approve", "--allow-secret-commands")
+        assert ran.code == 0, ran.said
+    return project
+
+
+def test_every_kind_is_here() -> None:
+    assert {*DOCUMENTS, *NO_OBJECTS} == {*KINDS}
+
+
+def export_into_place(project: Project, kgitops: Kgitops) -> str:
+    """Let the project consist of the export of its cluster."""
+    ran = kgitops("export", project.folder, "-o", "exported")
+    assert ran.code == 0, ran.said
+    manifests = project.folder / "manifests"
+    shutil.rmtree(manifests)
+    shutil.move("exported", manifests)
+    return ran.said
+
+
+def plan_of(project: Project, kgitops: Kgitops) -> Json:
+    ran = kgitops("plan", project.folder, "--format", "json")
+    assert ran.code == 0, ran.said
+    return json.loads(ran.out)
+
+
+def test_an_export_declares_all_that_the_project_manages(
+    applied: Project, kgitops: Kgitops
+) -> None:
+    assert "0 to adopt, nothing to change." in export_into_place(applied, kgitops)
+    changes = plan_of(applied, kgitops)["changes"]
+    fields = {field["path"] for change in changes for field in change["fields"]}
+    # Copied ACLs are documents now, and not copied any more.
+    assert {path.split(".")[1] for path in fields} == {"copyAclsFrom", "origin"}
+    assert all(path.startswith("lastApplied.") for path in fields)
+    assert [change["address"] for change in changes if change["requests"]] == []
+    assert kgitops("apply", applied.folder, "--auto-approve").code == 0
+    for command in ("plan", "drift"):
+        ran = kgitops(command, applied.folder, "--detailed-exitcode")
+        assert ran.code == 0, ran.said
+
+
+PHYSICAL = ("Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics")
+
+
+def test_an_export_of_what_nobody_manages_is_only_adopted(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORD, "a password of some length")
+    project.write_file(defaults=DEFAULTS)
+    (project.folder / "word.txt").write_text("another password")
+    documents = [
+        {**item, "spec": {**item["spec"], "deletionPolicy": "Orphan"}}
+        for kind in PHYSICAL
+        for item in DOCUMENTS[kind]
+        if not {"virtualCluster", "resetOffsets"} & {*item["metadata"], *item["spec"]}
+        and "deleteRecordsBefore" not in item["spec"]
+        and "virtualCluster" not in item["spec"].get("entity", {})
+    ]
+    for left in (documents, [topic("stays")]):
+        project.write(*left).write_file(defaults=DEFAULTS)
+        ran = kgitops("apply", project.folder, "--auto-approve", "--allow-secret-commands")
+        assert ran.code == 0, ran.said
+    with_nothing_on_the_cluster = 1  # group/not-there-yet
+    bindings = len([item for item in documents if item["kind"] == "Acl"]) + 1
+    export_into_place(project, kgitops)
+    changes = plan_of(project, kgitops)["changes"]
+    assert {tuple(change["actions"]) for change in changes} == {("adopt",)}
+    assert all(not change["requests"] for change in changes)
+    kinds = {change["kind"] for change in changes}
+    assert kinds == {"Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics"}
+    others = [item for item in documents if item["kind"] != "Acl"]
+    assert len(changes) == len(others) - with_nothing_on_the_cluster + bindings
+
+
+def test_what_can_not_be_exported_is_a_finding(applied: Project, kgitops: Kgitops) -> None:
+    gone = AlterConfigResourceRequest(
+        resource_type=ConfigResourceType.CLIENT_METRICS,
+        resource_name="kept",
+        configs={"interval.ms": None},
+    )
+    change(applied, gone)
+    ran = kgitops("export", applied.folder, "-o", "exported")
+    assert ran.code == 5
+    assert "client-metrics/kept: managed by this project and gone from the cluster" in ran.said
+    assert "client-metrics/kept is protected: its document was removed" in ran.said
+
+
+def change(project: Project, *requests: Request) -> None:
+    """What somebody else does to the cluster with other tools."""
+    with closing(connect(url_of(project), brokers=3, base=project.folder)) as cluster:
+        for request in requests:
+            (result,) = cluster.execute([request], validate_only=False, principal="User:other")
+            assert result.ok, result
+
+
+def url_of(project: Project) -> str:
+    text = (project.folder / "kgitops.yaml").read_text()
+    return URLS["lowered" if URLS["lowered"] in text else "native"]
+
+
+def configs(kind: ConfigResourceType, name: str, **values: str | None) -> Request:
+    return AlterConfigResourceRequest(
+        resource_type=kind,
+        resource_name=name,
+        configs={key.replace("_", "."): value for key, value in values.items()},
+    )
+
+
+def removal(virtual_cluster: str, kind: EntityType, name: str) -> Request:
+    return AlterVirtualClusterRequest(
+        virtual_cluster=virtual_cluster,
+        change=ChangeType.REMOVE,
+        entity_type=kind,
+        entity_name=name,
+    )
+
+
+def topic_change(project: Project) -> Request:
+    with closing(connect(url_of(project), brokers=3, base=project.folder)) as cluster:
+        found = cluster.read_state().topics["orders"]
+    return AlterTopicRequest(
+        topic="orders",
+        topic_id=found.topic_id or "",
+        step=AlterStep.CONFIGS,
+        requested_state=RequestedTopicState(
+            name="orders",
+            topic_id=found.topic_id,
+            assignment=found.assignment,
+            configs={**found.configs, "retention.ms": "5"},
+            requested_configs={"retention.ms": "5"},
+        ),
+    )
+
+
+WRITER = AclBinding(
+    resource_type=ResourceType.TOPIC,
+    resource_name="orders",
+    pattern_type=PatternType.LITERAL,
+    principal="User:writer",
+    host="*",
+    operation=Operation.WRITE,
+    permission_type=PermissionType.ALLOW,
+)
+SESSION = "consumer_session_timeout_ms"
+
+CHANGES: Mapping[str, Mapping[str, Request | None]] = {
+    "Topic": {"topic/orders": None},
+    "TopicLink": {"vc/apac/link/shared": removal("apac", EntityType.TOPIC, "shared")},
+    "Acl": {acl_address(WRITER): DeleteAclRequest(binding=WRITER)},
+    "ClientQuota": {
+        "quota/user=billing": AlterClientQuotaRequest(
+            entity=(("user", "billing"),), quotas={"consumer_byte_rate": 5.0}
+        )
+    },
+    "User": {
+        "user/by-file": AlterUserScramCredentialsRequest(
+            user="by-file", mechanism=ScramMechanism.SHA_512
+        ),
+        "user/by-variable": SaltedCredentialsRequest(
+            user="by-variable", mechanism=ScramMechanism.SHA_512, iterations=5000, salted=SALTED
+        ),
+    },
+    "ConsumerGroup": {
+        "group/configured": configs(ConfigResourceType.GROUP, "configured", **{SESSION: "51000"}),
+        "vc/emea/group/plain": removal("emea", EntityType.GROUP, "plain"),
+    },
+    "ClientMetrics": {
+        "client-metrics/lag": configs(ConfigResourceType.CLIENT_METRICS, "lag", interval_ms="7000"),
+        "client-metrics/kept": configs(ConfigResourceType.CLIENT_METRICS, "kept", interval_ms=None),
+    },
+    "VirtualCluster": {
+        "vc/emea": AlterVirtualClusterRequest(
+            virtual_cluster="emea", options=LoweringOptions(cap_lowering=CapLowering.NONE)
+        )
+    },
+    "VirtualClusterBinding": {"vc/apac/client/c-1": removal("apac", EntityType.CLIENT_ID, "c-1")},
+}
+"""What somebody else does to an object of each kind; the change of a topic needs its id."""
+
+
+def test_drift_names_who_changed_an_object_of_any_kind(applied: Project, kgitops: Kgitops) -> None:
+    assert CHANGES.keys() == DOCUMENTS.keys()
+    changes = {address: it for by_address in CHANGES.values() for address, it in by_address.items()}
+    change(applied, *(it or topic_change(applied) for it in changes.values()))
+    ran = kgitops("drift", applied.folder, "--format", "json")
+    rows = {row["address"]: row for row in json.loads(ran.out)["drift"]}
+    assert changes.keys() <= rows.keys()
+    if url_of(applied) == URLS["lowered"]:  # there, objects of virtual clusters have other names
+        changes = {address: it for address, it in changes.items() if "vc/" not in address}
+    authors = {address: rows[address].get("by") for address in changes}
+    assert authors == dict.fromkeys(changes, "User:other")
+    assert "keeps no record" not in kgitops("drift", applied.folder).out
