@@ -67,6 +67,21 @@ class Noted(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class RegistryUpgraded(Struct, frozen=True, kw_only=True):
+    """The registry's schema version has been raised by the first write of this kgitops."""
+
+    before: int
+    after: int
+
+    @property
+    def sentence(self) -> str:
+        """The consequence for other versions of kgitops."""
+        return (
+            f"the registry of this cluster now has schema version {self.after}: older versions of "
+            "kgitops refuse this cluster; upgrade its pipelines, loops and gateways"
+        )
+
+
 class ApplyFinished(Struct, frozen=True, kw_only=True):
     """The end of the run; ``done + failed + not_attempted`` is the number of planned steps."""
 
@@ -77,4 +92,13 @@ class ApplyFinished(Struct, frozen=True, kw_only=True):
     verdict: Verdict
 
 
-Event = ApplyStarted | StepStarted | StepDone | StepFailed | Waiting | Noted | ApplyFinished
+Event = (
+    ApplyStarted
+    | StepStarted
+    | StepDone
+    | StepFailed
+    | Waiting
+    | Noted
+    | RegistryUpgraded
+    | ApplyFinished
+)

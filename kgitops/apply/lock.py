@@ -2,15 +2,19 @@
 
 Every reader of the log decides alike, because only the log counts: a claim's place in it and the
 log's own timestamps. A renewal that came after its lease had ended is void.
+
+On a registry of an older schema version a contender writes its claim in that version, because an
+older kgitops may hold the lock. Only the holder raises the version: with its first write, which is
+atomic, so that every older kgitops refuses the registry from then on.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from kgitops.apply.context import ApplyContext, ApplySettings
-from kgitops.apply.events import Waiting, WaitReason
+from kgitops.apply.events import Event, RegistryUpgraded, Waiting, WaitReason
 from kgitops.apply.lock_claims import (
     LOCK_PREFIX,
     Claim,
@@ -23,7 +27,8 @@ from kgitops.cluster.port import RegistryEntry, RegistryLog
 from kgitops.cluster.registry import meta_record, superseded
 from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError, LockedError, SafetyError
-from kgitops.model.json.records import Record
+from kgitops.model.json.records import Record, check_version
+from kgitops.model.registry import META_KEY, SCHEMA_VERSION
 
 
 def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
@@ -36,7 +41,7 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
         LockedError: another process holds it; the sentence names the holder and the time.
     """
     registry, clock = context.cluster.registry, context.clock
-    lock = Lock(registry, holder=holder, settings=context.settings)
+    lock = Lock(registry, holder=holder, settings=context.settings, on_event=context.on_event)
     lock.claim(moments.to_text(clock.now()))
     try:
         safe_ms = lock.safe_from_ms()
@@ -61,9 +66,18 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
 class Lock:
     """A claim on the lock, and the only way to write the registry while holding it."""
 
-    def __init__(self, registry: RegistryLog, *, holder: str, settings: ApplySettings) -> None:
+    def __init__(
+        self,
+        registry: RegistryLog,
+        *,
+        holder: str,
+        settings: ApplySettings,
+        on_event: Callable[[Event], None] = lambda _: None,
+    ) -> None:
         self._registry = registry
         self._holder = holder
+        self._on_event = on_event
+        self._schema_version = SCHEMA_VERSION
         self._key = f"{LOCK_PREFIX}{uuid.uuid4()}"
         self._lease_ms = settings.lease_ms
         self._timeout_ms = settings.timeout_ms
@@ -82,7 +96,8 @@ class Lock:
         first = [meta_record()] if entries is None else []
         self._take_in(entries or ())
         self._released = False
-        self._registry.append([*first, self._record(renews=None)])
+        claim = self._record(renews=None, schema_version=self._schema_version)
+        self._registry.append([*first, claim])
         self._catch_up()
 
     def safe_from_ms(self) -> int:
@@ -182,13 +197,22 @@ class Lock:
         self._unfence()
 
     def _write(self, records: Sequence[Record]) -> None:
-        """Append; if another process has become the only writer, raise an error that names it."""
+        """Append; if another process has become the only writer, raise an error that names it.
+
+        The first write on a registry of an older schema version raises that version.
+        """
+        before = self._schema_version
+        upgrades = before < SCHEMA_VERSION
+        meta = [meta_record()] if upgrades and all(key != META_KEY for key, _ in records) else []
         try:
-            self._registry.append(records)
+            self._registry.append([*meta, *records])
         except LockedError:
             with suppress(KgitopsError):
                 self._catch_up()
             raise self._lost() from None
+        if upgrades:
+            self._schema_version = SCHEMA_VERSION
+            self._on_event(RegistryUpgraded(before=before, after=SCHEMA_VERSION))
 
     def _unfence(self) -> None:
         if self._fenced:
@@ -198,13 +222,14 @@ class Lock:
     def _dead_claim_removals(self) -> list[Record]:
         return [(key, None) for key in self._dead]
 
-    def _record(self, *, renews: Claim | None) -> Record:
+    def _record(self, *, renews: Claim | None, schema_version: int = SCHEMA_VERSION) -> Record:
         return claim_record(
             self._key,
             holder=self._holder,
             since=self._since,
             lease_ms=self._lease_ms,
             renews=renews,
+            schema_version=schema_version,
         )
 
     def _catch_up(self) -> None:
@@ -220,6 +245,9 @@ class Lock:
         past = superseded(entries)
         for entry in entries:
             self._position = entry.offset + 1
+            if entry.key == META_KEY and entry.value is not None and entry.offset not in past:
+                check_version(entry.key, entry.value)
+                self._schema_version = entry.value["schema_version"]
             if not entry.key.startswith(LOCK_PREFIX):
                 continue
             if entry.offset in past and not is_claim(entry):

@@ -15,7 +15,7 @@ from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import Json
+from kgitops.model.registry import SCHEMA_VERSION, Json
 
 LOCK_PREFIX = "lock/"
 
@@ -42,7 +42,13 @@ class ClaimDocument(Struct, frozen=True, kw_only=True):
 
 
 def claim_record(
-    key: str, *, holder: str, since: str, lease_ms: int, renews: Claim | None
+    key: str,
+    *,
+    holder: str,
+    since: str,
+    lease_ms: int,
+    renews: Claim | None,
+    schema_version: int = SCHEMA_VERSION,
 ) -> Record:
     """Build the record of a first claim, or of a renewal."""
     document = ClaimDocument(
@@ -52,7 +58,7 @@ def claim_record(
         claim_offset=renews.order if renews else None,
         renews_until_ms=renews.lease_until_ms if renews else None,
     )
-    return record(key, document)
+    return record(key, document, schema_version=schema_version)
 
 
 def is_claim(entry: RegistryEntry) -> bool:

@@ -53,6 +53,7 @@ def repair(
     Example: kgitops registry repair payments -c prod --dry-run
     """
     from kgitops.apply.journal.repair import check_registry
+    from kgitops.cli.running.progress import print_upgrade
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
     from kgitops.cli.running.streams import agreed, print_notice, print_result
@@ -71,7 +72,7 @@ def repair(
             print_notice("Nothing was mended.")
             return int(ExitCode.ERROR)
         with graceful() as interrupts:
-            mended = mend_registry(cluster, damages, interrupts)
+            mended = mend_registry(cluster, damages, interrupts, print_upgrade)
         if not mended:
             return 128 + (interrupts.signal or 0)
     print_result(f"Mended: {len(damages)}. Plan now, and read all that is planned.\n")

@@ -56,9 +56,9 @@ class ProjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     formerly: tuple[str, ...] = ()
 
 
-def meta_record() -> Record:
+def meta_record(schema_version: int = SCHEMA_VERSION) -> Record:
     """Build the first record of every registry."""
-    return META_KEY, {"schema_version": SCHEMA_VERSION, "kind": "kgitops.registry"}
+    return META_KEY, {"schema_version": schema_version, "kind": "kgitops.registry"}
 
 
 def project_record(identity: str, name: str, formerly: Iterable[str] = ()) -> Record:
@@ -111,7 +111,7 @@ def build_registry_state(
     Raises:
         SafetyError: there is no ``meta`` record, or a record is damaged or of an unknown version.
     """
-    marked = before is not None
+    version: int | None = before.schema_version if before else None
     offset = before.offset if before else -1
     projects = dict(before.projects) if before else {}
     formerly = dict(before.formerly) if before else {}
@@ -137,13 +137,13 @@ def build_registry_state(
                 case "vcs":
                     _put(virtual_clusters, name, entry.value)
                 case _ if entry.key == META_KEY:
-                    marked = entry.value is not None
+                    version = (entry.value or {}).get("schema_version")
         except ShapeError as error:
             raise SafetyError(
                 f"a registry record is damaged: {error}; it is unknown who owns what, so see "
                 "what is lost with kgitops registry check"
             ) from error
-    if not marked:
+    if version is None:
         raise SafetyError(
             "the registry has no meta record, so it can't be trusted to know who owns what; "
             "restore the registry, or remove it to start without ownership"
@@ -155,6 +155,7 @@ def build_registry_state(
         formerly=formerly,
         owners=owners,
         virtual_clusters=virtual_clusters,
+        schema_version=version,
     )
 
 

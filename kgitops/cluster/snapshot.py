@@ -213,7 +213,7 @@ class SnapshotRegistryLog:
         if self._state is None:
             return None
         records = [
-            meta_record(),
+            meta_record(self._state.schema_version),
             *(
                 project_record(identity, name, self._state.formerly.get(identity, ()))
                 for identity, name in self._state.projects.items()

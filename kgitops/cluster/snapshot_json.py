@@ -30,8 +30,9 @@ from kgitops.model.json.objects import (
     binding_of,
     like,
 )
+from kgitops.model.json.records import is_known_version
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import Json, Owner, RegistryState
+from kgitops.model.registry import SCHEMA_VERSION, Json, Owner, RegistryState
 from kgitops.model.resources.quotas import ClientQuotaState, make_entity
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -67,6 +68,15 @@ class RegistryPart(JsonObject, frozen=True, kw_only=True):
     owners: Mapping[str, Owner]
     formerly: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     virtual_clusters: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    schema_version: int = 1
+    """Left out by those versions of kgitops that know only the first."""
+
+    def __post_init__(self) -> None:
+        if not is_known_version(self.schema_version):
+            raise ValueError(
+                f"has schema_version {self.schema_version}, this kgitops knows {SCHEMA_VERSION} "
+                "and older; use a newer kgitops"
+            )
 
 
 class SnapshotDocument(JsonObject, frozen=True, kw_only=True):

@@ -8,7 +8,10 @@ from msgspec import Struct, field
 Json = Any
 """A JSON value that canonical JSON can represent."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""The version of every record that is written."""
+SCHEMA_VERSIONS = range(1, SCHEMA_VERSION + 1)
+"""The versions that are read."""
 DEFAULT_PROJECT = "default"
 COMMAND_PROJECT = "<command>"
 """The owner of a single change made by a command; it manages no object afterwards."""
@@ -43,3 +46,5 @@ class RegistryState(Struct, frozen=True, kw_only=True):
     """Address to owner, spent tombstones included."""
     virtual_clusters: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """The records below ``vcs/`` by the rest of their key, on a Kafka without virtual clusters."""
+    schema_version: int = SCHEMA_VERSION
+    """The version of ``meta``, which an older kgitops refuses where it is newer than its own."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
+from kgitops.model.registry import SCHEMA_VERSION, RegistryState
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster
@@ -120,6 +121,7 @@ def make_plan(
         warnings=(
             *_in_order((*desired.warnings, *draft.warnings, *not_checked(current.not_checked))),
             *_lockout(losses, desired.principal),
+            *_registry_upgrade(changes, current.registry),
             *warn_of_registry_writers(current.acls, desired.principal),
         ),
         findings=_in_order(draft.findings),
@@ -262,6 +264,24 @@ def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, .
             source=None,
             problem=f"this plan takes rights from {principal}, who applies it: {', '.join(lost)}",
             advice="make sure that it keeps what kgitops needs, or apply as another principal",
+            severity=Severity.WARNING,
+        ),
+    )
+
+
+def _registry_upgrade(
+    changes: Sequence[Change], registry: RegistryState | None
+) -> tuple[Finding, ...]:
+    """Warn that the first write raises the registry's schema version."""
+    if not changes or registry is None or registry.schema_version >= SCHEMA_VERSION:
+        return ()
+    return (
+        Finding(
+            source=None,
+            problem="applying this plan raises the registry of this cluster from schema version "
+            f"{registry.schema_version} to {SCHEMA_VERSION}, which older versions of kgitops "
+            "refuse",
+            advice="upgrade all pipelines, loops and gateways of this cluster first",
             severity=Severity.WARNING,
         ),
     )

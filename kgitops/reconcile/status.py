@@ -67,6 +67,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     put right. ``violations`` counts what policies objected to, by level. ``fights`` are addresses
     that somebody else keeps changing, which are not healed any more. ``last_good`` is the revision
     that the cluster was compared with, where ``revision`` can't be used; then nothing is applied.
+    ``notes`` are sentences about what an apply did besides its changes.
     """
 
     project: str
@@ -94,6 +95,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     unfinished_run: str | None = None
     resumed_run: str | None = None
     others_unfinished: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     pending: PendingPlan | None = None
     suspended: bool = False
     suspension: Suspension | None = None

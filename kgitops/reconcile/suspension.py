@@ -11,6 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from kgitops.apply.context import ApplyContext, ApplySettings
+from kgitops.apply.events import Event
 from kgitops.apply.journal.reading import Latest
 from kgitops.apply.lock import acquire
 from kgitops.cluster.port import Cluster
@@ -116,6 +117,7 @@ def write_suspension(
     clock: Clock,
     patience_s: float,
     interrupted: Callable[[], int | None],
+    on_event: Callable[[Event], None] = lambda _: None,
 ) -> bool:
     """Write a suspension, or its end, under the lock; False if it was interrupted before.
 
@@ -128,7 +130,7 @@ def write_suspension(
         cluster=cluster,
         settings=ApplySettings(),
         clock=clock,
-        on_event=lambda _: None,
+        on_event=on_event,
         interrupted=interrupted,
     )
     until = clock.monotonic() + patience_s

@@ -65,6 +65,7 @@ def _lines(result: TurnResult) -> Iterator[str]:
         yield f"went on with the unfinished run {result.resumed_run}"
     if result.applied:
         yield f"applied: {counts_text(result.applied_actions)} ({result.applied})"
+    yield from result.notes
     if result.healed:
         yield f"undid what others changed: {', '.join(result.healed)}"
     if result.drifting:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck, check_cluster
 from kgitops.apply.context import ApplyContext, ApplySettings
+from kgitops.apply.events import Event
 from kgitops.apply.journal.damage import Damage
 from kgitops.apply.journal.repair import repair_registry
 from kgitops.apply.result import ApplyResult
@@ -151,7 +152,10 @@ def _state_to_judge(cluster: Cluster, plan: Plan) -> ClusterState:
 
 
 def mend_registry(
-    cluster: Cluster, damages: Sequence[Damage], interrupted: Callable[[], int | None]
+    cluster: Cluster,
+    damages: Sequence[Damage],
+    interrupted: Callable[[], int | None],
+    on_event: Callable[[Event], None],
 ) -> bool:
     """Repair just these damages, under the lock; False if it was interrupted before.
 
@@ -161,7 +165,7 @@ def mend_registry(
     context = ApplyContext(
         cluster=cluster,
         settings=ApplySettings(),
-        on_event=lambda _: None,
+        on_event=on_event,
         interrupted=interrupted,
     )
     return repair_registry(context, damages, holder=lock_holder(), name=_new_id())

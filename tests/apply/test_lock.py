@@ -288,7 +288,7 @@ def test_a_damaged_claim_stops_everyone() -> None:
 def test_a_claim_of_a_newer_kgitops_stops_everyone() -> None:
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
-    cluster.registry.append([("lock/x", {"schema_version": 2})])
+    cluster.registry.append([("lock/x", {"schema_version": 3})])
     with pytest.raises(SafetyError, match="newer kgitops"):
         acquire(_context(cluster, clock), holder="User:next")
 

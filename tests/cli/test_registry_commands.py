@@ -123,7 +123,7 @@ def test_a_spent_plan_stays_spent(applied: Project, kgitops: Kgitops) -> None:
 
 
 def test_what_a_newer_kgitops_wrote_is_not_touched(applied: Project, kgitops: Kgitops) -> None:
-    put(applied, "own/topic/orders", '{"schema_version": 2}')
+    put(applied, "own/topic/orders", '{"schema_version": 3}')
     put(applied, "hello", "world")
     ran = kgitops("registry", "repair", applied.folder, "--auto-approve")
     assert ran.code == 5

@@ -30,7 +30,7 @@ def changed(key: str, /, **values: Json) -> dict[str, Mapping[str, Json]]:
 def test_an_unknown_version_of_any_record_is_refused_by_its_name(key: str) -> None:
     """VC-326: a newer kgitops wrote it."""
     with pytest.raises(SafetyError, match="use a newer kgitops") as error:
-        read_records(changed(key, schema_version=2))
+        read_records(changed(key, schema_version=3))
     assert f"vcs/{key} " in str(error.value)
 
 

@@ -14,7 +14,7 @@ from kgitops.apply.lock_claims import LOCK_PREFIX, is_claim
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import build_registry_state, meta_record
 from kgitops.model.errors import KgitopsError
-from kgitops.model.json.records import Record
+from kgitops.model.json.records import Record, is_known_version
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json
 
 _NEVER = "9999-12-31T23:59:59Z"
@@ -92,9 +92,9 @@ def _problem(entry: RegistryEntry) -> str | None:
     if entry.value is None:
         return None
     version = entry.value.get("schema_version")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
+    if type(version) is int and version > SCHEMA_VERSION:
         return f"has schema version {version}, {_NEWER}"
-    if version != SCHEMA_VERSION:
+    if not is_known_version(version):
         return "has no schema version, so someone else wrote it"
     try:
         _check(entry, entry.value)
@@ -143,7 +143,8 @@ def _remedy(key: str, before: Sequence[RegistryEntry]) -> tuple[str, Record]:
         return "the claim is dropped", (key, None)
     earlier = next((entry for entry in reversed(before) if _problem(entry) is None), None)
     if earlier is not None and earlier.value is not None:
-        return f"the record at offset {earlier.offset} counts again", (key, earlier.value)
+        value = {**earlier.value, "schema_version": SCHEMA_VERSION}
+        return f"the record at offset {earlier.offset} counts again", (key, value)
     if key.startswith(NONCE_PREFIX):
         spent = nonce_record(key.removeprefix(NONCE_PREFIX), "unknown", _NEVER)
         return "its plan counts as applied for ever", spent

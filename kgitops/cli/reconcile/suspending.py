@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kgitops.cli.reconcile.flow import ReconcileCommand
 from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
+from kgitops.cli.running.progress import print_upgrade
 from kgitops.cli.running.signals import graceful
 from kgitops.cli.running.streams import print_notice, print_result
 from kgitops.model import clock as moments
@@ -85,5 +86,6 @@ def _write(workspace: Workspace, entry: Record) -> int:
             clock=SystemClock(),
             patience_s=_PATIENCE_S,
             interrupted=interrupts,
+            on_event=print_upgrade,
         )
         return 0 if written else 128 + (interrupts.signal or 0)

@@ -11,6 +11,7 @@ from kgitops.apply.events import (
     ApplyStarted,
     Event,
     Noted,
+    RegistryUpgraded,
     StepDone,
     StepFailed,
     StepStarted,
@@ -97,7 +98,7 @@ class EventPrinter:
                 self._move(total=event.planned, completed=event.earlier)
             case StepDone():
                 self._move(advance=1)
-            case StepFailed() | Waiting() | Noted():
+            case StepFailed() | Waiting() | Noted() | RegistryUpgraded():
                 self._print_line(render_event_text(event))
             case _:
                 pass
@@ -125,6 +126,12 @@ class EventPrinter:
     ) -> None:
         if self._bar and self._task is not None:
             self._bar.update(self._task, total=total, completed=completed, advance=advance)
+
+
+def print_upgrade(event: Event) -> None:
+    """Print that the registry was upgraded, and nothing else, for commands without progress."""
+    if isinstance(event, RegistryUpgraded):
+        print_notice(render_event_text(event))
 
 
 def new_bar(*, no_color: bool) -> "Progress":

@@ -7,16 +7,21 @@ from msgspec import Struct
 
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.codec import from_json, to_json
-from kgitops.model.registry import SCHEMA_VERSION, Json
+from kgitops.model.registry import SCHEMA_VERSION, SCHEMA_VERSIONS, Json
 
 T = TypeVar("T")
 Record = tuple[str, Mapping[str, Json] | None]
 """A key and its value; None removes the key."""
 
 
-def record(key: str, value: Struct) -> Record:
+def record(key: str, value: Struct, *, schema_version: int = SCHEMA_VERSION) -> Record:
     """The record of ``value`` under ``key``."""
-    return key, {"schema_version": SCHEMA_VERSION, **to_json(value)}
+    return key, {"schema_version": schema_version, **to_json(value)}
+
+
+def is_known_version(version: Json) -> bool:
+    """Return whether this kgitops reads records of the ``schema_version``."""
+    return type(version) is int and version in SCHEMA_VERSIONS
 
 
 def read_record(kind: type[T], key: str, value: Mapping[str, Json]) -> T:
@@ -32,11 +37,11 @@ def check_version(key: str, value: Mapping[str, Json]) -> None:
     """Refuse a record that a newer kgitops wrote.
 
     Raises:
-        SafetyError: the record's ``schema_version`` is not the one known here.
+        SafetyError: the record's ``schema_version`` is not known here.
     """
     version = value.get("schema_version")
-    if version != SCHEMA_VERSION:
+    if not is_known_version(version):
         raise SafetyError(
             f"the registry record {key} has schema version {version}, this kgitops knows "
-            f"{SCHEMA_VERSION}; use a newer kgitops"
+            f"{SCHEMA_VERSION} and older; use a newer kgitops"
         )

@@ -9,6 +9,8 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
+from kgitops.apply.context import ApplyContext
+from kgitops.apply.events import Event, RegistryUpgraded
 from kgitops.apply.journal.reading import latest_values
 from kgitops.cluster.port import Cluster
 from kgitops.manifests.files import names_from
@@ -206,7 +208,7 @@ class _Turn:
             planner.workspace,
             planner.declared.policies,
             # The plan was made of the manifests in this turn: it names no other program.
-            self._context.of_apply(planner.workspace, planner.cluster, may_act=True),
+            self._apply_context(planner.workspace, planner.cluster, may_act=True),
         )
         healed = healed_by(sealed.plan)
         ticks = self._context.clock.monotonic()
@@ -220,12 +222,25 @@ class _Turn:
         """Go on with the project's unfinished run; False if it is still not finished."""
         self._stages("applying")
         result = execute_resume(
-            workspace, declared.policies, self._context.of_apply(workspace, cluster, may_act=False)
+            workspace, declared.policies, self._apply_context(workspace, cluster, may_act=False)
         )
         if result is None:
             return True
         self._report.resumed(result)
         return not result.verdict.stops
+
+    def _apply_context(
+        self, workspace: Workspace, cluster: Cluster, *, may_act: bool
+    ) -> ApplyContext:
+        """Build the surroundings of an apply, whose notes go into the report."""
+        context = self._context.of_apply(workspace, cluster, may_act=may_act)
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, RegistryUpgraded):
+                self._report.notes.append(event.sentence)
+            context.on_event(event)
+
+        return replace(context, on_event=on_event)
 
     def _leave(self, plan: Plan, permission: Permission, seal: Callable[[], SealedPlan]) -> None:
         """Leave what may not be applied as a sealed plan, or nothing where nothing is left."""

@@ -52,6 +52,7 @@ class TurnReport:
         self.resumed_run: str | None = None
         self.disabled = 0
         self.pending: PendingPlan | None = None
+        self.notes: list[str] = []
         self._plan: Plan | None = None
         self._left: Plan | None = None
         self._waits = False
@@ -149,6 +150,7 @@ class TurnReport:
             unfinished_run=self.unfinished_run,
             resumed_run=self.resumed_run,
             others_unfinished=self.others_unfinished,
+            notes=tuple(self.notes),
             pending=self.pending,
             suspended=self.suspended,
             suspension=self.suspension,

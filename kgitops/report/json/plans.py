@@ -8,6 +8,7 @@ from kgitops.apply.events import (
     ApplyStarted,
     Event,
     Noted,
+    RegistryUpgraded,
     StepDone,
     StepFailed,
     StepStarted,
@@ -76,6 +77,13 @@ def event_to_json(event: Event) -> dict[str, Json]:
                 "type": "note",
                 "step": event.step,
                 "address": event.address,
+                "sentence": event.sentence,
+            }
+        case RegistryUpgraded():
+            return {
+                "type": "registry_upgraded",
+                "before": event.before,
+                "after": event.after,
                 "sentence": event.sentence,
             }
         case ApplyFinished():

@@ -7,6 +7,7 @@ from kgitops.apply.events import (
     ApplyStarted,
     Event,
     Noted,
+    RegistryUpgraded,
     StepDone,
     StepFailed,
     StepStarted,
@@ -59,7 +60,7 @@ def _sentence(event: Event) -> str:
             return f"{object_name(event.address)}: {event.api} done"
         case StepFailed():
             return f"{object_name(event.address)}: {event.api} failed: {event.sentence}"
-        case Waiting():
+        case Waiting() | RegistryUpgraded():
             return event.sentence
         case Noted():
             return f"{object_name(event.address)}: {event.sentence}"

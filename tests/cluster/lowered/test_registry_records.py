@@ -43,8 +43,8 @@ def test_only_the_newest_of_a_key_counts_and_it_is_not_interpreted() -> None:
 
 def test_a_newer_kgitops_is_not_guessed_at() -> None:
     """VC-326."""
-    with pytest.raises(SafetyError, match=r"vcs/vc/emea has schema version 2"):
-        state(meta_record(), ("vcs/vc/emea", {"schema_version": 2}))
+    with pytest.raises(SafetyError, match=r"vcs/vc/emea has schema version 3"):
+        state(meta_record(), ("vcs/vc/emea", {"schema_version": 3}))
 
 
 def test_a_contender_never_loses_what_is_too_much_for_one_batch() -> None:

@@ -238,7 +238,7 @@ def test_one_topic_id_of_two_topics_is_damaged() -> None:
     "damage",
     [
         {"novelty/x": {"schema_version": 1}},
-        {"link/v/b": {"schema_version": 2}},
+        {"link/v/b": {"schema_version": 3}},
         {"link/w/b": link_record("w", TopicLink(name="b", topic="t", topic_id=ID))[1]},
     ],
 )

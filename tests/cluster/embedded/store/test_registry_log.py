@@ -129,8 +129,8 @@ def test_half_a_surrogate_pair_comes_back():
 
 def test_a_record_of_a_newer_kgitops_stops_planning():
     cluster = a_cluster()
-    cluster.registry.append([("own/topic/a", {"schema_version": 2})])
-    with pytest.raises(SafetyError, match="schema version 2"):
+    cluster.registry.append([("own/topic/a", {"schema_version": 3})])
+    with pytest.raises(SafetyError, match="schema version 3"):
         cluster.read_state()
 
 
