@@ -13,13 +13,67 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.keys import KeyedFields, Keys, declared, harmless, lost, same
 from kgitops.conversion.reading.resources import header, metadata_name
 from kgitops.conversion.reading.scalars import Dialect
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import TopicSource, declare_topic, read_assignments
 from kgitops.model.registry import Json
 
 _OTHERS = ("broker", "brokers")
+
+_PLACES = "they stay where they are; write assignments where the place matters"
+_RESOURCE: Keys = {
+    "apiVersion": harmless("kdef has one"),
+    "kind": harmless("it says which table this is"),
+    "state": harmless("kdef writes there what it found"),
+}
+_REASSIGNMENT: Keys = {"awaitTimeoutSec": harmless("how long kdef waits")}
+TABLES: Mapping[str, Keys] = {
+    "topic": {
+        **_RESOURCE,
+        "metadata": declared(same(declared(), "name", "labels")),
+        "spec": declared(
+            {
+                **same(
+                    declared(),
+                    "configs",
+                    "deleteUndefinedConfigs",
+                    "deleteMissingConfigs",
+                    "partitions",
+                    "replicationFactor",
+                    "assignments",
+                ),
+                "managedAssignments": lost("kgitops does not place replicas by rules", _PLACES),
+                "rackAssignments": lost("kgitops does not place replicas by racks", _PLACES),
+                "maintainLeaders": lost(
+                    "kgitops elects no leaders", "use kafka-leader-election", unless=("false",)
+                ),
+                "reassignment": declared(_REASSIGNMENT),
+            }
+        ),
+    },
+    "acl": {
+        **_RESOURCE,
+        "metadata": declared(same(declared(), "name", "labels", "type", "resourcePatternType")),
+        "spec": declared(
+            {
+                "acls": declared(
+                    same(declared(), "principals", "hosts", "operations", "permissionType")
+                ),
+                **same(
+                    lost(
+                        "kgitops removes no ACLs that no document declares",
+                        "kgitops drift lists them",
+                        unless=("false",),
+                    ),
+                    "deleteUndefinedAcls",
+                    "deleteMissingAcls",
+                ),
+            }
+        ),
+    },
+}
 
 
 def count(folder: SourceFolder) -> int:
@@ -60,71 +114,44 @@ def _object(value: Value, kind: str) -> SourceObject:
     convert_one = _KINDS.get(kind)
     if convert_one is None:
         return builder.refuse("the configs of brokers can't be declared", "keep it in kdef")
-    fields = builder.fields()
-    fields.skip("apiVersion", "kind", "state")
+    fields = builder.read(TABLES[kind])
     metadata = fields.fields("metadata")
-    metadata.skip("name")
-    labels = metadata.texts("labels")
-    spec = fields.fields("spec")
-    convert_one(builder, metadata, spec, labels)
-    for rest, of in ((metadata, "metadata of "), (spec, ""), (fields, "")):
-        rest.lose_rest(f"{of}{builder}")
+    metadata.take("name")
+    builder.label(metadata.texts("labels"))
+    convert_one(builder, metadata, fields.fields("spec"))
     return builder.build()
 
 
-def _topic(
-    builder: ObjectBuilder, _metadata: Fields, spec: Fields, labels: Mapping[str, str]
-) -> None:
-    assignments = read_assignments(spec.items("assignments"))
-    partitions = spec.integer("partitions")
-    replication_factor = spec.integer("replicationFactor")
-    managed = spec.take("managedAssignments")
-    if managed is not None:
-        builder.lose(
-            managed,
-            f"{builder}: kgitops does not place replicas by rules (managedAssignments)",
-            "they stay where they are; write assignments where the place matters",
-        )
-    maintain = spec.take("maintainLeaders")
-    if maintain is not None and maintain.text() == "true":
-        builder.lose(
-            maintain,
-            f"{builder}: kgitops elects no leaders (maintainLeaders)",
-            "use kafka-leader-election",
-        )
-    spec.skip("reassignment")  # how long kdef waits
-    exact = spec.text("deleteUndefinedConfigs") == "true"
+def _topic(builder: ObjectBuilder, _metadata: KeyedFields, spec: KeyedFields) -> None:
+    spec.fields("reassignment")
+    exact = spec.flag("deleteUndefinedConfigs", "deleteMissingConfigs")
     extra: dict[str, Json] = {"configsPolicy": "Exact"} if exact else {}
-    builder.label(labels)
     declare_topic(
         builder,
         builder.name,
         TopicSource(
-            partitions=partitions,
-            replication_factor=replication_factor,
-            assignments=assignments,
-            configs=dict(spec.fields("configs").entries()),
+            partitions=spec.integer("partitions"),
+            replication_factor=spec.integer("replicationFactor"),
+            assignments=read_assignments(spec.items("assignments")),
+            configs=dict(spec.entries("configs")),
         ),
         extra=extra,
     )
 
 
-def _acl(
-    builder: ObjectBuilder, metadata: Fields, spec: Fields, _labels: Mapping[str, str]
-) -> None:
+def _acl(builder: ObjectBuilder, metadata: KeyedFields, spec: KeyedFields) -> None:
     kind, pattern = metadata.take("type"), metadata.take("resourcePatternType")
     acls: list[AclSource | None] = []
-    for entry in spec.items("acls"):
-        fields = builder.fields(entry)
+    for fields in spec.mappings("acls", "an ACL"):
         operations, permission = fields.items("operations"), fields.take("permissionType")
-        hosts = [item.text() or "*" for item in fields.items("hosts")] or ["*"]
-        principals = [item.text() or "" for item in fields.items("principals")] or [""]
+        hosts = _texts(builder, fields, "hosts", "*")
+        principals = _texts(builder, fields, "principals", "")
         acls += [
             read_acl(
                 builder,
                 principal,
                 AclFields(
-                    at=entry,
+                    at=fields.value or builder.value,
                     type=kind,
                     name=builder.name,
                     pattern=pattern,
@@ -136,16 +163,23 @@ def _acl(
             for principal in principals
             for host in hosts
         ]
-        fields.lose_rest(f"an ACL of {builder}")
-    undefined = spec.take("deleteUndefinedAcls")
-    if undefined is not None and undefined.text() == "true":
-        builder.lose(
-            undefined,
-            f"{builder}: kgitops removes no ACLs that nobody declared (deleteUndefinedAcls)",
-            "kgitops drift tells of them",
-        )
     declare_acls(builder, acls)
     builder.lose_if_empty(acls, "grants nothing")
+
+
+def _texts(builder: ObjectBuilder, fields: KeyedFields, name: str, default: str) -> list[str]:
+    """The texts of a list, the default if it is empty; anything else in it is a loss."""
+    values = fields.items(name)
+    texts = []
+    for value in values:
+        text = value.text()
+        if text is None:
+            builder.lose(
+                value, f"{builder}: {value.shown} of {name} is no text", "correct it there"
+            )
+        else:
+            texts.append(text)
+    return texts if values else [default]
 
 
 _KINDS = {"topic": _topic, "acl": _acl}

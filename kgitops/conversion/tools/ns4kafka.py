@@ -1,8 +1,9 @@
 """ns4kafka's resources: topics, the rights of namespaces, streams, and quotas of their users."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.conversion.acls import AclSource, declare_acls, read_member
 from kgitops.conversion.objects import Conversion, SourceObject
@@ -16,9 +17,18 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.keys import (
+    KeyedFields,
+    Keys,
+    declared,
+    harmless,
+    lost,
+    same,
+    setting,
+)
 from kgitops.conversion.reading.resources import header, metadata_name
 from kgitops.conversion.reading.scalars import Dialect
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import Operation, PatternType, ResourceType
 
@@ -32,6 +42,92 @@ _OWNED = {
 }
 _PUBLIC = "*"
 _USER_QUOTAS = ("user/producer_byte_rate", "user/consumer_byte_rate")
+_BY_THE_SERVER = harmless("ns4kafka's server writes it")
+_RESOURCE: Keys = {
+    "apiVersion": harmless("ns4kafka has one"),
+    "kind": harmless("it says which table this is"),
+    "status": _BY_THE_SERVER,
+}
+_METADATA: Keys = {
+    **same(declared(), "name", "namespace", "cluster", "labels"),
+    **same(
+        _BY_THE_SERVER,
+        "generation",
+        "creationTimestamp",
+        "updateTimestamp",
+        "finalizers",
+        "status",
+    ),
+}
+_LIMIT = lost("it says what the namespace may declare", "write a policy for it (kgitops policy)")
+_SCHEMAS = lost("schemas are a schema registry's", "keep it in ns4kafka")
+TABLES: Mapping[str, Keys] = {
+    "Topic": {
+        **_RESOURCE,
+        "metadata": declared(_METADATA),
+        "spec": declared(
+            {
+                **same(
+                    declared(), "partitions", "replicationFactor", "configs", "tags", "description"
+                ),
+                **same(_SCHEMAS, "subjectNameStrategy", "schemaNameStrategy"),
+            }
+        ),
+    },
+    "AccessControlEntry": {
+        **_RESOURCE,
+        "metadata": declared(_METADATA),
+        "spec": declared(
+            same(
+                declared(),
+                "resourceType",
+                "resource",
+                "resourcePatternType",
+                "permission",
+                "grantedTo",
+            )
+        ),
+    },
+    "KafkaStream": {**_RESOURCE, "metadata": declared(_METADATA)},
+    "ResourceQuota": {
+        **_RESOURCE,
+        "metadata": declared(_METADATA),
+        "spec": declared(
+            {
+                **same(declared(), *_USER_QUOTAS),
+                **same(_LIMIT, "count/topics", "count/partitions", "disk/topics"),
+                "count/connectors": lost("connectors are not of Kafka's brokers", "keep it there"),
+            }
+        ),
+    },
+    "Namespace": {
+        **_RESOURCE,
+        "metadata": declared(
+            {
+                **_METADATA,
+                "namespace": harmless("a namespace is in none"),
+                "labels": lost("a namespace becomes no object", "write them into its topics"),
+            }
+        ),
+        "spec": declared(
+            {
+                "kafkaUser": setting("the principal of its ACLs"),
+                "transactionsEnabled": setting("the rights on transactional ids"),
+                "connectClusters": harmless("Connect's clusters are not brokers"),
+                "topicValidator": _LIMIT,
+                "connectValidator": lost(
+                    "connectors are not of Kafka's brokers", "keep it in ns4kafka"
+                ),
+                "subjectNameStrategies": _SCHEMAS,
+                "protectionEnabled": lost(
+                    "it says whose ACLs ns4kafka lets the namespace have",
+                    "write a policy for it (kgitops policy)",
+                    unless=("false",),
+                ),
+            }
+        ),
+    },
+}
 
 
 class _Namespace(Struct, frozen=True):
@@ -39,7 +135,25 @@ class _Namespace(Struct, frozen=True):
 
     user: str
     transactions: bool
+    cluster: str = ""
     streams: bool = False
+
+
+class _Namespaces(Struct, frozen=True):
+    """The namespaces by their names; ``several`` if they are on more than one cluster."""
+
+    by_name: dict[str, _Namespace]
+    several: bool
+
+    def clusters_of(self, builder: ObjectBuilder, metadata: KeyedFields) -> tuple[str, ...]:
+        """The cluster of an object, that of its namespace unless it names one."""
+        own, namespace = metadata.text("cluster"), metadata.text("namespace") or ""
+        found = self.by_name.get(namespace)
+        cluster = own or (found.cluster if found is not None else "")
+        if self.several and not cluster:
+            problem = f"{builder}: the cluster of its namespace {namespace!r} is not known"
+            builder.lose(builder.value, problem, "it is declared on all; write cluster there")
+        return (cluster,) if self.several and cluster else ()
 
 
 def count(folder: SourceFolder) -> int:
@@ -65,26 +179,29 @@ def _kind(document: Value) -> str | None:
     return kind if api == "v1" and kind in known else None
 
 
-def _namespaces(documents: Iterable[Value]) -> dict[str, _Namespace]:
+def _namespaces(documents: Iterable[Value]) -> _Namespaces:
     found: dict[str, _Namespace] = {}
     streaming = set()
+    clusters = set()
     for document in documents:
-        kind, fields = _kind(document), Fields(document, [])
-        metadata = fields.fields("metadata")
-        name, namespace = metadata.text("name"), metadata.text("namespace")
+        kind = _kind(document)
+        name, namespace = metadata_name(document), document.text_at("metadata", "namespace")
+        cluster = document.text_at("metadata", "cluster") or ""
+        clusters |= {cluster} if cluster and kind is not None else set()
         if kind == "KafkaStream" and namespace:
             streaming.add(namespace)
         elif kind == "Namespace" and name:
-            spec = fields.fields("spec")
-            transactions = spec.text("transactionsEnabled") == "true"
-            found[name] = _Namespace(spec.text("kafkaUser") or "", transactions)
-    return {
-        name: _Namespace(item.user, item.transactions, streams=name in streaming)
-        for name, item in found.items()
-    }
+            transactions = document.at("spec", "transactionsEnabled")
+            found[name] = _Namespace(
+                document.text_at("spec", "kafkaUser") or "",
+                transactions is not None and transactions.flag() is True,
+                cluster,
+            )
+    by_name = {name: replace(item, streams=name in streaming) for name, item in found.items()}
+    return _Namespaces(by_name, len(clusters) > 1)
 
 
-def _objects(file: YamlFile, namespaces: dict[str, _Namespace]) -> Iterable[SourceObject]:
+def _objects(file: YamlFile, namespaces: _Namespaces) -> Iterable[SourceObject]:
     for document in file.documents:
         kind = _kind(document)
         if kind is None:
@@ -94,62 +211,57 @@ def _objects(file: YamlFile, namespaces: dict[str, _Namespace]) -> Iterable[Sour
             yield _object(document, kind, namespaces)
 
 
-def _object(value: Value, kind: str, namespaces: dict[str, _Namespace]) -> SourceObject:
+def _object(value: Value, kind: str, namespaces: _Namespaces) -> SourceObject:
     builder = ObjectBuilder(kind, metadata_name(value), value)
     if kind in _OTHERS:
         return builder.refuse("kgitops has no such kind", "keep it in ns4kafka")
-    fields = builder.fields()
-    fields.skip("apiVersion", "kind", "status")
-    metadata, spec = fields.fields("metadata"), fields.fields("spec")
-    metadata.skip("name", "cluster", "creationTimestamp", "finalizer", "updateTimestamp", "status")
-    labels = metadata.texts("labels")
-    namespace = metadata.text("namespace")
+    fields = builder.read(TABLES[kind])
+    metadata = fields.fields("metadata")
+    metadata.take("name")
+    if kind == "Namespace":
+        metadata.take("cluster")
+        _namespace(builder, fields.fields("spec"))
+        return builder.build()
+    builder.label(metadata.texts("labels"))
+    namespace = value.text_at("metadata", "namespace")
+    clusters = namespaces.clusters_of(builder, metadata)
     if kind == "Topic":
-        _topic(builder, spec, labels)
-    elif kind == "Namespace":
-        _namespace(builder, spec)
+        _topic(builder, fields.fields("spec"), clusters)
     elif kind == "AccessControlEntry":
-        _entry(builder, spec, namespaces)
+        _entry(builder, fields.fields("spec"), namespaces, clusters)
     elif kind == "KafkaStream":
-        _stream(builder, namespaces, namespace)
+        _stream(builder, namespaces, namespace, clusters)
     else:
-        _quota(builder, spec, namespaces, namespace)
-    for rest, of in ((metadata, "metadata of "), (spec, ""), (fields, "")):
-        rest.lose_rest(f"{of}{builder}")
+        _quota(builder, fields.fields("spec"), namespaces, clusters)
     return builder.build()
 
 
-def _topic(builder: ObjectBuilder, spec: Fields, labels: dict[str, str]) -> None:
-    tags = [item.text() or "" for item in spec.items("tags")]
-    description = spec.text("description")
+def _topic(builder: ObjectBuilder, spec: KeyedFields, clusters: tuple[str, ...]) -> None:
+    tags = []
+    for item in spec.items("tags"):
+        if (tag := item.text()) is None:
+            builder.lose(item, f"{builder}: the tag {item.shown} is no text", "correct it there")
+        else:
+            tags.append(tag)
+    builder.label({"tags": ",".join(tags)} if tags else {})
+    if description := spec.text("description"):
+        builder.note(description)
     topic = TopicSource(
         partitions=spec.integer("partitions"),
         replication_factor=spec.integer("replicationFactor"),
-        configs=dict(spec.fields("configs").entries()),
+        configs=dict(spec.entries("configs")),
     )
-    marked = {**labels, **({"tags": ",".join(tags)} if tags else {})}
-    builder.label(marked)
-    declare_topic(builder, builder.name, topic)
-    if description:
-        builder.note(description)
+    declare_topic(builder, builder.name, topic, clusters=clusters)
 
 
-def _namespace(builder: ObjectBuilder, spec: Fields) -> None:
+def _namespace(builder: ObjectBuilder, spec: KeyedFields) -> None:
     user = spec.text("kafkaUser")
-    spec.skip("transactionsEnabled", "connectClusters")
-    for key, value in spec.entries():
-        builder.lose(
-            value,
-            f"{builder}: {key} says what the namespace may declare",
-            "write a policy for it (kgitops policy)",
-        )
+    spec.flag("transactionsEnabled")
     builder.becomes_settings(f"the principal User:{user} of its ACLs")
 
 
-def _user(
-    builder: ObjectBuilder, namespaces: dict[str, _Namespace], name: str | None
-) -> _Namespace | None:
-    found = namespaces.get(name or "")
+def _user(builder: ObjectBuilder, namespaces: _Namespaces, name: str | None) -> _Namespace | None:
+    found = namespaces.by_name.get(name or "")
     if found is None or not found.user:
         builder.lose(
             builder.value,
@@ -160,9 +272,13 @@ def _user(
     return found
 
 
-def _entry(builder: ObjectBuilder, spec: Fields, namespaces: dict[str, _Namespace]) -> None:
-    kind_value = spec.take("resourceType")
-    kind = (kind_value.text() or "").upper() if kind_value else ""
+def _entry(
+    builder: ObjectBuilder,
+    spec: KeyedFields,
+    namespaces: _Namespaces,
+    clusters: tuple[str, ...],
+) -> None:
+    kind = (spec.text("resourceType") or "").upper()
     name = spec.text("resource") or ""
     pattern = read_member(
         builder, PatternType, spec.take("resourcePatternType"), PatternType.LITERAL
@@ -191,7 +307,7 @@ def _entry(builder: ObjectBuilder, spec: Fields, namespaces: dict[str, _Namespac
             "keep it in ns4kafka",
         )
         return
-    declare_acls(builder, acls)
+    declare_acls(builder, acls, clusters=clusters)
 
 
 def _transactional(principal: str, name: str, namespace: _Namespace) -> list[AclSource]:
@@ -204,35 +320,32 @@ def _transactional(principal: str, name: str, namespace: _Namespace) -> list[Acl
     return [_acl(principal, kind, prefix, PatternType.PREFIXED, *operations) for prefix in prefixes]
 
 
-def _stream(builder: ObjectBuilder, namespaces: dict[str, _Namespace], name: str | None) -> None:
+def _stream(
+    builder: ObjectBuilder, namespaces: _Namespaces, name: str | None, clusters: tuple[str, ...]
+) -> None:
     namespace = _user(builder, namespaces, name)
     if namespace is not None:
         operations = (Operation.CREATE, Operation.DELETE)
         principal = f"User:{namespace.user}"
         topics = (ResourceType.TOPIC, builder.name, PatternType.PREFIXED)
-        declare_acls(builder, [_acl(principal, *topics, *operations)])
+        declare_acls(builder, [_acl(principal, *topics, *operations)], clusters=clusters)
 
 
 def _quota(
     builder: ObjectBuilder,
-    spec: Fields,
-    namespaces: dict[str, _Namespace],
-    name: str | None,
+    spec: KeyedFields,
+    namespaces: _Namespaces,
+    clusters: tuple[str, ...],
 ) -> None:
+    name = builder.value.text_at("metadata", "namespace")
     quotas = {
         key.removeprefix("user/"): value
         for key in _USER_QUOTAS
         if (value := spec.take(key)) is not None
     }
-    for key, value in spec.entries():
-        builder.lose(
-            value,
-            f"{builder}: {key} limits what the namespace may declare",
-            "write a policy for it (kgitops policy)",
-        )
     namespace = _user(builder, namespaces, name) if quotas else None
     if namespace is not None:
-        declare_quota(builder, {"user": namespace.user}, quotas)
+        declare_quota(builder, {"user": namespace.user}, quotas, clusters=clusters)
 
 
 def _acl(
