@@ -17,6 +17,16 @@ holds one document or several, separated by `---`; a folder is read with all its
 that end in `.yaml`, `.yml` or `.json`. Names that begin with a dot are skipped. The order of
 documents, and how they are spread over files, make no difference.
 
+A file that looks like a manifest but is not read is an error, because its objects would count as
+removed. Such a file has the ending of a manifest
+
+- in other letters: `orders.YAML`;
+- before anything but a letter or digit: `orders.yaml.tmp`, `orders.yml.bak`, `orders.yaml.j2`;
+- but is no regular file: a pipe, a socket, a device, a folder, a link to nothing.
+
+Rename or remove it, or move it out of the manifests. An editor's backup (`orders.yaml~`,
+`#orders.yaml#`) beside `orders.yaml` is skipped.
+
 Every document has `apiVersion`, `kind`, `metadata` and `spec`. An editor completes and checks them
 with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows:
 
@@ -57,6 +67,20 @@ and `Protect` refuses the plan. Topics and virtual clusters are protected by def
 and links are deleted. A member leaves its virtual cluster, and a group's offsets stay.
 A `Tombstone` deletes a protected object in one reviewed step. Objects that no project manages are
 never deleted.
+
+kgitops refuses a plan that deletes or forgets an object while files of the manifests may be missing
+(exit 5). Each of these is a sign of it:
+
+- A folder below the manifests holds no file, also not in its folders. Git keeps no such folder. A
+  file such as `.gitkeep` or `README.md` says that the folder is meant to be there. Hidden folders,
+  `.git` and `.DS_Store` say nothing.
+- A git submodule below the manifests was not checked out, whether its folder exists or not.
+- A sparse checkout leaves out files that end in `.yaml`, `.yml` or `.json`.
+
+The refusal names the folder and what to do: `git submodule update --init PATH`, for example. Remove
+an empty folder that is meant. Or pass `--allow-empty-folder PATH` to `kgitops plan` or
+`kgitops apply`. The plan records the option and shows it. `kgitops validate` warns of each such
+folder. Folders of `spec.policies` don't count.
 
 ## Labels
 

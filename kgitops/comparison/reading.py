@@ -22,7 +22,15 @@ from kgitops.plan.document.file import SealedPlan, read_plan, to_text
 from kgitops.workflow.project.saved_plan import is_plan
 
 _NEXT = "name a file of kgitops snapshot -o or plan -o, or the folder of kgitops fleet plan --out"
-_WHOLE = ("target", "principal", "partial", "allow_deletes", "verdict", "policies_loaded")
+_WHOLE = (
+    "target",
+    "principal",
+    "partial",
+    "allow_deletes",
+    "allow_empty_folders",
+    "verdict",
+    "policies_loaded",
+)
 _STATEMENTS = (
     "access_losses",
     "drift",

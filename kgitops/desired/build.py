@@ -87,6 +87,7 @@ def build_desired(
         principal=principal,
         tombstones=tombstones,
         warnings=tuple(sorted(all_findings, key=lambda finding: finding.sort_key)),
+        empty_folders=manifests.empty_folders,
     ).with_objects(objects)
     return replace(state, digest=digest(state))
 

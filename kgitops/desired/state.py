@@ -7,6 +7,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
@@ -211,6 +212,8 @@ class Project(Struct, frozen=True, kw_only=True):
 class Safety(Struct, frozen=True, kw_only=True):
     """Limits on deletions (contract §2); ``allow_deletes`` is the one override, per kind.
 
+    Objects may be removed although the folders in ``allow_empty_folders`` are empty.
+
     ``replication_throttle`` limits each broker while replicas move, in bytes per second; 0: no
     limit. The default leaves more than half of a 1 Gbit/s link to clients.
     """
@@ -219,6 +222,7 @@ class Safety(Struct, frozen=True, kw_only=True):
     max_delete_percent: int = 20
     replication_throttle: int = 50 * 1024 * 1024
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
+    allow_empty_folders: tuple[str, ...] = ()
 
 
 class ManagedScope(Struct, frozen=True, kw_only=True):
@@ -240,7 +244,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
 
     ``digest`` covers the normal form of every object, so that it does not depend on files,
     spelling or order. ``warnings`` are findings that do not stop a run. ``gateway`` is the one that
-    clients of the cluster come through.
+    clients of the cluster come through. ``empty_folders`` are signs that files are missing.
     """
 
     project: Project
@@ -260,6 +264,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     warnings: tuple[Finding, ...] = ()
     digest: str = ""
     gateway: DeclaredGateway | None = None
+    empty_folders: tuple[EmptyFolder, ...] = ()
 
     @property
     def objects(self) -> tuple[DesiredObject, ...]:

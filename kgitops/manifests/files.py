@@ -2,19 +2,33 @@
 
 import dataclasses
 import os
+import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
 from msgspec import Struct
 
-from kgitops.model.source import Finding
+from kgitops.manifests.empty_folders import (
+    SUBMODULES_FILE,
+    EmptyFolder,
+    empty_folder,
+    missing_submodules,
+    repository_of,
+)
+from kgitops.model.source import Finding, Source
 
 PROJECT_FILE = "kgitops.yaml"
 SUFFIXES = (".yaml", ".yml", ".json")
 _ANY = "x"
+_LOOKS_LIKE_A_MANIFEST = re.compile(
+    r"(.*?\.(?:ya?ml|json))([^a-z0-9].*)?", re.IGNORECASE | re.DOTALL
+)
+"""A name with the ending of a manifest in any case, perhaps before another ending."""
+_NO_CONTENT = (".git", ".DS_Store")
+"""Entries of a folder that holds nothing else: of a submodule, and of a file manager."""
 
 
 class ManifestFile(Struct, frozen=True):
@@ -31,13 +45,21 @@ class ManifestFile(Struct, frozen=True):
 
 
 def find_files(
-    paths: Sequence[Path], findings: list[Finding], *, may_be_empty: bool = False
+    paths: Sequence[Path],
+    findings: list[Finding],
+    *,
+    may_be_empty: bool = False,
+    empty_folders: list[EmptyFolder] | None = None,
+    policies: Collection[Path] = (),
 ) -> list[ManifestFile]:
     """The manifest files below ``paths``, each once; problems are added to ``findings``.
 
-    ``may_be_empty``: a path without files is not a problem.
+    ``may_be_empty``: a path without files is not a problem. Where ``empty_folders`` is given, the
+    absence of a file counts: folders without one are added to it, but for those of ``policies``,
+    and a file that only looks like a manifest is a finding.
     """
-    walk = _Walk(findings, may_be_empty)
+    besides = frozenset(map(os.path.realpath, policies)) if empty_folders is not None else ()
+    walk = _Walk(findings, may_be_empty, empty_folders, besides)
     for path in paths:
         walk.visit(path)
     return sorted(walk.by_real_path.values(), key=lambda file: file.name)
@@ -67,6 +89,8 @@ def display_name(path: Path) -> str:
 class _Walk:
     findings: list[Finding]
     may_be_empty: bool
+    empty_folders: list[EmptyFolder] | None
+    besides: Collection[str]
     by_real_path: dict[str, ManifestFile] = dataclasses.field(default_factory=dict)
 
     def visit(self, path: Path) -> None:
@@ -96,30 +120,45 @@ class _Walk:
             self._add_folder_named_like_a_file(name)
             return
         before = len(self.findings)
-        files = list(self._files_below(path, (os.path.realpath(path),)))
+        real = os.path.realpath(path)
+        files = list(self._files_below(path, (real,)))
         for file in files:
             self._take(file)
+        if self.empty_folders is not None:
+            self.empty_folders += missing_submodules(repository_of(real), real, name)
         if not files and before == len(self.findings) and not self.may_be_empty:
-            self._add(
-                f"{name} holds no manifests",
-                "add a .yaml, .yml or .json file, or give another path",
-            )
+            empty = empty_folder(real, name)
+            if empty.fetch:
+                self._add(empty.problem, empty.advice)
+            else:
+                self._add(
+                    f"{name} holds no manifests",
+                    "add a .yaml, .yml or .json file, or give another path",
+                )
 
-    def _files_below(self, folder: Path, parents: tuple[str, ...]) -> Iterator[ManifestFile]:
-        """The files; there may be very many."""
+    def _files_below(
+        self, folder: Path, parents: tuple[str, ...]
+    ) -> Generator[ManifestFile, None, bool]:
+        """The manifests, which may be very many; True if there is any file."""
         inside = display_name(folder / _ANY).removesuffix(_ANY)
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
             self._add(_unreadable(display_name(folder), error), "correct its permissions")
-            return
+            return True
+        mark = len(self.empty_folders or ())
+        holds_a_file = False
         for entry in entries:
             if entry.name.startswith("."):
+                self._see_hidden(entry, folder, parents)
+                holds_a_file |= entry.name not in _NO_CONTENT and not entry.is_dir()
                 continue
             path = folder / entry.name
             if entry.is_dir():
-                yield from self._below(path, parents)
-            elif entry.name.endswith(SUFFIXES):
+                holds_a_file |= yield from self._below(path, parents)
+                continue
+            holds_a_file = True
+            if entry.name.endswith(SUFFIXES):
                 if _is_irregular(entry):
                     self._add(f"{display_name(path)} is not a file", "remove it")
                 elif entry.name != PROJECT_FILE:
@@ -135,8 +174,39 @@ class _Walk:
             elif entry.is_symlink() and not path.exists():
                 # It may be the folder that holds the policies.
                 self._add(f"{display_name(path)} is a link to nothing", "correct or remove it")
+            elif self.empty_folders is not None:
+                self._see_other(inside, entry.name, entries)
+        if not holds_a_file and len(parents) > 1 and self.empty_folders is not None:
+            del self.empty_folders[mark:]
+            if not any(f"{parents[-1]}/".startswith(f"{path}/") for path in self.besides):
+                self.empty_folders.append(empty_folder(parents[-1], display_name(folder)))
+        return holds_a_file
 
-    def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[ManifestFile]:
+    def _see_hidden(
+        self, entry: "os.DirEntry[str]", folder: Path, parents: tuple[str, ...]
+    ) -> None:
+        """Look for the submodules of a submodule that was checked out."""
+        nested = len(parents) > 1 and entry.name == SUBMODULES_FILE
+        if nested and self.empty_folders is not None:
+            real = parents[-1]
+            self.empty_folders += missing_submodules(real, real, display_name(folder))
+
+    def _see_other(self, inside: str, name: str, entries: Sequence["os.DirEntry[str]"]) -> None:
+        """Add a finding if a file that is not read looks like a manifest."""
+        alike = _LOOKS_LIKE_A_MANIFEST.fullmatch(name)
+        if alike is None or _backed_up(name) in {entry.name for entry in entries}:
+            return
+        stem, _, suffix = alike[1].rpartition(".")
+        self.findings.append(
+            Finding(
+                source=Source(inside + name, 1, 1),
+                problem="the name looks like a manifest's, but files with this ending are not read",
+                advice=f"rename it to {stem}.{suffix.lower()} if it is one, else remove it or move "
+                "it out of the manifests",
+            )
+        )
+
+    def _below(self, path: Path, parents: tuple[str, ...]) -> Generator[ManifestFile, None, bool]:
         name = display_name(path)
         real = os.path.realpath(path)
         if real in parents:
@@ -144,7 +214,8 @@ class _Walk:
         elif name.endswith(SUFFIXES):
             self._add_folder_named_like_a_file(name)
         else:
-            yield from self._files_below(path, (*parents, real))
+            return (yield from self._files_below(path, (*parents, real)))
+        return True
 
     def _take(self, file: ManifestFile) -> None:
         self.by_real_path.setdefault(file.real, file)
@@ -154,6 +225,13 @@ class _Walk:
 
     def _add(self, problem: str, advice: str) -> None:
         self.findings.append(Finding(source=None, problem=problem, advice=advice))
+
+
+def _backed_up(name: str) -> str:
+    """The file that an editor made the backup ``name`` of: ``x~`` or ``#x#``; else nothing."""
+    if name.startswith("#") and name.endswith("#"):
+        return name[1:-1]
+    return name[:-1] if name.endswith("~") else ""
 
 
 def _is_irregular(entry: "os.DirEntry[str]") -> bool:

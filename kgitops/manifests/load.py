@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, check
+from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.files import ManifestFile, find_files
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.construct import Content
@@ -51,6 +52,7 @@ class ManifestSet:
     ``unknown`` are those whose object is not known here.
     ``env_values`` maps each value from the environment to its variable's name: no finding may show
     the value. ``wrong_profiles`` are the names of profiles whose documents are not valid.
+    ``empty_folders`` are signs that files are missing.
     """
 
     manifests: tuple[Manifest, ...] = ()
@@ -60,6 +62,7 @@ class ManifestSet:
     findings: tuple[Finding, ...] = ()
     env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     wrong_profiles: frozenset[str] = frozenset()
+    empty_folders: tuple[EmptyFolder, ...] = ()
 
 
 def load_manifests(
@@ -72,6 +75,7 @@ def load_manifests(
     env_values: Mapping[str, str] | None = None,
     only: Collection[str] = (),
     around: Sequence[Path] = (),
+    policies: Sequence[Path] = (),
     cache: ManifestCache = NO_CACHE,
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; problems in them are findings, not exceptions.
@@ -87,11 +91,19 @@ def load_manifests(
             that can't hold one are not even parsed.
         around: the manifests of the project that ``paths`` are a part of: of the others only the
             profiles and folders are loaded, which give values to the documents in the part.
+        policies: the project's folders of policies, which may be empty.
         cache: reads the files; one that keeps them is for loading many clusters.
     """
     lookup = Lookup(variables, env, dict(env_values or {}), by_url=":" in cluster)
     loader = _Loader(cluster, lookup, known_clusters)
-    files = find_files(paths, loader.findings, may_be_empty=bool(only))
+    empty_folders: list[EmptyFolder] = []
+    files = find_files(
+        paths,
+        loader.findings,
+        may_be_empty=bool(only),
+        empty_folders=None if only else empty_folders,
+        policies=policies,
+    )
     others = {file.real: file for file in find_files(around, loader.findings, may_be_empty=True)}
     for file in files:
         # In a part of a project a file lies where the whole project has it.
@@ -106,6 +118,7 @@ def load_manifests(
         findings=tuple(loader.findings),
         env_values=loader.lookup.used_env,
         wrong_profiles=frozenset(loader.wrong_profiles),
+        empty_folders=tuple(dict.fromkeys(empty_folders)),
     )
 
 

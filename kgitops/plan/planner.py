@@ -36,7 +36,13 @@ from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
 from kgitops.plan.quotas import plan_quotas
-from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
+from kgitops.plan.safety import (
+    deletion_limits,
+    empty_desired,
+    empty_folder_refusals,
+    managed_counts,
+    unused_allowances,
+)
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
@@ -123,14 +129,19 @@ def make_plan(
             *_lockout(losses, desired.principal),
             *_registry_upgrade(changes, current.registry),
             *warn_of_registry_writers(current.acls, desired.principal),
+            *unused_allowances(desired),
         ),
         findings=_in_order(draft.findings),
         refusals=(
             *sorted(draft.refusals, key=lambda reason: reason.sentence),
             *deletion_limits(changes, managed, desired.safety),
+            *empty_folder_refusals(
+                changes, draft.kept, desired, removes_all=empty_project is not None
+            ),
         ),
         partial=bool(scope.targets or scope.excludes or not scope.whole),
         allow_deletes=desired.safety.allow_deletes,
+        allow_empty_folders=desired.safety.allow_empty_folders,
         managed_counts=managed,
     )
 

@@ -19,6 +19,8 @@ from kgitops.plan.draft import PlanDraft, chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
 
 ALREADY_GONE = "; it is already gone from the cluster"
+PROTECTED = "protected"
+"""The rule by which an object is kept that would be removed, were it not protected."""
 _TOPIC = "topic/"
 _NO_FIELDS: Mapping[str, str | None] = {}
 _NO_IMPACT: Mapping[str, Json] = {}
@@ -210,7 +212,7 @@ def _by_absence(
                 "deletionPolicy is Protect; declare a Tombstone for it, or put the document back "
                 "and apply it with deletionPolicy: Delete (or Orphan) before removing it"
             )
-            draft.keep(address, "protected")
+            draft.keep(address, PROTECTED)
             return None
 
 

@@ -1,13 +1,16 @@
 """Limits on deletions by one plan (contract §2), checked at plan and again at apply."""
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.resources.addresses import kind_of
+from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kind
+from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kept, Kind
 from kgitops.plan.ownership import Ownership
+from kgitops.plan.removal import PROTECTED
 
 _PERCENT_FROM = 5
 _NOT_COUNTED = (Kind.LINK, Kind.BROKER)
@@ -58,6 +61,51 @@ def deletion_limits(
                 )
             )
     return tuple(reasons)
+
+
+def empty_folder_refusals(
+    changes: Sequence[Change],
+    kept: Iterable[Kept],
+    desired: DesiredState,
+    *,
+    removes_all: bool = False,
+) -> tuple[Reason, ...]:
+    """Refuse to remove objects, also protected ones, while files of the manifests may be missing.
+
+    Only ``--allow-empty-folder`` overrides it.
+    """
+    removed = {
+        action: sum(action in change.actions for change in changes)
+        for action in (Action.DELETE, Action.FORGET)
+    }
+    counts = [f"{action}s {_objects(count)}" for action, count in removed.items() if count]
+    if not (counts or removes_all or any(each.rule == PROTECTED for each in kept)):
+        return ()
+    removes = f"the plan {' and '.join(counts)}" if counts else "the plan would remove objects"
+    return tuple(
+        Reason(
+            exit=ExitCode.REFUSED,
+            sentence=f"{removes}, but {empty.problem}; {empty.advice}, or, if that is what should "
+            f"go, pass --allow-empty-folder {shlex.quote(empty.folder)}",
+        )
+        for empty in desired.empty_folders
+        if empty.folder not in desired.safety.allow_empty_folders
+    )
+
+
+def unused_allowances(desired: DesiredState) -> tuple[Finding, ...]:
+    """Warn of each ``--allow-empty-folder`` that names no empty folder: it may be misspelt."""
+    known = {empty.folder for empty in desired.empty_folders}
+    return tuple(
+        Finding(
+            source=None,
+            problem=f"--allow-empty-folder {folder}: no such folder below the manifests is empty",
+            advice="drop the option, or correct the path",
+            severity=Severity.WARNING,
+        )
+        for folder in desired.safety.allow_empty_folders
+        if folder not in known
+    )
 
 
 def _objects(count: int) -> str:

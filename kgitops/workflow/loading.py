@@ -12,13 +12,18 @@ from kgitops.desired.build import build_desired
 from kgitops.desired.selector import narrow_to_labels
 from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.manifests.cache import ManifestCache
+from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.policies import OpenPolicies, load_policies, open_policies
-from kgitops.workflow.project.project_root import PROJECT_FILE, find_project_root
+from kgitops.workflow.project.project_root import (
+    PROJECT_FILE,
+    find_project_root,
+    find_sparse_folders,
+)
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 T = TypeVar("T")
@@ -81,7 +86,7 @@ def declared_objects(workspace: Workspace) -> tuple[DesiredObject, ...]:
 
 
 def _manifests(workspace: Workspace) -> ManifestSet:
-    return load_manifests(
+    manifests = load_manifests(
         workspace.manifests,
         cluster=workspace.target_name,
         variables=workspace.variables,
@@ -89,8 +94,15 @@ def _manifests(workspace: Workspace) -> ManifestSet:
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
         around=workspace.around,
+        policies=workspace.file.policies if workspace.file else (),
         cache=workspace.selection.cache,
     )
+    sparse = find_sparse_folders(workspace.manifests)
+    if not sparse:
+        return manifests
+    known = {empty.folder for empty in manifests.empty_folders}
+    more = (empty for empty in sparse if empty.folder not in known)
+    return dataclasses.replace(manifests, empty_folders=(*manifests.empty_folders, *more))
 
 
 def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:
@@ -171,11 +183,20 @@ def validate_manifests(
         try:
             with loaded(workspace, on_stage) as here:
                 counts[workspace.target_name] = _counts(here.desired, here.policies.bundle.policies)
-                warnings = (*here.desired.warnings, *here.policies.bundle.warnings)
-                findings[workspace.target_name] = warnings
+                findings[workspace.target_name] = (
+                    *here.desired.warnings,
+                    *map(_warning_of, here.desired.empty_folders),
+                    *here.policies.bundle.warnings,
+                )
         except FindingsError as error:
             findings[workspace.target_name] = tuple(error.findings)
     return ManifestValidation(counts=counts, findings=_merged(findings), skipped=skipped)
+
+
+def _warning_of(empty: EmptyFolder) -> Finding:
+    return Finding(
+        source=None, problem=empty.problem, advice=empty.advice, severity=Severity.WARNING
+    )
 
 
 def _declared_clusters(selection: Selection) -> list[str]:

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from cli.projects import metadata_log
 from reconcile.notifications.receivers import Receiver, receiver
-from reconcile.sources.repositories import Repository, allowed_signers, ssh_key
+from reconcile.sources.repositories import Repository, allowed_signers, run, ssh_key
 
 TOPIC = """apiVersion: kgitops/v1
 kind: Topic
@@ -144,3 +145,67 @@ def test_a_secret_in_the_project_file_is_refused_and_not_shown(repository, kgito
     assert ran.code == 1
     assert "spec.reconcile.notifications[0].webhook.url: a secret can't be written here" in ran.said
     assert "s3cret" not in ran.said
+
+
+def with_submodule(repository: Repository, folder: Path) -> None:
+    """Move the manifests into a repository of their own, as a submodule at the same place."""
+    repository.git("mv", "manifests", "moved")
+    (repository.folder / "moved").rename(folder)
+    run("git", "init", "-q", "-b", "main", cwd=folder)
+    run("git", "add", "--all", cwd=folder)
+    run("git", "commit", "-q", "-m", "all", cwd=folder)
+    add = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add")
+    repository.git(*add, str(folder), "manifests/shared")
+
+
+def turn_in(printed: str) -> dict[str, object]:
+    (turn,) = [line for line in map(json.loads, printed.splitlines()) if "outcome" in line]
+    return turn
+
+
+DELETABLE = TOPIC.replace("replicationFactor: 1", "replicationFactor: 1, deletionPolicy: Delete")
+OTHER = TOPIC.format(partitions=1).replace("orders", "other")
+
+
+def test_a_submodule_is_a_broken_revision_and_applies_nothing(repository, kgitops, tmp_path):
+    store = tmp_path / "store.db"
+    repository.commit(project(store).replace("converge", "auto"), file="kgitops.yaml")
+    repository.commit(DELETABLE.format(partitions=1), file="manifests/orders.yaml")
+    once = words(repository, "--once", "--format", "json", "--state", str(tmp_path / "state"))
+    ran = kgitops(*once)
+    assert turn_in(ran.out)["outcome"] == "applied", ran.said
+    before = metadata_log(store)
+
+    with_submodule(repository, tmp_path / "library")
+    repository.commit(OTHER, file="manifests/other.yaml")
+    for _ in range(2):
+        ran = kgitops(*once)
+        turn = turn_in(ran.out)
+        assert (ran.code, turn["outcome"]) == (5, "refused")
+        assert (
+            "nothing of this revision is planned: manifests/shared is a git submodule that was not "
+            "checked out; kgitops fetches no submodules, so put their files into the repository"
+        ) in str(turn["reasons"])
+    assert metadata_log(store) == before, "nothing is deleted, and nothing applied"
+
+    repository.git("rm", "-q", "-f", "manifests/shared")
+    repository.commit(DELETABLE.format(partitions=1), file="manifests/orders.yaml")
+    ran = kgitops(*once)
+    assert (ran.code, turn_in(ran.out)["outcome"]) == (0, "applied")
+
+
+@pytest.mark.parametrize("name", ["orders.YAML", "orders.yaml.bak"])
+def test_a_manifest_that_is_not_read_is_a_broken_revision(repository, kgitops, tmp_path, name):
+    store = tmp_path / "store.db"
+    repository.commit(project(store).replace("converge", "auto"), file="kgitops.yaml")
+    repository.commit(OTHER, file="manifests/other.yaml")
+    repository.commit(DELETABLE.format(partitions=1), file="manifests/orders.yaml")
+    once = words(repository, "--once", "--format", "json", "--state", str(tmp_path / "state"))
+    assert kgitops(*once).code == 0
+    before = metadata_log(store)
+    repository.git("mv", "manifests/orders.yaml", f"manifests/{name}")
+    repository.sign_commit()
+    ran = kgitops(*once)
+    assert ran.code == 1
+    assert f"manifests/{name}:1:1: the name looks like a manifest's" in ran.said
+    assert metadata_log(store) == before

@@ -1,6 +1,6 @@
 """Loads manifests that a test writes down."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kgitops.desired.build import build_desired
@@ -24,10 +24,15 @@ def load(
     cluster: str = "local",
     variables: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
+    policies: Sequence[Path] = (),
 ) -> ManifestSet:
     """The manifests below the paths."""
     return load_manifests(
-        [Path(path) for path in paths], cluster=cluster, variables=variables or {}, env=env or {}
+        [Path(path) for path in paths],
+        cluster=cluster,
+        variables=variables or {},
+        env=env or {},
+        policies=policies,
     )
 
 

@@ -248,3 +248,22 @@ def test_the_folder_of_plans_cannot_be_written(turns: Turns) -> None:
     result = turns.declare(topic()).take()
     assert result.exit is ExitCode.ERROR
     assert "can't be written" in result.reasons[0].sentence
+
+
+def test_an_empty_folder_deletes_nothing_and_nothing_else_is_applied(tmp_path: Path) -> None:
+    old = topic("old", deletionPolicy="Delete")
+    turns = Turns(tmp_path / "payments", mode="auto").declare(topic(), old)
+    assert turns.take().outcome is TurnOutcome.APPLIED
+    turns.declare(topic(), topic("new"))
+    (turns.project.folder / "manifests" / "team").mkdir()
+    before = turns.records()
+    result = turns.take()
+    assert (result.outcome, result.exit) == (TurnOutcome.REFUSED, ExitCode.REFUSED)
+    assert "manifests/team is empty, so files may be missing" in result.reasons[0].sentence
+    assert (turns.topics(), turns.records()) == ({"orders", "old"}, before)
+    turns.declare(topic(), old, topic("new"))
+    assert turns.take().outcome is TurnOutcome.APPLIED, "nothing is removed"
+    (turns.project.folder / "manifests" / "team").rmdir()
+    turns.declare(topic(), topic("new"))
+    assert turns.take().outcome is TurnOutcome.APPLIED
+    assert turns.topics() == {"orders", "new"}

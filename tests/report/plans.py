@@ -710,6 +710,7 @@ any_plan = st.builds(
     ).map(tuple),
     partial=st.booleans(),
     allow_deletes=_counts,
+    allow_empty_folders=st.lists(any_text, max_size=2).map(tuple),
     managed_counts=_counts,
 )
 

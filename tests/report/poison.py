@@ -128,6 +128,7 @@ def poisoned(text: str, *, many: int = 2) -> Plan:
         findings=(finding,),
         refusals=(Reason(exit=ExitCode.REFUSED, sentence=text),),
         allow_deletes={text: 1},
+        allow_empty_folders=(text,),
     )
 
 

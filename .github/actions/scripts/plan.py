@@ -69,7 +69,9 @@ def _shape() -> list[str]:
     snapshot, principal = text_input("SNAPSHOT"), text_input("AS")
     words = [f"--snapshot={snapshot}"] if snapshot else []
     words += [f"--as={principal}"] if principal else []
-    return words + [f"--allow-deletes={limit}" for limit in text_input("ALLOW_DELETES").split()]
+    words += [f"--allow-deletes={limit}" for limit in text_input("ALLOW_DELETES").split()]
+    folders = map(str.strip, text_input("ALLOW_EMPTY_FOLDERS").splitlines())
+    return words + [f"--allow-empty-folder={folder}" for folder in folders if folder]
 
 
 def _content(file: Path) -> dict[str, Any]:

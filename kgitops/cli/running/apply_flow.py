@@ -69,7 +69,7 @@ def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> No
     if plans and selection.shapes_a_plan:
         raise UsageError(
             "a saved plan is applied as it is; give --target, --exclude, --selector, --as, "
-            "--allow-deletes and --fail-on to kgitops plan"
+            "--allow-deletes, --allow-empty-folder and --fail-on to kgitops plan"
         )
     if plans:
         return

@@ -175,6 +175,14 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
             help="Let this plan delete up to N objects of a kind, past the safety limits.",
         ),
     ] = None
+    allow_empty_folders: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--allow-empty-folder",
+            metavar="PATH",
+            help="Let this plan remove objects although this folder of manifests is empty.",
+        ),
+    ] = None
     fail_on: Annotated[
         FailOn | None,
         typer.Option(

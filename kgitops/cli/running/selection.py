@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgitops.cli.running.options import PlanOptions, ProjectOptions
 from kgitops.desired.selector import parse_selector
+from kgitops.manifests.files import display_name
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
 from kgitops.model.origin import install_command
@@ -51,6 +52,9 @@ def make_selection(
         selector=parse_selector(options.selectors or ()),
         principal=principal,
         allow_deletes=dict(map(_allowance, options.allow_deletes or ())),
+        allow_empty_folders=tuple(
+            sorted({display_name(path) for path in options.allow_empty_folders or ()})
+        ),
         offline=offline,
         fail_on=Grade(options.fail_on) if options.fail_on else None,
         environ=dict(os.environ),

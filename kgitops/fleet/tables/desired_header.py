@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, Tombstone
 from kgitops.fleet.tables.format import FORMAT_VERSION
+from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.codec import Count
 from kgitops.model.lowered import DeclaredGateway
@@ -68,7 +69,8 @@ class HeaderTombstone(Struct, frozen=True):
 class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The header of a table of ``rows`` objects, declared for ``cluster`` if one is named.
 
-    Only a ``gateway`` that there is is written: files from before it was there have none.
+    A ``gateway`` and ``empty_folders`` are only written where there are any, because files from
+    before they were there have none.
     """
 
     kind: Literal["kgitops.desired"]
@@ -85,6 +87,7 @@ class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
     git: Git
     cluster: str | None
     gateway: DeclaredGateway | None = None
+    empty_folders: tuple[EmptyFolder, ...] = ()
 
     @property
     def desired(self) -> DesiredState:
@@ -103,6 +106,7 @@ class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
             ),
             warnings=self.warnings,
             gateway=self.gateway,
+            empty_folders=self.empty_folders,
         )
 
 
@@ -134,4 +138,5 @@ def header_of(desired: DesiredState, rows: int, git: Git, cluster: str | None) -
         git=git,
         cluster=cluster,
         gateway=desired.gateway,
+        empty_folders=desired.empty_folders,
     )

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 
 from kgitops.model.json.canonical import canonical_json
-from kgitops.plan.document.documents import PLAN_KEYS, EnvelopeDocument, PlanDocument
+from kgitops.plan.document.documents import PLAN_KEYS, EnvelopeDocument, PlanDocument, written_keys
 
 _CHANGES = "changes"
 
@@ -16,7 +16,7 @@ class RunningDigests:
         parts = {
             # The keys are ASCII, so their order is RFC 8785's.
             key: _part(key, getattr(document, key))
-            for key in sorted(PLAN_KEYS)
+            for key in sorted(written_keys(PLAN_KEYS, lambda key: getattr(document, key)))
             if key != _CHANGES
         }
         before = b"".join(b"%s," % parts[key] for key in parts if key < _CHANGES)

@@ -5,7 +5,7 @@ on are their own JSON. Derived values (summary, verdict, ``reason``, ``api``) ar
 readers: kgitops derives them again when it reads a plan, and compares.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -173,6 +173,7 @@ class PlanDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refusals: tuple[Reason, ...]
     partial: bool
     allow_deletes: Mapping[str, Count]
+    allow_empty_folders: Annotated[tuple[str, ...], _NeverEmpty] = ()
     managed_counts: Mapping[str, Count]
     summary: Annotated[Mapping[str, Count], _WITH_ALL_COUNTS]
     verdict: Verdict
@@ -184,6 +185,13 @@ PLAN_KEYS = tuple(
     key for key in PlanDocument.__struct_fields__ if key not in ("plan_digest", "envelope")
 )
 """The keys of a plan in their order; a file adds digest and envelope."""
+OPTIONAL_KEYS = ("allow_empty_folders",)
+"""The keys that are left out, of digests too, where they are empty: older plans have none."""
+
+
+def written_keys(keys: Iterable[str], has_value: Callable[[str], object]) -> tuple[str, ...]:
+    """Return the ``keys`` that are written: all but optional ones without a value."""
+    return tuple(key for key in keys if key not in OPTIONAL_KEYS or has_value(key))
 
 
 def plan_document(plan: Plan) -> PlanDocument:

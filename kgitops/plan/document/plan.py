@@ -228,7 +228,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The reviewed document that an apply executes, whole or not at all.
 
     ``findings`` and ``refusals`` stop it; the verdict combines them with denials by policies.
-    ``allow_deletes`` records the requested override of the safety limits.
+    ``allow_deletes`` records the requested override of the safety limits, and
+    ``allow_empty_folders`` the folders below the manifests that were allowed to be empty.
     """
 
     target: PlanTarget
@@ -245,6 +246,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     refusals: tuple[Reason, ...] = ()
     partial: bool = False
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
+    allow_empty_folders: tuple[str, ...] = ()
     managed_counts: Mapping[str, int] = field(default_factory=dict)
     lowering: tuple[LoweringLine, ...] = ()
 

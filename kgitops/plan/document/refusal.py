@@ -22,6 +22,7 @@ from kgitops.plan.document.documents import (
     PlanDocument,
     plan_to_json,
     read_plan_document,
+    written_keys,
 )
 
 _NEXT = "make a new plan"
@@ -36,14 +37,15 @@ def refuse(content: str, file: str, *, laid_out: bool = True) -> NoReturn:
     document = _parse(content, file)
     _check_kind(document, file)
     try:
-        given = members(document, "the file", PlanDocument.__struct_fields__)
+        written = written_keys(PlanDocument.__struct_fields__, document.__contains__)
+        given = members(document, "the file", written)
         keys = EnvelopeDocument.__struct_fields__
         envelope = members(given["envelope"], "envelope", keys)
         sealed = {key: text(envelope[key], f"envelope.{key}") for key in keys}
         digest = text(given["plan_digest"], "plan_digest")
     except ShapeError as error:
         _refuse(file, f"is not a whole plan: {error}")
-    body = {key: given[key] for key in PLAN_KEYS}
+    body = {key: given[key] for key in PLAN_KEYS if key in given}
     _check_digests(body, digest, sealed, file)
     if laid_out and json_text(document) != content:
         _refuse(file, "was reformatted since it was written", "use the file as kgitops wrote it")
@@ -102,7 +104,7 @@ def _check_body(given: Mapping[str, Json], content: str, file: str) -> None:
         if derived[key] != given[key]:
             _refuse(file, f"contradicts itself: its {key} does not follow from its content")
     for key in PLAN_KEYS:
-        if key != "tool" and derived[key] != given[key]:
+        if key != "tool" and derived.get(key) != given.get(key):
             _refuse(file, f"contradicts itself: {key} holds what does not follow from the rest")
 
 

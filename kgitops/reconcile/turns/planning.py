@@ -11,11 +11,13 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
+from kgitops.plan.safety import empty_folder_refusals
 from kgitops.reconcile.turns.permission import Permission, forbidden, permitted_part
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.pipeline import plan_current, seal_now
 from kgitops.workflow.project.selection import Workspace
 
+_NAMED = 5
 DISABLED_LABEL = ("reconcile", "disabled")
 """The label of a document whose object a loop leaves alone."""
 
@@ -34,6 +36,21 @@ def only_targets(desired: DesiredState, addresses: frozenset[str]) -> DesiredSta
     """Return the desired state for a plan of just these addresses; no absence means anything."""
     scope = replace(desired.scope, whole=False, targets=addresses)
     return replace(desired, scope=scope)
+
+
+def require_all_files(desired: DesiredState) -> None:
+    """Require that a copied revision has all files of its manifests.
+
+    Raises:
+        SafetyError: a folder of it is empty, which git never keeps: a submodule belongs there.
+    """
+    if desired.empty_folders:
+        problems = "; ".join(empty.problem for empty in desired.empty_folders[:_NAMED])
+        raise SafetyError(
+            f"nothing of this revision is planned: {problems}; kgitops fetches no submodules, so "
+            "put their files into the repository, move them out of the manifests, or reconcile a "
+            "folder that they are checked out in"
+        )
 
 
 class Planner(Struct, frozen=True, kw_only=True):
@@ -84,6 +101,13 @@ class Planner(Struct, frozen=True, kw_only=True):
                 "applied; review it, and apply it with kgitops apply"
             )
         return seal_now(plan, current, now)
+
+    def misses_files(self, plan: Plan) -> bool:
+        """Return True if ``plan`` would remove objects while files of the manifests may be missing.
+
+        Then a part of it is no better: it is made of the same files.
+        """
+        return bool(empty_folder_refusals(plan.changes, plan.kept, self.declared.desired))
 
     def _desired(self) -> DesiredState:
         desired = self.declared.desired

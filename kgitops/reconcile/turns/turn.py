@@ -25,7 +25,7 @@ from kgitops.reconcile.suspension import suspensions_of
 from kgitops.reconcile.turns.fights import HealHistory
 from kgitops.reconcile.turns.pending import changes_digest
 from kgitops.reconcile.turns.permission import Permission, forbidden, healed_by, permission_of
-from kgitops.reconcile.turns.planning import Planner, disabled_addresses
+from kgitops.reconcile.turns.planning import Planner, disabled_addresses, require_all_files
 from kgitops.reconcile.turns.shelf import PlanShelf, leave_plan
 from kgitops.reconcile.turns.stages import Stages
 from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
@@ -118,6 +118,8 @@ class _Turn:
             if is_newest:
                 context.on_workspace(workspace)
             with context.alone(workspace), loaded(workspace, self._stages) as declared:
+                if context.is_copy:
+                    require_all_files(declared.desired)
                 if is_newest:
                     self._is_loaded = True
                     self.memory = replace(self.memory, loaded=revision)
@@ -175,6 +177,8 @@ class _Turn:
         report.planned(plan, history.fights)
         self._remember(before, history)
         permission = replace(permission, left_alone=history.fights)
+        if planner.misses_files(plan):
+            permission = replace(permission, applies=False)
         part = planner.part(current, plan, permission)
         if part is not None:
             signal = self._context.interrupted()

@@ -110,6 +110,10 @@ def notes(plan: Plan) -> list[str]:
     if plan.allow_deletes:
         allowed = ", ".join(f"{kind}={count}" for kind, count in sorted(plan.allow_deletes.items()))
         found.append(f"deletions past the safety limits are allowed: --allow-deletes {allowed}")
+    found += [
+        f"this folder may be empty while objects are removed: --allow-empty-folder {folder}"
+        for folder in plan.allow_empty_folders
+    ]
     return found
 
 

@@ -1,12 +1,15 @@
 """Finds the project file of the paths on a command line, and the commit of what they hold."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from kgitops.manifests.empty_folders import Emptiness, EmptyFolder, repository_of
+from kgitops.manifests.files import SUFFIXES, display_name
 from kgitops.model.errors import UsageError
 
 PROJECT_FILE = "kgitops.yaml"
@@ -100,6 +103,49 @@ def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
     return sha, status != ""
 
 
+def find_sparse_folders(paths: Iterable[Path]) -> tuple[EmptyFolder, ...]:
+    """Find the folders below ``paths`` with manifests that a sparse checkout leaves out."""
+    found: dict[str, EmptyFolder] = {}
+    for path in paths:
+        folder = os.path.realpath(path)
+        root = repository_of(folder)
+        git = shutil.which("git") if _is_sparse(root) else None
+        listed = _ask(git, Path(root), "ls-files", "-t", "-z", "--", folder) if git else None
+        for tagged in (listed or "").split("\0"):
+            tag, _, name = tagged.partition(" ")
+            file = os.path.join(root, name)  # noqa: PTH118 (text, as the index has it)
+            inside = file.removeprefix(f"{folder}/")
+            hidden = any(part.startswith(".") for part in inside.split("/"))
+            if tag != "S" or hidden or inside == file or not name.endswith(SUFFIXES):
+                continue
+            if not os.path.lexists(file):
+                empty = _left_out(root, folder, inside, display_name(path))
+                found.setdefault(empty.folder, empty)
+    return tuple(found.values())
+
+
+def _is_sparse(root: str) -> bool:
+    """True if the working tree has a list of what is checked out."""
+    folder = Path(root, ".git")
+    try:
+        if folder.is_file():
+            link = folder.read_text("utf-8", errors="replace").removeprefix("gitdir:").strip()
+            folder = Path(root, link)
+        return (folder / "info" / "sparse-checkout").exists()
+    except OSError:
+        return False
+
+
+def _left_out(root: str, folder: str, inside: str, name: str) -> EmptyFolder:
+    """The topmost folder of the file ``inside`` that does not exist, or the file's own folder."""
+    parents = list(reversed(Path(inside).parents))[1:]
+    missing = next((each for each in parents if not Path(folder, each).exists()), None)
+    place = missing or Path(inside).parent
+    tree = os.path.relpath(Path(folder, place), root)
+    fetch = f"git -C {shlex.quote(root)} sparse-checkout add {shlex.quote(tree)}"
+    return EmptyFolder(folder=display_name(Path(name, place)), why=Emptiness.SPARSE, fetch=fetch)
+
+
 def _ask(git: str, folder: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(  # noqa: S603 (git itself, found on the path)
@@ -107,6 +153,7 @@ def _ask(git: str, folder: Path, *arguments: str) -> str | None:
             cwd=folder,
             capture_output=True,
             text=True,
+            errors="surrogateescape",
             timeout=10,
             check=False,
         )

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
@@ -47,6 +48,7 @@ class Selection:
     selector: Selector = ()
     principal: str | None = None
     allow_deletes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    allow_empty_folders: tuple[str, ...] = ()
     offline: bool = False
     fail_on: Grade | None = None
     policies: Sequence[Path] = ()
@@ -56,7 +58,7 @@ class Selection:
     @property
     def shapes_a_plan(self) -> bool:
         """True if an option was given that only counts while a plan is made."""
-        shaping = (self.principal, self.allow_deletes, self.fail_on)
+        shaping = (self.principal, self.allow_deletes, self.allow_empty_folders, self.fail_on)
         return self.takes_a_part or any(shaping)
 
     @property
@@ -170,7 +172,7 @@ def _workspace(
     return Workspace(
         selection=selection,
         project=_project(file),
-        safety=_safety(file, selection.allow_deletes),
+        safety=_safety(file, selection),
         principal=selection.principal or (file and file.principal) or ANONYMOUS,
         base=root or Path(),
         manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
@@ -195,14 +197,17 @@ def _project(file: ProjectFile | None) -> Project:
     return Project(name=file.name, uid=file.uid, formerly=file.formerly, take_from=file.take_from)
 
 
-def _safety(file: ProjectFile | None, allow_deletes: Mapping[str, int]) -> Safety:
+def _safety(file: ProjectFile | None, selection: Selection) -> Safety:
+    allowed = Safety(
+        allow_deletes=selection.allow_deletes, allow_empty_folders=selection.allow_empty_folders
+    )
     if file is None:
-        return Safety(allow_deletes=allow_deletes)
-    return Safety(
+        return allowed
+    return replace(
+        allowed,
         max_deletes=file.max_deletes,
         max_delete_percent=file.max_delete_percent,
         replication_throttle=file.replication_throttle,
-        allow_deletes=allow_deletes,
     )
 
 
