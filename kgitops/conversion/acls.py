@@ -12,6 +12,7 @@ from kgitops.conversion.reading.values import Value
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
+    EVERYONE,
     OPERATIONS,
     Operation,
     PatternType,
@@ -167,5 +168,5 @@ def _name(acl: AclSource) -> str:
     elif acl.name == "*":
         resource = f"all-{resource}s"
     who = acl.principal.partition(":")[2] or acl.principal
-    who = "everyone" if who == "*" else who
+    who = "everyone" if acl.principal == EVERYONE else who
     return f"{who}-{deny}{resource}{prefixed}{host}"

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kgitops.desired.expansion.roles import Grant, expand_grants
-from kgitops.desired.findings import ADVICE, Findings, Path, address_in_java, scope_of
+from kgitops.desired.findings import ADVICE, Findings, Path, scope_of
+from kgitops.desired.matching.clients import host_mismatch, principal_mismatch
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
@@ -62,6 +63,8 @@ def _is_right(principal: str, path: Path, document: Document, findings: Findings
     elif too_long := text_problem(principal):
         findings.error(document, path, f"the principal {too_long}", "shorten it")
     else:
+        if mismatch := principal_mismatch(principal):
+            findings.warning(document, path, mismatch.problem, mismatch.advice)
         return True
     return False
 
@@ -141,25 +144,20 @@ def _check_resource(spec: "AclSpec", grant: Grant, findings: Findings) -> None:
     elif resource.type is ResourceType.TOPIC and name != _ANY and topic_name_problem(name):
         problem = f"no topic can have a name like {shown(name)}, so this matches nothing"
         findings.warning(document, path, problem, "correct the name")
+    elif name != _ANY and _ANY in name:
+        problem = f"the '*' in {shown(name)} is not a wildcard to Kafka"
+        findings.warning(document, path, problem, "write each name, or a prefix")
+    elif name != name.strip():
+        problem = f"{shown(name)} has a space around it, and so matches no other name"
+        findings.warning(document, path, problem, f"write {shown(name.strip())}")
 
 
 def _check_host(host: str, document: Document, findings: Findings) -> None:
     path: Path = ("spec", "host")
     if problem := text_problem(host):
         findings.error(document, path, f"the host {problem}", "shorten it")
-        return
-    spelt = address_in_java(host)
-    if spelt == host:
-        return
-    if spelt is None:
-        problem = (
-            f"Kafka compares the host with the client's address, so {shown(host)} never matches"
-        )
-        advice = 'write an IP address, or "*" for any'
-    else:
-        problem = f"brokers write this address as {spelt}, so {shown(host)} never matches"
-        advice = f'write "{spelt}"'
-    findings.warning(document, path, problem, advice)
+    elif mismatch := host_mismatch(host):
+        findings.warning(document, path, mismatch.problem, mismatch.advice)
 
 
 _EVERY = "*"

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, address, check_name
+from kgitops.desired.matching.clients import client_id_mismatch, ip_mismatch, user_mismatch
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.document import Document
@@ -109,20 +110,22 @@ def _name(name: "EntityName") -> str | None:
 
 
 def _check_names(parts: dict[str, str | None], document: Document, findings: Findings) -> None:
-    user, ip = parts.get(USER), parts.get(IP)
+    ip = parts.get(IP)
     for kind, field in ((USER, "user"), (CLIENT_ID, "clientId")):
         if problem := text_problem(parts.get(kind) or ""):
             findings.error(document, (*_ENTITY, field), f"the {field} {problem}", "shorten it")
-    if user is not None and user.startswith("User:"):
-        findings.warning(
-            document,
-            (*_ENTITY, "user"),
-            f"a quota's user is a name, so {shown(user)} is a user whose name begins with 'User:'",
-            f"write {shown(user.removeprefix('User:'))}",
-        )
     if ip is not None and address(ip) is None:
         problem = f"{shown(ip)} is not an IP address"
-        findings.error(document, (*_ENTITY, "ip"), problem, "write an address such as 10.0.0.1")
+        advice = "write an address such as 10.0.0.1, or {default: true} for all others"
+        findings.error(document, (*_ENTITY, "ip"), problem, advice)
+    for kind, field, mismatch_of in (
+        (USER, "user", user_mismatch),
+        (CLIENT_ID, "clientId", client_id_mismatch),
+        (IP, "ip", ip_mismatch),
+    ):
+        name = parts.get(kind)
+        if name is not None and (mismatch := mismatch_of(name)) is not None:
+            findings.warning(document, (*_ENTITY, field), mismatch.problem, mismatch.advice)
 
 
 def _value(

@@ -1,6 +1,12 @@
 """Rules on rights that no principal should have. Denials pass: they take rights away."""
 
-from kgitops.model.resources.acls import AclBinding, Operation, PermissionType, ResourceType
+from kgitops.model.resources.acls import (
+    EVERYONE,
+    AclBinding,
+    Operation,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.policy import (
     AclManagementPolicy,
     ClusterState,
@@ -45,12 +51,12 @@ class NoWildcardPrincipals(_GrantPolicy):
     remediation = "Name the principals that need the right."
 
     def grant(self, binding: AclBinding) -> None:
-        """Refuse User:*."""
+        """Refuse User:*, and what looks like it: some vendors' authorizers read it so."""
         if binding.principal.endswith(":*"):
+            right = f"{binding.operation} on {binding.resource_type} {binding.resource_name}"
+            whom = "everybody" if binding.principal == EVERYONE else binding.principal
             raise PolicyViolation(
-                f"{binding.operation} on {binding.resource_type} {binding.resource_name} would be "
-                "given to everybody; name the principals",
-                field="principals",
+                f"{right} would be given to {whom}; name the principals", field="principals"
             )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kgitops.desired.findings import Declaration, Findings, check_name
+from kgitops.desired.matching.clients import principal_mismatch
 from kgitops.desired.state import DeletionPolicy, DesiredMember
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.manifests.yaml.text import shown
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
         VirtualClusterBinding,
     )
 
-_KNOWN_TYPES = ("User", "Group")
-"""Principal types: Kafka's own, and the one that many principal builders add."""
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
 
@@ -117,14 +116,8 @@ def make_user(
         findings.error(
             declared.fields, (field,), problem, "write it as Type:name, such as User:billing"
         )
-    elif (kind := principal.partition(":")[0]) not in _KNOWN_TYPES:
-        findings.warning(
-            declared.fields,
-            (field,),
-            f"{shown(user)} is a principal of the type {kind}, which brokers without a "
-            "principal.builder.class of their own never see",
-            f"write {shown(f'User:{user}')} if that is the user's name",
-        )
+    elif mismatch := principal_mismatch(principal):
+        findings.warning(declared.fields, (field,), mismatch.problem, mismatch.advice)
     for name, source in (
         ("copyAclsFrom", written.copy_acls_from),
         ("removeOldAclsFrom", written.remove_old_acls_from),

@@ -9,6 +9,7 @@ from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
+    EVERYONE,
     VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
     Operation,
@@ -251,7 +252,7 @@ def _remove(
 def _grant_risk(binding: AclBinding) -> Risk:
     if binding.permission_type is PermissionType.DENY:
         return risks.ACL_DENY
-    everyone = binding.principal.endswith(":*")
+    everyone = binding.principal == EVERYONE
     everything = binding.resource_name == "*" and binding.pattern_type is PatternType.LITERAL
     whole_cluster = (
         binding.resource_type is ResourceType.CLUSTER and binding.operation is Operation.ALL

@@ -133,18 +133,23 @@ def test_another_type_of_principal_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("user", "kind"), [("Foo:bar", "Foo"), ("user:jane", "user"), ("urn:app:1", "urn")]
+    ("user", "kind", "advice"),
+    [
+        ("Foo:bar", "Foo", "write 'User:Foo:bar' if that is the user's name"),
+        ("user:jane", "user", "write 'User:jane'"),
+        ("urn:app:1", "urn", "write 'User:urn:app:1' if that is the user's name"),
+    ],
 )
 @pytest.mark.parametrize("form", ["{users: ['%s']}", "{users: [{principal: '%s'}]}"])
 def test_a_type_of_principal_that_kafka_does_not_know_is_a_warning(
-    tmp_path: Path, user: str, kind: str, form: str
+    tmp_path: Path, user: str, kind: str, advice: str, form: str
 ) -> None:
     """VC-083: it is kept as it is, and said."""
     state = desired(tmp_path, virtual_cluster(form % user))
     assert [one.name for one in state.members] == [user]
     (warning,) = state.warnings
     assert f"'{user}' is a principal of the type {kind}, which brokers without" in str(warning)
-    assert str(warning).endswith(f"write 'User:{user}' if that is the user's name")
+    assert str(warning).endswith(advice)
 
 
 @pytest.mark.parametrize("user", ["jane", "User:jane", "User:urn:app:1", "Group:ops"])

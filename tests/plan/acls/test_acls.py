@@ -78,6 +78,7 @@ def test_bindings_that_differ_in_any_part_are_different(other: AclBinding) -> No
         (a_binding(), risks.ACL_GRANT),
         (a_binding(pattern="prefixed"), risks.ACL_GRANT),
         (a_binding(principal="User:*"), risks.ACL_WIDE_GRANT),
+        (a_binding(principal="Group:*"), risks.ACL_GRANT),
         (a_binding(name="*"), risks.ACL_WIDE_GRANT),
         (a_binding(resource="cluster", name="kafka-cluster", operation="All"),
          risks.ACL_WIDE_GRANT),
