@@ -17,6 +17,7 @@ has as harmless or lost, is a ``LookupError``, whatever the file holds. So no re
             **same(declared(), "partitions", "replicas"),
             "configs": declared(),                       # any keys: ``entries`` or ``texts``
             "acls": declared({"host": declared()}),      # a list of mappings: ``mappings``
+            "users": declared({"*": declared()}),        # a mapping by names: ``everything``
             "wait": harmless("how long the tool waits"),
             "rebalance": lost("kgitops does not rebalance", unless=("false",)),
         }),
@@ -211,14 +212,12 @@ class KeyedFields:
         keys, of = self._inner(name), f"{word or name} of {self.of}"
         return [KeyedFields(item, keys, of, self._reading) for item in self.items(name)]
 
-    def named(self, name: str, word: str = "") -> list[tuple[str, "KeyedFields"]]:
-        """The mappings under the names in ``name``, each by the table of that key."""
-        keys = self._inner(name)
-        of = f"{word or name} {{}} of {self.of}"
-        return [
-            (key, KeyedFields(value, keys, of.format(key), self._reading))
-            for key, value in self.entries(name)
-        ]
+    def everything(self) -> list[tuple[str, Value]]:
+        """All keys and values, taken, of a mapping by names, whose table has the key ``*``."""
+        self._require("*")
+        entries = list(self._left.items())
+        self._left.clear()
+        return entries
 
     def entries(self, name: str) -> list[tuple[str, Value]]:
         """The keys and values of the mapping under ``name``, whatever they are called."""

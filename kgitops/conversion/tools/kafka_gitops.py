@@ -16,15 +16,45 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.keys import KeyedFields, Keys, declared, harmless, same, setting
 from kgitops.conversion.reading.scalars import Dialect
-from kgitops.conversion.reading.values import Fields, Value
-from kgitops.conversion.tools.kafka_gitops_roles import service_acls, user_acls
+from kgitops.conversion.reading.values import Value
+from kgitops.conversion.tools.kafka_gitops_roles import SERVICE, USER, service_acls, user_acls
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import PatternType, PermissionType, ResourceType
 
 _INCLUDED = ("services", "topics", "users")
 _CUSTOM = {"customServiceAcls": "services", "customUserAcls": "users"}
 _SECTIONS = ("settings", *_INCLUDED, *_CUSTOM)
+_NOT_DELETED = harmless("kgitops deletes no topic that no project owns, and knows no other")
+_OF_TOPICS, _OF_ACLS, _OF_OBJECTS = map(setting, ("its topics", "its ACLs", "its objects"))
+_DESCRIBE: Keys = {"describeTopicEnabled": _OF_ACLS}
+_SETTINGS: Keys = {
+    "topics": setting(
+        "its topics",
+        {
+            "defaults": setting("its topics", same(_OF_TOPICS, "replication", "partitions")),
+            **same(_NOT_DELETED, "blacklist", "whitelist"),
+        },
+    ),
+    "services": setting("its ACLs", {"acls": setting("its ACLs", _DESCRIBE)}),
+    "ccloud": setting("its ACLs", {"enabled": _OF_ACLS}),
+    "files": setting("its objects", same(_OF_OBJECTS, *_INCLUDED)),
+}
+_TOPIC: Keys = same(declared(), "partitions", "replication", "configs")
+_ACL: Keys = same(
+    declared(), "name", "type", "pattern", "host", "principal", "operation", "permission"
+)
+_ACLS: Keys = {"*": declared(_ACL)}
+TABLES: Mapping[str, Keys] = {
+    "state": {
+        "settings": setting("what its topics and ACLs have in common", _SETTINGS),
+        "topics": declared({"*": declared(_TOPIC)}),
+        "services": declared({"*": declared(SERVICE)}),
+        "users": declared({"*": declared(USER)}),
+        **same(declared({"*": declared(_ACLS)}), *_CUSTOM),
+    }
+}
 
 
 def count(folder: SourceFolder) -> int:
@@ -82,6 +112,7 @@ class _Settings(Struct, frozen=True):
     """The settings that decide on topics and ACLs."""
 
     replication: int | None = None
+    partitions: int | None = None
     describe: bool = False
     cloud: bool = False
 
@@ -99,9 +130,8 @@ class _State:
         self._files = {file.file.path: file.documents for file in files}
         self._named = named
         self.documents = [root]
-        references = Fields(root, []).fields("settings").fields("files")
         for section in _INCLUDED:
-            value = references.take(section)
+            value = root.at("settings", "files", section)
             if value is None:
                 continue
             folder = posixpath.dirname(path)
@@ -116,11 +146,10 @@ class _State:
     def objects(self) -> Iterable[tuple[str, SourceObject]]:
         """All objects, each with the path of its file."""
         builder = ObjectBuilder("state", self.path, self.root)
-        root = builder.fields()
+        root = builder.read(TABLES["state"], of="the state file")
         settings = self._settings(root, builder)
         sections = {name: self._section(root, name, builder) for name in _INCLUDED}
-        custom = {name: root.fields(name).entries() for name in _CUSTOM}
-        root.lose_rest("the state file")
+        custom = {name: root.entries(name) for name in _CUSTOM}
         for section, path in self.paths.items():
             yield from self._included(section, path, sections[section])
         for path, name, value in sections["topics"]:
@@ -128,9 +157,7 @@ class _State:
         for section, expand in (("services", service_acls), ("users", user_acls)):
             for path, name, value in sections[section]:
                 item = ObjectBuilder(section.removesuffix("s"), name, value)
-                fields = item.fields()
-                acls = expand(item, fields, describe=settings.describe)
-                fields.lose_rest(str(item))
+                acls = expand(item, describe=settings.describe)
                 yield path, _granted(item, acls, settings)
         for section, owner in _CUSTOM.items():
             owners = {name: value for _, name, value in sections[owner]}
@@ -140,19 +167,13 @@ class _State:
         # Comments inside belong to the objects, and were taken by them above.
         yield self.path, builder.build([])
 
-    def _settings(self, root: Fields, builder: ObjectBuilder) -> _Settings:
+    def _settings(self, root: KeyedFields, builder: ObjectBuilder) -> _Settings:
         settings = root.fields("settings")
-        topics = settings.fields("topics")
-        defaults = topics.fields("defaults")
-        replication = defaults.integer("replication")
-        # Topics with these prefixes are not deleted; kgitops deletes nothing that it does not own.
-        topics.skip("blacklist")
-        services = settings.fields("services")
-        acls = services.fields("acls")
-        describe = acls.text("describeTopicEnabled") == "true"
-        cloud = settings.fields("ccloud")
-        enabled = cloud.text("enabled") == "true"
-        settings.fields("files").entries()
+        defaults = settings.fields("topics").fields("defaults")
+        acls = settings.fields("services").fields("acls")
+        files = settings.fields("files")
+        for section in _INCLUDED:
+            files.take(section)
         for section, value in self.missing.items():
             builder.lose(
                 value,
@@ -160,21 +181,23 @@ class _State:
                 "document",
                 "convert it together with this one",
             )
-        parts = {"topics.defaults": defaults, "topics": topics, "services.acls": acls}
-        parts |= {"services": services, "ccloud": cloud, "settings": settings}
-        for name, fields in parts.items():
-            fields.lose_rest(name)
-        return _Settings(replication, describe, enabled)
+        return _Settings(
+            replication=defaults.integer("replication"),
+            partitions=defaults.integer("partitions"),
+            describe=acls.flag("describeTopicEnabled") is True,
+            cloud=settings.fields("ccloud").flag("enabled") is True,
+        )
 
     def _section(
-        self, root: Fields, section: str, builder: ObjectBuilder
+        self, root: KeyedFields, section: str, builder: ObjectBuilder
     ) -> list[tuple[str, str, Value]]:
         """The entries of a section; one of the named file replaces one of the state file."""
-        own = {name: (self.path, name, value) for name, value in root.fields(section).entries()}
+        own = {name: (self.path, name, value) for name, value in root.entries(section)}
         path = self.paths.get(section)
         if path is None:
             return list(own.values())
-        other = Fields(self._files[path][0], []).fields(section).entries()
+        found = self._files[path][0].at(section)
+        other = list(found.entries()) if found is not None else []
         for name, _ in other:
             if name in own:
                 builder.lose(
@@ -198,9 +221,9 @@ class _State:
                 f"{path} is named by {first.source.file} too, whose settings its objects have",
                 "convert the two state files by themselves",
             )
-        fields = builder.fields()
-        fields.take(section)
-        fields.lose_rest(f"the file for {section}")
+        table = {section: setting(f"the {section} of {self.path}")}
+        builder.read(table, of=f"the file for {section}").entries(section)
+        builder.reading.lose_rest()
         builder.becomes_settings(f"the {section} of {self.path}")
         if builder.losses or section == next(
             name for name, other in self.paths.items() if other == path
@@ -217,7 +240,7 @@ class _State:
     ) -> Iterable[tuple[str, SourceObject]]:
         """The ACLs that are written out for a service or a user."""
         outer = ObjectBuilder(section, name, group)
-        for key, value in outer.fields().entries():
+        for key, value in outer.read(_ACLS).everything():
             builder = ObjectBuilder(section, f"{name} {key}", value)
             if name not in owners:
                 word = _CUSTOM[section].removesuffix("s")
@@ -230,10 +253,8 @@ class _State:
                 )
                 continue
             # A service's own principal is not taken: kafka-gitops wants it in the ACL.
-            principal = (
-                Fields(owners[name], []).text("principal") if section == "customUserAcls" else None
-            )
-            acl = _custom_acl(builder, principal)
+            own = owners[name].text_at("principal") if section == "customUserAcls" else None
+            acl = _custom_acl(builder, own)
             yield self.path, _granted(builder, [acl] if acl else [], settings)
         if outer.losses:
             yield self.path, outer.build()
@@ -241,18 +262,17 @@ class _State:
 
 def _topic(name: str, value: Value, settings: _Settings) -> SourceObject:
     builder = ObjectBuilder("topic", name, value)
-    fields = builder.fields()
-    replication = fields.integer("replication")
+    fields = builder.read(_TOPIC)
+    replication, partitions = fields.integer("replication"), fields.integer("partitions")
     declare_topic(
         builder,
         name,
         TopicSource(
-            partitions=fields.integer("partitions"),
+            partitions=settings.partitions if partitions is None else partitions,
             replication_factor=settings.replication if replication is None else replication,
-            configs=dict(fields.fields("configs").entries()),
+            configs=dict(fields.entries("configs")),
         ),
     )
-    fields.lose_rest(str(builder))
     return builder.build()
 
 
@@ -271,7 +291,7 @@ def _granted(
 
 
 def _custom_acl(builder: ObjectBuilder, owner: str | None) -> AclSource | None:
-    fields = builder.fields()
+    fields = builder.read(_ACL)
     kind = read_member(builder, ResourceType, fields.take("type"))
     pattern = read_member(builder, PatternType, fields.take("pattern"))
     permission = read_member(
@@ -282,7 +302,6 @@ def _custom_acl(builder: ObjectBuilder, owner: str | None) -> AclSource | None:
     name = fields.text("name")
     host = fields.text("host") or "*"
     principal = fields.text("principal") or owner
-    fields.lose_rest(str(builder))
     if not (kind and pattern and permission and operations and name and principal):
         if not builder.losses:
             builder.lose(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kgitops.conversion.acls import AclSource
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.values import Fields
+from kgitops.conversion.reading.keys import KeyedFields, Keys, declared, same
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PatternType, ResourceType
 
 _INTERNAL = (
@@ -19,6 +19,16 @@ _INTERNAL = (
     Operation.DESCRIBE_CONFIGS,
 )
 _STORAGE = {"config": "connect-configs", "offset": "connect-offsets", "status": "connect-status"}
+
+_ON_TOPICS: Keys = same(declared(), "produces", "consumes")
+SERVICE: Keys = {
+    **same(declared(), "type", "principal", "group-id", "application-id"),
+    **_ON_TOPICS,
+    "storage-topics": declared(same(declared(), *_STORAGE)),
+    "connectors": declared({"*": declared(_ON_TOPICS)}),
+}
+"""The keys of a service of any type; one that its type does not have is reported."""
+USER: Keys = same(declared(), "principal", "roles")
 
 
 class _Right(NamedTuple):
@@ -44,26 +54,23 @@ _ROLES = {
 }
 
 
-def service_acls(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[AclSource]:
+def service_acls(builder: ObjectBuilder, *, describe: bool) -> list[AclSource]:
     """The ACLs of a service: application, kafka-streams or kafka-connect."""
+    fields = builder.read(SERVICE)
     kind = fields.text("type")
     expand = _SERVICES.get(kind or "")
     principal = fields.text("principal")
     if expand is None:
         known = ", ".join(_SERVICES)
-        builder.lose(
-            builder.value,
-            f"{builder}: {kind or 'no type'} is none of {known}",
-            "correct the type there",
-        )
-        fields.entries()
+        builder.refuse(f"{kind or 'no type'} is none of {known}", "correct the type there")
         return []
     return _acls(builder, principal, expand(builder, fields, describe=describe))
 
 
-def user_acls(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[AclSource]:
+def user_acls(builder: ObjectBuilder, *, describe: bool) -> list[AclSource]:
     """The ACLs of a user's roles, which ``describe`` says nothing about."""
     del describe
+    fields = builder.read(USER)
     rights: list[_Right] = []
     for role in fields.items("roles"):
         known = _ROLES.get((role.text() or "").lower())
@@ -96,7 +103,7 @@ def _acls(
     ]
 
 
-def _texts(builder: ObjectBuilder, fields: Fields, key: str) -> list[str]:
+def _texts(builder: ObjectBuilder, fields: KeyedFields, key: str) -> list[str]:
     found = []
     for value in fields.items(key):
         text = value.text()
@@ -107,7 +114,9 @@ def _texts(builder: ObjectBuilder, fields: Fields, key: str) -> list[str]:
     return found
 
 
-def _topics(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> tuple[list[_Right], bool]:
+def _topics(
+    builder: ObjectBuilder, fields: KeyedFields, *, describe: bool
+) -> tuple[list[_Right], bool]:
     """The rights on the topics that are produced and consumed; whether any is consumed."""
     produced = _texts(builder, fields, "produces")
     consumed = _texts(builder, fields, "consumes")
@@ -119,7 +128,7 @@ def _topics(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> tuple[
     return rights, bool(consumed)
 
 
-def _application(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[_Right]:
+def _application(builder: ObjectBuilder, fields: KeyedFields, *, describe: bool) -> list[_Right]:
     group = fields.text("group-id") or builder.name
     rights, consumes = _topics(builder, fields, describe=describe)
     if consumes:
@@ -127,7 +136,7 @@ def _application(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> l
     return rights
 
 
-def _streams(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[_Right]:
+def _streams(builder: ObjectBuilder, fields: KeyedFields, *, describe: bool) -> list[_Right]:
     application = fields.text("application-id") or builder.name
     rights, _ = _topics(builder, fields, describe=describe)
     group = (Operation.READ, Operation.DESCRIBE, Operation.DELETE)
@@ -139,7 +148,7 @@ def _streams(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[
     ]
 
 
-def _connect(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[_Right]:
+def _connect(builder: ObjectBuilder, fields: KeyedFields, *, describe: bool) -> list[_Right]:
     group = fields.text("group-id") or builder.name
     storage = fields.fields("storage-topics")
     both = (Operation.READ, Operation.WRITE)
@@ -150,15 +159,13 @@ def _connect(builder: ObjectBuilder, fields: Fields, *, describe: bool) -> list[
     for key, prefix in _STORAGE.items():
         name = storage.text(key) or f"{prefix}-{builder.name}"
         rights.append(_Right(ResourceType.TOPIC, name, both))
-    storage.lose_rest(f"storage-topics of {builder}")
     rights.append(_Right(ResourceType.GROUP, group, (Operation.READ,)))
-    for name, value in fields.fields("connectors").entries():
-        connector = builder.fields(value)
+    for name, value in fields.fields("connectors").everything():
+        connector = builder.read(_ON_TOPICS, value, f"connector {name} of {builder}")
         of_topics, consumes = _topics(builder, connector, describe=describe)
         rights += of_topics
         if consumes:
             rights.append(_Right(ResourceType.GROUP, f"connect-{name}", (Operation.READ,)))
-        connector.lose_rest(f"connector {name}")
     return rights
 
 
