@@ -1,10 +1,15 @@
 """``kgitops convert``: what it writes, what it refuses, and what it never copies."""
 
+import json
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
+from cli.projects import Project, document
 from manifests.loading import write
+
+from kgitops.model.requests import CreateTopicRequest
+from kgitops.model.resources.topics import RequestedTopicState
 
 TOPIC = """\
 # Every order, as it is placed.
@@ -237,3 +242,43 @@ def test_files_of_several_tools_or_of_none_are_told(kgitops: Kgitops, tmp_path: 
     near = kgitops("convert", "--from", "strimsi", tmp_path, "-o", tmp_path / "kafka")
     assert near.code == 64
     assert "--from strimsi: there is no such tool; did you mean strimzi?" in near.err
+
+
+TERRAFORM = """\
+resource "kafka_topic" "a" {
+  name               = "a"
+  partitions         = 1
+  replication_factor = 1
+  config             = { "retention.ms" = "1000", "cleanup.policy" = "delete" }
+  lifecycle {
+    ignore_changes  = [config["retention.ms"]]
+    prevent_destroy = true
+  }
+}
+"""
+
+
+def test_a_plan_changes_nothing_that_terraform_ignores(
+    kgitops: Kgitops, project: Project, tmp_path: Path
+) -> None:
+    """The topic keeps its records for a week, which was set by hand."""
+    project.write(document("Topic", "other", partitions=1, replicationFactor=1))
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    configs = {"retention.ms": "604800000"}
+    state = RequestedTopicState(
+        name="a", topic_id=None, assignment=((1,),), configs=configs, requested_configs=configs
+    )
+    project.change_behind(CreateTopicRequest(topic="a", requested_state=state))
+    write(tmp_path, {"terraform/main.tf": TERRAFORM})
+    ran = kgitops("convert", tmp_path / "terraform", "-o", tmp_path / "kafka")
+    assert ran.code == 1
+    assert "main.tf:7:24: kafka_topic a: Terraform ignores changes of retention.ms" in ran.err
+    ran = kgitops("convert", tmp_path / "terraform", "-o", tmp_path / "kafka", "--allow-losses")
+    assert ran.code == 0, ran.err
+    assert "deletionPolicy: Protect" in (tmp_path / "kafka/manifests/main.yaml").read_text()
+    ran = kgitops("plan", tmp_path / "kafka", "-c", f"embedded:{project.store}", "--format", "json")
+    assert ran.code == 0, ran.err
+    (change,) = json.loads(ran.out)["changes"]
+    assert change["address"] == "topic/a"
+    changed = [field["path"] for field in change["fields"]]
+    assert not [path for path in changed if "retention" in path]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sized
 
+from msgspec.structs import replace
+
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
 from kgitops.conversion.reading.comments import is_secret_name, shown_comment
 from kgitops.conversion.reading.keys import KeyedFields, Keys, Reading
@@ -79,6 +81,13 @@ class ObjectBuilder:
         self._documents.append(
             DeclaredDocument(kind=kind, name=name, spec=spec, labels=labels, clusters=clusters)
         )
+
+    def set_deletion_policy(self, policy: str) -> None:
+        """Write ``deletionPolicy`` into every document."""
+        self._documents = [
+            replace(document, spec={**document.spec, "deletionPolicy": policy})
+            for document in self._documents
+        ]
 
     def note(self, text: str) -> None:
         """Keep a description of the source as a comment."""

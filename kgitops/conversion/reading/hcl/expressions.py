@@ -20,6 +20,10 @@ Step = str | int
 """An attribute's name, a key or an index."""
 
 
+Reference = tuple[str, tuple[Step, ...]]
+"""The names in ``root.step[step]``."""
+
+
 class Unknown(Struct, frozen=True):
     """A value that only Terraform knows; ``text`` shows it as a template: ``${var.name}``."""
 
@@ -213,8 +217,44 @@ def object_key(element: Syntax, scope: Scope) -> str:
     return text_of(value)
 
 
+def reference(tree: Syntax, scope: Scope) -> Reference:
+    """The names in ``root.step[step]``, also where it is a text, as in ``provider = "kafka.dr"``.
+
+    Raises:
+        LookupError: it is something else, or an index is not known.
+    """
+    at, steps = _path(tree, scope)
+    if at.data == "identifier":
+        return written(at), steps
+    root, *names = str(_string(at, scope)).split(".") if at.data == "string" else [""]
+    if not root or steps:
+        raise NotKnownError(written(tree))
+    return root, tuple(names)
+
+
+def references(tree: Syntax, scope: Scope) -> dict[Reference, Reference]:
+    """The names in an object of references, as ``providers = { kafka = kafka.dr }`` is.
+
+    Raises:
+        LookupError: it is something else, or an index is not known.
+    """
+    at, steps = _path(tree, scope)
+    if at.data != "object" or steps:
+        raise NotKnownError(written(tree))
+    pairs = [_parts(element) for element in _parts(at)]
+    return {reference(_parts(pair[0])[0], scope): reference(pair[-1], scope) for pair in pairs}
+
+
 def _reference(tree: Syntax, scope: Scope) -> Data:
     """``root.step[step]``, or steps into the value of another expression."""
+    at, steps = _path(tree, scope)
+    if at.data == "identifier":
+        return scope.find(written(at), steps)
+    return follow(_value(at, scope), steps)
+
+
+def _path(tree: Syntax, scope: Scope) -> tuple[Syntax, tuple[Step, ...]]:
+    """The first expression of ``root.step[step]``, and the steps."""
     steps: list[Step] = []
     at = tree
     while True:
@@ -224,10 +264,7 @@ def _reference(tree: Syntax, scope: Scope) -> Data:
             at, step = _parts(at)
             steps.insert(0, _step(step, scope))
         else:
-            break
-    if at.data == "identifier":
-        return scope.find(written(at), tuple(steps))
-    return follow(_value(at, scope), tuple(steps))
+            return at, tuple(steps)
 
 
 def _step(tree: Syntax, scope: Scope) -> Step:

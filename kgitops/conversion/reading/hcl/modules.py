@@ -50,9 +50,11 @@ class Module:
         self._inputs = inputs
         self._budget = budget or Budget()
         self._depth = depth
-        self._blocks = [
-            (file.file, block) for file in folders.get(path, ()) for block in file.root.blocks
-        ]
+        self._blocks: list[tuple[SourceFile, HclBlock]] = []
+        self._overrides: list[tuple[SourceFile, HclBlock]] = []
+        for file in folders.get(path, ()):
+            blocks = self._overrides if is_override(file) else self._blocks
+            blocks += [(file.file, block) for block in file.root.blocks]
         self._open: set[tuple[str, ...]] = set()
         self._values: dict[tuple[str, ...], Data] = {}
         self._instances: dict[int, list[Instance] | Unknown] = {}
@@ -60,6 +62,15 @@ class Module:
     def blocks(self) -> Iterator[tuple[SourceFile, HclBlock]]:
         """All blocks of its files."""
         return iter(self._blocks)
+
+    def overrides(self) -> Iterator[tuple[SourceFile, HclBlock]]:
+        """The blocks of its override files, whose values win over those of other files."""
+        return iter(self._overrides)
+
+    def is_overridden(self, block: HclBlock) -> bool:
+        """Tell if an override file changes a block of another file."""
+        own = (block.type, block.labels)
+        return any((other.type, other.labels) == own for _, other in self._overrides)
 
     def spend(self, steps: int) -> None:
         """Take steps of what all modules together may take."""
@@ -75,7 +86,7 @@ class Module:
     def _new_instances(self, file: SourceFile, block: HclBlock) -> list[Instance] | Unknown:
         asked = block.attributes.get("for_each") or block.attributes.get("count")
         if asked is None:
-            return [Instance(file, block, self)]
+            return self._enabled(file, block)
         value = evaluate(asked, self)
         keys = _keys(value) if "for_each" in block.attributes else _indices(value)
         try:
@@ -85,6 +96,21 @@ class Module:
         except LookupError:
             return value if isinstance(value, Unknown) else Unknown(f"${{{written(asked)}}}")
         return [Instance(file, block, Local(self, _names(value, key)), key) for key in keys]
+
+    def _enabled(self, file: SourceFile, block: HclBlock) -> list[Instance] | Unknown:
+        """The only instance, unless OpenTofu's ``lifecycle { enabled = … }`` leaves it out."""
+        asked = [
+            inner.attributes["enabled"]
+            for inner in block.blocks
+            if inner.type == "lifecycle" and "enabled" in inner.attributes
+        ]
+        for tree in asked:
+            enabled = evaluate(tree, self)
+            if not isinstance(enabled, bool):
+                return Unknown(f"${{{written(tree)}}}")
+            if not enabled:
+                return []
+        return [Instance(file, block, self)]
 
     def called(self, instance: Instance) -> "Module | None":
         """The module that a call's ``source`` names, if it lies among the files."""
@@ -128,21 +154,25 @@ class Module:
         return found
 
     def _variable(self, name: str) -> Data:
-        declared = next(
-            (b for _, b in self._blocks if b.type == "variable" and b.labels == (name,)), None
-        )
-        if declared is not None and "sensitive" in declared.attributes:
+        blocks = [
+            block
+            for _, block in (*self._blocks, *self._overrides)
+            if block.type == "variable" and block.labels == (name,)
+        ]
+        declared = {key: tree for block in blocks for key, tree in block.attributes.items()}
+        if "sensitive" in declared or (not blocks and name not in self._inputs):
             raise NotKnownError(name)
         if name in self._inputs:
-            return self._inputs[name]
-        if declared is None:
+            value = self._inputs[name]
+            nullable = evaluate(declared["nullable"], self) if "nullable" in declared else True
+            if value is not None or nullable is True:
+                return value
+        if "default" not in declared:
             raise NotKnownError(name)
-        if "default" not in declared.attributes:
-            raise NotKnownError(name)
-        return evaluate(declared.attributes["default"], self)
+        return evaluate(declared["default"], self)
 
     def _local(self, name: str) -> Data:
-        for _, block in self._blocks:
+        for _, block in (*self._overrides[::-1], *self._blocks):
             if block.type == "locals" and name in block.attributes:
                 return evaluate(block.attributes[name], self)
         raise NotKnownError(name)
@@ -187,6 +217,12 @@ class Module:
             if block.type == "output" and block.labels == (attribute,):
                 return evaluate(block.attributes["value"], module)
         raise NotKnownError(attribute)
+
+
+def is_override(file: HclFile) -> bool:
+    """Tell if Terraform merges the file's blocks into those of the other files."""
+    stem = posixpath.basename(file.file.path).removesuffix(".tf")
+    return stem == "override" or stem.endswith("_override")
 
 
 def _keys(value: Data) -> Sequence[Step] | None:

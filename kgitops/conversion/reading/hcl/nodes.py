@@ -13,6 +13,15 @@ from kgitops.manifests.yaml.nodes import MappingNode, Node, ScalarNode, Sequence
 
 _QUOTED = '"'
 _NO_TAG = ""
+_NAMES = (
+    ("lifecycle", "ignore_changes"),
+    ("lifecycle", "replace_triggered_by"),
+    ("removed", "from"),
+    ("moved", "from"),
+    ("moved", "to"),
+    ("import", "to"),
+)
+"""Attributes of blocks whose expressions have no value: they name attributes or resources."""
 _STEPS_OF_A_NODE = 20
 """A node takes more memory than its value."""
 
@@ -25,7 +34,8 @@ def block_value(file: SourceFile, block: HclBlock, scope: Scope) -> Value:
 def _block(block: HclBlock, scope: Scope) -> Node:
     pairs: list[tuple[Node, Node]] = []
     for name, expression in block.attributes.items():
-        node = _expression(expression, scope)
+        named = (block.type, name) in _NAMES
+        node = _names(expression) if named else _expression(expression, scope)
         # A finding about the attribute is at its value, which is on its line.
         pairs.append((_scalar(name, node.start_mark.index, node.start_mark.index + 1), node))
     kinds: dict[str, list[HclBlock]] = {}
@@ -37,6 +47,19 @@ def _block(block: HclBlock, scope: Scope) -> Node:
         node = nodes[0] if len(nodes) == 1 else _sequence(nodes, first, last)
         pairs.append((_scalar(kind, first, first + 1), node))
     return _mapping(pairs, block.start, block.end)
+
+
+def _names(tree: Syntax) -> Node:
+    """The node of an expression that only names other attributes: their names as written."""
+    parts = [child for child in tree.children if not isinstance(child, str)]
+    start, end = span(tree)
+    if tree.data == "expr_term" and len(parts) == 1:
+        return _names(parts[0])
+    if tree.data == "tuple":
+        items = [part for part in parts if part.data != "new_line_or_comment"]
+        return _sequence([_names(item) for item in items], start, end)
+    text = written(tree)
+    return _scalar(text.strip('"') if tree.data == "string" else text, start, end)
 
 
 def _expression(tree: Syntax, scope: Scope) -> Node:

@@ -3,44 +3,42 @@
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from kgitops.conversion.objects import (
-    Conversion,
-    ConvertedCluster,
-    ConvertedFile,
-    Loss,
-    SourceObject,
-)
+from msgspec.structs import replace
+
+from kgitops.conversion.objects import Conversion, ConvertedFile, Loss, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import FoundFile, SourceFolder, lost_document, read_yaml
+from kgitops.conversion.reading.folder import FoundFile, SourceFolder, read_yaml
 from kgitops.conversion.reading.hcl.budget import Budget
 from kgitops.conversion.reading.hcl.expressions import Data, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module, variables_of
 from kgitops.conversion.reading.hcl.nodes import block_value
 from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, read_hcl
 from kgitops.conversion.reading.values import SourceFile, Value
-from kgitops.conversion.tools.terraform.providers import provider_cluster
-from kgitops.conversion.tools.terraform.resources import read_state, resource_object
+from kgitops.conversion.tools.terraform.blocks import Found, ModuleReading
+from kgitops.conversion.tools.terraform.clusters import name_clusters, root_providers
+from kgitops.conversion.tools.terraform.keys import TABLES
+from kgitops.conversion.tools.terraform.resources import is_kafkas
+from kgitops.conversion.tools.terraform.state import Configuration, configuration_of, read_state
+from kgitops.model.source import Source
 
-_OF_KAFKA = ("kafka_", "confluent_")
-# Blocks that name values, or say how Terraform works: what they name is in what uses it.
-_NAMES = (
-    "variable",
-    "locals",
-    "output",
-    "terraform",
-    "data",
-    "moved",
-    "import",
-    "removed",
-    "check",
-)
-_PROVIDERS = ("kafka", "confluent")
+__all__ = ["TABLES", "convert", "count"]
+
+_READ_BY_ITSELF = (".auto.tfvars", "terraform.tfvars")
+_UNREAD = {
+    (".tf.json", ".tfvars.json"): "Terraform's JSON syntax is not read",
+    (".tofu", ".tofu.json"): "OpenTofu's own files are not read",
+    ("terragrunt.hcl",): "what Terragrunt gives to Terraform is not read",
+}
+"""Endings of files that have a part of the configuration, with what is wrong with them."""
 
 
 def count(folder: SourceFolder) -> int:
     """The number of files with resources of Kafka."""
     found = sum(
-        any(block.type == "resource" and _is_kafkas(block) for block in read_hcl(file).root.blocks)
+        any(
+            block.type == "resource" and any(map(is_kafkas, block.labels[:1]))
+            for block in read_hcl(file).root.blocks
+        )
         for file in folder.with_suffix(".tf")
     )
     return found + len(folder.with_suffix(".tfstate"))
@@ -54,35 +52,47 @@ def convert(folder: SourceFolder) -> Conversion:
     converted = [
         ConvertedFile(
             path=file.file.path,
-            objects=tuple(sorted(reading.found[file.file.path], key=lambda item: item.source)),
+            objects=tuple(
+                sorted(reading.found.objects[file.file.path], key=lambda item: item.source)
+            ),
             comments=file.file.comments.rest(),
         )
         for file in [*files, *reading.variables]
     ]
-    converted += map(_json_syntax, folder.with_suffix(".tf.json", ".tfvars.json"))
-    states = [read_yaml(file) for file in folder.with_suffix(".tfstate")]
-    converted += [
-        ConvertedFile(path=state.file.path, objects=tuple(read_state(state))) for state in states
-    ]
+    for endings, problem in _UNREAD.items():
+        converted += [_unread(file, problem) for file in folder.with_suffix(*endings)]
+    for state in map(read_yaml, folder.with_suffix(".tfstate")):
+        path = state.file.path
+        read = read_state(state, configuration_of(path, reading.roots))
+        converted.append(ConvertedFile(path=path, objects=read.objects))
+        reading.found.ignored += read.ignored
+    objects = [item for file in converted for item in file.objects]
+    names, clusters = name_clusters(objects, reading.found.clusters)
     return Conversion(
         tool="terraform",
-        files=tuple(converted),
-        clusters=tuple(reading.clusters.values()),
-        ignored=tuple(reading.ignored),
+        files=tuple(
+            replace(file, objects=tuple(_for_clusters(item, names) for item in file.objects))
+            for file in converted
+        ),
+        clusters=clusters,
+        ignored=tuple(reading.found.ignored),
     )
 
 
-def _json_syntax(file: FoundFile) -> ConvertedFile:
-    """A file in Terraform's JSON syntax, which is lost as a whole."""
-    read = read_yaml(file)
-    problem = "Terraform's JSON syntax is not read"
+def _for_clusters(item: SourceObject, names: dict[str, tuple[str, ...]]) -> SourceObject:
+    documents = [
+        replace(document, clusters=names[document.clusters[0]]) for document in item.documents
+    ]
+    return replace(item, documents=tuple(documents))
+
+
+def _unread(file: FoundFile, problem: str) -> ConvertedFile:
+    """A file that is lost as a whole."""
+    source = Source(file.name, 1, 1)
     advice = "convert the state file, or write it as .tf"
-    lost = [lost_document(document, problem, advice) for document in read.documents]
-    return ConvertedFile(path=file.relative, objects=(*read.broken, *lost))
-
-
-def _is_kafkas(block: HclBlock) -> bool:
-    return bool(block.labels) and block.labels[0].startswith(_OF_KAFKA)
+    loss = Loss(source=source, problem=problem, advice=advice)
+    lost = SourceObject(kind="document", name="", source=source, losses=(loss,))
+    return ConvertedFile(path=file.relative, objects=(lost,))
 
 
 class _Reading:
@@ -90,22 +100,13 @@ class _Reading:
 
     def __init__(self, files: list[HclFile], variables: list[HclFile]) -> None:
         self.variables = variables
-        self.found: dict[str, list[SourceObject]] = {
-            file.file.path: list(file.broken) for file in [*files, *variables]
-        }
-        self.clusters: dict[str, ConvertedCluster] = {}
-        self.ignored: list[str] = []
+        self.found = Found({file.file.path: list(file.broken) for file in [*files, *variables]})
+        self.roots: dict[str, Configuration] = {}
+        self._files = files
         self._budget = Budget(sum(len(file.file.text.text) for file in files))
         self._folders: dict[str, list[HclFile]] = {}
         for file in files:
             self._folders.setdefault(posixpath.dirname(file.file.path), []).append(file)
-        providers = [
-            block
-            for file in files
-            for block in file.root.blocks
-            if block.type == "provider" and block.labels == ("kafka",)
-        ]
-        self._several = len(providers) > 1
 
     def read(self) -> None:
         """Read the modules that no other calls."""
@@ -115,15 +116,45 @@ class _Reading:
         called = {inner.path for module in modules for inner in _called(module)}
         for module in modules:
             if module.path not in called:
-                self._module(module, "")
+                configuration = Configuration(root_providers(module))
+                self.roots[module.path] = configuration
+                providers = configuration.providers
+                ModuleReading(self.found, module, configuration, providers, "").read()
         if self._budget.is_spent:
-            self._tell_of_too_much(next(iter(self._folders.values()))[0].file)
-        for file in self.variables:
+            self._report_too_much(next(iter(self._folders.values()))[0].file)
+        for file in self._files:
             for name in file.root.attributes:
-                block = HclBlock("variable", (name,), {}, (), 0, 0)
-                self._names(file.file, block, f"the values of var.{name}")
+                value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
+                self._lose(file.file, value, name, "it is in no block", "correct it there")
+        for file in self.variables:
+            self._report_variables(file)
 
-    def _tell_of_too_much(self, first: SourceFile) -> None:
+    def _report_variables(self, file: HclFile) -> None:
+        """The values of a file: those that Terraform reads by itself are in what refers to them."""
+        path = file.file.path
+        is_read = path.endswith(_READ_BY_ITSELF) and posixpath.dirname(path) in self.roots
+        for name in file.root.attributes:
+            value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
+            if is_read:
+                builder = ObjectBuilder("variable", name, value)
+                builder.becomes_settings(f"the values of var.{name}")
+                self.found.objects[path].append(builder.build([]))
+            else:
+                self._lose(
+                    file.file,
+                    value,
+                    name,
+                    "Terraform reads the file only where it is named, so its value is not used",
+                    "rename the file to NAME.auto.tfvars in the root module if it is meant",
+                )
+
+    def _lose(self, file: SourceFile, value: Value, name: str, problem: str, advice: str) -> None:
+        builder = ObjectBuilder("variable", name, value)
+        place = next((item for _, item in value.entries()), value)
+        builder.lose(place, f"{builder}: {problem}", advice)
+        self.found.objects[file.path].append(builder.build([]))
+
+    def _report_too_much(self, first: SourceFile) -> None:
         place = first.text.place(0)
         loss = Loss(
             source=place,
@@ -131,7 +162,7 @@ class _Reading:
             advice="convert the state file",
         )
         lost = SourceObject(kind="files", name="", source=place, losses=(loss,))
-        self.found[first.path].append(lost)
+        self.found.objects[first.path].append(lost)
 
     def _inputs(self, path: str) -> dict[str, Data]:
         """The variables that Terraform reads by itself: terraform.tfvars, then *.auto.tfvars."""
@@ -141,115 +172,25 @@ class _Reading:
         )
         inputs: dict[str, Data] = {}
         for file in files:
-            if file.file.path.endswith((".auto.tfvars", "terraform.tfvars")):
+            if file.file.path.endswith(_READ_BY_ITSELF):
                 inputs |= variables_of(file)
         return inputs
 
-    def _module(self, module: Module, prefix: str) -> None:
-        for file, block in module.blocks():
-            if block.type == "resource" and _is_kafkas(block):
-                self._resource(module, file, block, prefix)
-            elif block.type == "module":
-                self._call(module, file, block, prefix)
-            elif block.type == "provider" and block.labels[:1] == ("kafka",):
-                if not prefix:
-                    self._provider(module, file, block)
-            elif block.type in _NAMES or block.labels[:1] in [(name,) for name in _PROVIDERS]:
-                if not prefix:
-                    self._names(file, block, "what refers to it")
-            elif not prefix:
-                place = file.text.place(block.start)
-                self.ignored.append(f"{place.file}:{place.line}")
 
-    def _names(self, file: SourceFile, block: HclBlock, what: str) -> None:
-        """A block whose values are in the objects that use them."""
-        value = block_value(
-            file, HclBlock(block.type, (), {}, (), block.start, block.end), Module("", {}, {})
-        )
-        builder = ObjectBuilder(block.type, ".".join(block.labels), value)
-        builder.becomes_settings(what)
-        self.found[file.path].append(builder.build())
-
-    def _provider(self, module: Module, file: SourceFile, block: HclBlock) -> None:
-        builder = ObjectBuilder(
-            "provider", ".".join(block.labels), block_value(file, block, module)
-        )
-        fields = builder.fields()
-        cluster = provider_cluster(builder, fields)
-        if cluster is not None:
-            self.clusters.setdefault(cluster.name, cluster)
-        self.found[file.path].append(builder.build([]))
-
-    def _call(self, module: Module, file: SourceFile, block: HclBlock, prefix: str) -> None:
-        name = f"{prefix}module.{'.'.join(block.labels)}"
-        builder = ObjectBuilder(
-            "module",
-            name,
-            block_value(file, HclBlock("", (), {}, (), block.start, block.end), module),
-        )
-        instances = module.instances(file, block)
-        if isinstance(instances, Unknown):
-            self.found[file.path].append(_unknown(builder, instances))
-            return
-        for instance in instances:
-            inner = module.called(instance)
-            if inner is None:
-                builder.lose(
-                    builder.value,
-                    f"{builder} is not among the files, or calls itself",
-                    "convert it together with its caller, or the state file",
-                )
-                break
-            self._module(inner, f"{name}{_key(instance)}.")
-        builder.becomes_settings("the resources of the module")
-        self.found[file.path].append(builder.build())
-
-    def _resource(self, module: Module, file: SourceFile, block: HclBlock, prefix: str) -> None:
-        kind, *names = block.labels
-        instances = module.instances(file, block)
-        name = f"{prefix}{'.'.join(names)}"
-        if isinstance(instances, Unknown):
-            builder = ObjectBuilder(kind, name, block_value(file, block, module))
-            self.found[file.path].append(_unknown(builder, instances))
-            return
-        for instance in instances:
-            value = block_value(file, block, instance.scope)
-            builder = ObjectBuilder(kind, f"{name}{_key(instance)}", value)
-            clusters = (_provider_name(value),) if self._several else ()
-            self.found[file.path].append(resource_object(builder, clusters))
-        if not instances:
-            self._names(file, block, "nothing: it has no instances")
+def _only(block: HclBlock, name: str) -> HclBlock:
+    """The block with one of its attributes."""
+    return HclBlock("", (), {name: block.attributes[name]}, (), block.start, block.end)
 
 
 def _called(module: Module) -> Iterator[Module]:
     for file, block in module.blocks():
         if block.type == "module":
             instances = module.instances(file, block)
+            itself = [Instance(file, block, module)]
             first: Iterable[Instance] = (
-                [Instance(file, block, module)] if isinstance(instances, Unknown) else instances[:1]
+                itself if isinstance(instances, Unknown) else instances[:1] or itself
             )
             for instance in first:
                 inner = module.called(instance)
                 if inner is not None:
                     yield inner
-
-
-def _provider_name(value: Value) -> str:
-    """The alias that a resource names, which stands as ``${kafka.alias}`` where it is unknown."""
-    for key, item in value.entries():
-        if key == "provider":
-            return (item.text() or "").strip("${}").partition(".")[2] or "main"
-    return "main"
-
-
-def _key(instance: Instance) -> str:
-    if instance.key is None:
-        return ""
-    return f"[{instance.key}]" if isinstance(instance.key, int) else f'["{instance.key}"]'
-
-
-def _unknown(builder: ObjectBuilder, unknown: Unknown) -> SourceObject:
-    return builder.refuse(
-        f"it has one instance for each of {unknown.text}, which is not known here",
-        "convert the state file, or what has the values",
-    )

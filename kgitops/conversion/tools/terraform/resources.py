@@ -1,4 +1,4 @@
-"""Terraform's resources for Kafka, of Mongey's provider and of Confluent's, also in state files."""
+"""Terraform's resources for Kafka, of Mongey's provider and of Confluent's."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -6,60 +6,140 @@ from kgitops.conversion.acls import AclFields, declare_acls, read_acl
 from kgitops.conversion.objects import SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import YamlFile, lost_document
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.keys import Fate, KeyedFields, harmless
+from kgitops.conversion.reading.values import Value
+from kgitops.conversion.tools.terraform.keys import RESOURCES, SECRETS, resource_keys
+from kgitops.conversion.tools.terraform.lifecycle import (
+    Declarable,
+    Lifecycle,
+    declarable,
+    read_lifecycle,
+)
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
+from kgitops.model.resources.acls import CLUSTER_NAME
 
-Declare = Callable[[ObjectBuilder, Fields, tuple[str, ...]], None]
-
-_META = ("count", "for_each", "depends_on", "lifecycle", "provider", "timeouts")
 _ITERATIONS = 4096
 """The number that the provider hashes passwords with where none is written."""
 _ENTITIES = {"user": "user", "client-id": "clientId", "ip": "ip"}
 # What Confluent Cloud gives a topic: https://docs.confluent.io/cloud/current/topics/overview.html
 _CLOUD_PARTITIONS = 6
 _CLOUD_REPLICAS = 3
-_VERSION = 4
+_OTHERS = ("kafka", "redpanda", "_msk_")
+"""Words in the types of resources that other providers have for Kafka."""
 
 
-def _topic(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
-    fields.skip("managed_replication_factor")
+def _configs(fields: KeyedFields, may: Declarable) -> dict[str, Value]:
+    """The configs that may be declared."""
+    configs = dict(fields.entries("config"))
+    return {key: value for key, value in configs.items() if may.configs and key not in may.without}
+
+
+def _topic(
+    builder: ObjectBuilder, fields: KeyedFields, may: Declarable, clusters: tuple[str, ...]
+) -> None:
     declare_topic(
         builder,
         fields.text("name"),
         TopicSource(
             partitions=fields.integer("partitions"),
             replication_factor=fields.integer("replication_factor"),
-            configs=dict(fields.fields("config").entries()),
+            configs=_configs(fields, may),
         ),
         clusters=clusters,
     )
 
 
-def _acl(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
-    operation = fields.take("acl_operation")
+def _cloud_topic(
+    builder: ObjectBuilder, fields: KeyedFields, may: Declarable, clusters: tuple[str, ...]
+) -> None:
+    _take_cluster(fields)
+    partitions = fields.take("partitions_count")
+    declare_topic(
+        builder,
+        fields.text("topic_name"),
+        TopicSource(
+            partitions=_CLOUD_PARTITIONS if partitions is None else partitions.integer(),
+            replication_factor=_CLOUD_REPLICAS,
+            configs=_configs(fields, may),
+        ),
+        clusters=clusters,
+    )
+
+
+_ACL = {
+    "type": "resource_type",
+    "name": "resource_name",
+    "pattern": "resource_pattern_type_filter",
+    "principal": "acl_principal",
+    "host": "acl_host",
+    "operation": "acl_operation",
+    "permission": "acl_permission_type",
+}
+"""The parts of an ACL, to Mongey's names for them."""
+_CLOUD_ACL = {
+    **{part: part for part in ("principal", "host", "operation", "permission")},
+    "type": "resource_type",
+    "name": "resource_name",
+    "pattern": "pattern_type",
+}
+
+
+def _acl(
+    builder: ObjectBuilder, fields: KeyedFields, _may: Declarable, clusters: tuple[str, ...]
+) -> None:
+    _declare_acl(builder, fields, _ACL, clusters)
+
+
+def _cloud_acl(
+    builder: ObjectBuilder, fields: KeyedFields, _may: Declarable, clusters: tuple[str, ...]
+) -> None:
+    _take_cluster(fields)
+    _declare_acl(builder, fields, _CLOUD_ACL, clusters)
+
+
+def _declare_acl(
+    builder: ObjectBuilder, fields: KeyedFields, names: Mapping[str, str], clusters: tuple[str, ...]
+) -> None:
+    values = {part: fields.take(name) for part, name in names.items()}
+    optional = "pattern" if names is _ACL else ""
+    for part, value in values.items():
+        if part != optional and (value is None or not value.text()):
+            builder.lose(builder.value, f"{builder} has no {names[part]}", "correct it there")
+            return
+    kind, name, pattern = (_text(values[part]) for part in ("type", "name", "pattern"))
+    if kind.lower() == "cluster" and (name != CLUSTER_NAME or pattern.lower() == "prefixed"):
+        problem = f"{builder}: the resource of an ACL on the cluster is {CLUSTER_NAME}, literally"
+        builder.lose(values["name"] or builder.value, problem, "correct it there")
+        return
+    operation = values["operation"]
     acl = read_acl(
         builder,
-        fields.text("acl_principal") or "",
+        _text(values["principal"]),
         AclFields(
             at=builder.value,
-            type=fields.take("resource_type"),
-            name=fields.text("resource_name"),
-            pattern=fields.take("resource_pattern_type_filter"),
-            permission=fields.take("acl_permission_type"),
+            type=values["type"],
+            name=name,
+            pattern=values["pattern"],
+            permission=values["permission"],
             operations=[operation] if operation else [],
-            host=fields.text("acl_host"),
+            host=_text(values["host"]),
         ),
     )
     declare_acls(builder, [acl], clusters=clusters)
 
 
-def _quota(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
+def _text(value: Value | None) -> str:
+    return (value.text() or "") if value is not None else ""
+
+
+def _quota(
+    builder: ObjectBuilder, fields: KeyedFields, may: Declarable, clusters: tuple[str, ...]
+) -> None:
     kind, name = fields.take("entity_type"), fields.text("entity_name")
-    quotas = dict(fields.fields("config").entries())
-    key = _ENTITIES.get((kind.text() or "") if kind else "")
+    quotas = _configs(fields, may)
+    key = _ENTITIES.get(_text(kind))
     if key is None:
         shown = kind.shown if kind else "missing"
         known = ", ".join(_ENTITIES)
@@ -73,13 +153,16 @@ def _quota(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) ->
     declare_quota(builder, entity, quotas, clusters=clusters)
 
 
-def _user(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
+def _user(
+    builder: ObjectBuilder, fields: KeyedFields, may: Declarable, clusters: tuple[str, ...]
+) -> None:
     iterations = fields.integer("scram_iterations")
+    version = fields.text("password_wo_version")
     credential = CredentialSource(
         fields.text("scram_mechanism") or "",
         _ITERATIONS if iterations is None else iterations,
         fields.take("password_wo", "password"),
-        fields.text("password_wo_version"),
+        None if "password_wo_version" in may.without else version,
     )
     name = fields.text("username")
     if name is None:
@@ -88,41 +171,15 @@ def _user(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> 
         declare_user(builder, name, [credential], clusters=clusters)
 
 
-def _cloud_topic(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
-    fields.skip("kafka_cluster", "rest_endpoint", "credentials")
-    partitions = fields.integer("partitions_count")
-    declare_topic(
-        builder,
-        fields.text("topic_name"),
-        TopicSource(
-            partitions=_CLOUD_PARTITIONS if partitions is None else partitions,
-            replication_factor=_CLOUD_REPLICAS,
-            configs=dict(fields.fields("config").entries()),
-        ),
-        clusters=clusters,
-    )
+def _take_cluster(fields: KeyedFields) -> None:
+    """Take the cluster's id, which `Providers.of_id` has read."""
+    for cluster in fields.mappings("kafka_cluster"):
+        cluster.take("id")
 
 
-def _cloud_acl(builder: ObjectBuilder, fields: Fields, clusters: tuple[str, ...]) -> None:
-    fields.skip("kafka_cluster", "rest_endpoint", "credentials")
-    operation = fields.take("operation")
-    acl = read_acl(
-        builder,
-        fields.text("principal") or "",
-        AclFields(
-            at=builder.value,
-            type=fields.take("resource_type"),
-            name=fields.text("resource_name"),
-            pattern=fields.take("pattern_type"),
-            permission=fields.take("permission"),
-            operations=[operation] if operation else [],
-            host=fields.text("host"),
-        ),
-    )
-    declare_acls(builder, [acl], clusters=clusters)
-
-
-RESOURCES: Mapping[str, Declare] = {
+_DECLARE: Mapping[
+    str, Callable[[ObjectBuilder, KeyedFields, Declarable, tuple[str, ...]], None]
+] = {
     "kafka_topic": _topic,
     "kafka_acl": _acl,
     "kafka_quota": _quota,
@@ -131,13 +188,6 @@ RESOURCES: Mapping[str, Declare] = {
     "confluent_kafka_acl": _cloud_acl,
 }
 """A resource's type, to what declares it."""
-
-LOGINS = {
-    "kafka_user_scram_credential": ("password", "password_wo"),
-    "confluent_kafka_topic": ("kafka_cluster", "rest_endpoint", "credentials"),
-    "confluent_kafka_acl": ("kafka_cluster", "rest_endpoint", "credentials"),
-}
-"""The parts of a resource that say how it is reached, not what it is."""
 
 REFUSED: Mapping[str, tuple[str, str]] = {
     "confluent_kafka_client_quota": (
@@ -148,47 +198,44 @@ REFUSED: Mapping[str, tuple[str, str]] = {
 """Resources about Kafka that can't be declared, with why and what to do."""
 
 
-def resource_object(builder: ObjectBuilder, clusters: tuple[str, ...] = ()) -> SourceObject:
-    """The object of one instance of a resource."""
+def is_kafkas(kind: str) -> bool:
+    """Tell if a resource is about Kafka, whether kgitops reads its provider or not."""
+    return kind.startswith("confluent_") or any(word in kind for word in _OTHERS)
+
+
+def resource_object(
+    builder: ObjectBuilder, clusters: tuple[str, ...] = (), lifecycle: Lifecycle | None = None
+) -> SourceObject:
+    """The object of one instance of a resource; ``lifecycle`` is its own if it is not given."""
     kind = builder.kind
     if kind in REFUSED:
         return builder.refuse(*REFUSED[kind])
-    declare = RESOURCES.get(kind)
-    if declare is None:
-        return builder.refuse("it is of no kind that kgitops declares", "keep it in Terraform")
-    fields = builder.fields()
-    fields.skip(*_META, "id")
-    skipped = (*_META, *LOGINS.get(kind, ()))
-    parts = [item for key, item in builder.value.entries() if key not in skipped]
-    declare(builder, fields, clusters)
-    fields.lose_rest(str(builder))
-    return builder.build(parts)
+    if kind not in _DECLARE:
+        provider = kind.partition("_")[0]
+        if provider in ("kafka", "confluent"):
+            return builder.refuse("it is of no kind that kgitops declares", "keep it in Terraform")
+        problem = f"resources of the provider {provider} are not read"
+        return builder.refuse(problem, "declare it by hand, or keep it in Terraform")
+    if lifecycle is None:
+        lifecycle = read_lifecycle(builder)
+    may = declarable(builder, lifecycle.ignored)
+    if not may.anything:
+        return builder.build([])
+    keys = {**resource_keys(kind), "lifecycle": harmless("it is read already")}
+    fields = builder.read(keys)
+    for name in ("count", "for_each", "provider"):
+        fields.take(name)  # `Module.instances` and `Providers.of_resource` have read them
+    _DECLARE[kind](builder, fields, may, clusters)
+    if lifecycle.deletion_policy:
+        builder.set_deletion_policy(lifecycle.deletion_policy)
+    return builder.build(list(_deciding_values(builder, may)))
 
 
-def read_state(state: YamlFile) -> Iterator[SourceObject]:
-    """The resources of Kafka's providers; the others are none of kgitops's."""
-    yield from state.broken
-    for document in state.documents:
-        fields = Fields(document, [])
-        version = fields.integer("version")
-        if version != _VERSION:
-            problem = f"it is no state file of version {_VERSION}"
-            yield lost_document(document, problem, "write one with `terraform state pull`")
+def _deciding_values(builder: ObjectBuilder, may: Declarable) -> Iterator[Value]:
+    """The values that tell what is declared, in which a template counts."""
+    for name, value in builder.value.entries():
+        argument = RESOURCES[builder.kind].get(name)
+        if argument is None or argument.fate is not Fate.DECLARED or name in SECRETS:
             continue
-        for resource in fields.items("resources"):
-            yield from _resource(resource)
-
-
-def _resource(value: Value) -> Iterator[SourceObject]:
-    fields = Fields(value, [])
-    kind, name = fields.text("type") or "", fields.text("name") or ""
-    known = kind in RESOURCES or kind in REFUSED or kind.startswith(("kafka_", "confluent_"))
-    if fields.text("mode") != "managed" or not known:
-        return
-    module = fields.text("module")
-    for instance in fields.items("instances"):
-        inner = Fields(instance, [])
-        key = inner.text("index_key")
-        attributes = inner.take("attributes") or instance
-        full = f"{module + '.' if module else ''}{name}{f'[{key}]' if key else ''}"
-        yield resource_object(ObjectBuilder(kind, full, attributes))
+        if name != "config" or may.configs:
+            yield value
