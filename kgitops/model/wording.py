@@ -5,9 +5,11 @@ _CONTEXT = 8
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 topic``, ``2 topics``; thousands are set apart."""
+    """``1 topic``, ``2 topics``, ``2 client metrics``; thousands are set apart."""
     if count == 1:
         return f"1 {noun}"
+    if noun.endswith("metrics"):
+        return f"{count:,} {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count:,} {plural}"
 

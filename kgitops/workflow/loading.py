@@ -235,12 +235,17 @@ def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, i
         "links": len(desired.links),
         "members": len(desired.members),
     }
+    others = {
+        "users": len(desired.users),
+        "consumer groups": len(desired.groups),
+        "client metrics": len(desired.client_metrics),
+    }
     return {
         **{name: count for name, count in virtual.items() if count},
         "topics": len(desired.topics),
         "ACL bindings": len(desired.acls),
         "quotas": len(desired.quotas),
-        **({"users": len(desired.users)} if desired.users else {}),
+        **{name: count for name, count in others.items() if count},
         "tombstones": len(desired.tombstones),
         "policies": len(policies),
     }

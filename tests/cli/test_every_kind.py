@@ -4,6 +4,8 @@ import json
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
+from html import unescape
+from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
@@ -12,6 +14,7 @@ from cli.projects import Project, topic
 from strategies import SALTED
 
 from kgitops.cluster.connect import connect
+from kgitops.desired.state import DesiredAcl, DesiredObject
 from kgitops.manifests.kind_models import KINDS
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
@@ -34,6 +37,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
@@ -42,6 +46,8 @@ from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LoweringOptions,
 )
+from kgitops.workflow.loading import declared_objects
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 URLS = {
     "native": "embedded:.kgitops/local.db",
@@ -134,6 +140,27 @@ def test_an_export_of_what_nobody_manages_is_only_adopted(
     assert kinds == {"Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics"}
     others = [item for item in documents if item["kind"] != "Acl"]
     assert len(changes) == len(others) - with_nothing_on_the_cluster + bindings
+
+
+def declared_in(project: Project) -> tuple[DesiredObject, ...]:
+    return declared_objects(open_workspace(Selection(paths=(project.folder,))))
+
+
+def test_validate_counts_objects_of_every_kind(project: Project, kgitops: Kgitops) -> None:
+    project.write(*stages()[-1]).write_file(defaults=DEFAULTS)
+    ran = kgitops("validate", project.folder, "--format", "json")
+    (counts,) = json.loads(ran.out)["clusters"].values()
+    beside = counts.pop("tombstones") + counts.pop("policies")
+    assert (sum(counts.values()), beside) == (len(declared_in(project)), 1)
+
+
+def test_a_catalogue_shows_objects_of_every_kind(project: Project, kgitops: Kgitops) -> None:
+    project.write(*stages()[-1]).write_file(defaults=DEFAULTS)
+    assert kgitops("catalogue", project.folder, "-o", "catalogue").code == 0
+    page = unescape(Path("catalogue/index.html").read_text())
+    for item in declared_in(project):
+        name = item.binding.principal if isinstance(item, DesiredAcl) else object_name(item.address)
+        assert str(name).rpartition(" ")[2].rpartition("/")[2] in page, item.address
 
 
 def test_what_can_not_be_exported_is_a_finding(applied: Project, kgitops: Kgitops) -> None:

@@ -36,6 +36,14 @@ def hurting() -> Plan:
     return make_plan(*gone, shrink_topic("clicks"), revoked, access_losses=losses)
 
 
+def test_data_of_another_kind_is_not_told_as_offsets_of_groups() -> None:
+    """Offsets are those of groups; a loss of a kind that has no words of its own is an object's."""
+    change = acl_change(binding("User:billing", "t"), Action.ADOPT)
+    plan = make_plan(replace(change, risks=(risks.RETENTION_SHRINK,)))
+    assert "offsets" not in loss_summary(plan)
+    assert loss_summary(plan).startswith("data of 1 object may be lost: ")
+
+
 def test_topics_records_and_rights_are_counted_and_named() -> None:
     assert loss_summary(hurting()) == (
         "4 topics with 72,801,380 records are deleted: orders, returns, a and 1 more; "

@@ -31,7 +31,9 @@ def losses(plan: Plan, name: Callable[[str], str]) -> str:
 
 
 def _data(lost: Sequence[Change]) -> Iterator[Clause]:
-    found: dict[str, list[Change]] = {"deleted": [], "are": [], "may be": [], "offsets": []}
+    found: dict[str, list[Change]] = {
+        key: [] for key in ("deleted", "are", "may be", "offsets", "")
+    }
     for change in lost:
         found[_fate(change)].append(change)
     if deleted := found["deleted"]:
@@ -43,11 +45,16 @@ def _data(lost: Sequence[Change]) -> Iterator[Clause]:
     if groups := found["offsets"]:
         words = f"the offsets of {counted(len(groups), 'consumer group')} are lost"
         yield _named(words, _names(groups))
+    if others := found[""]:
+        words = f"data of {counted(len(others), 'object')} may be lost"
+        yield _named(words, _names(others))
 
 
 def _fate(change: Change) -> str:
-    if change.kind is not Kind.TOPIC:
+    if change.kind is Kind.GROUP:
         return "offsets"
+    if change.kind is not Kind.TOPIC:
+        return ""
     if Action.DELETE in change.actions:
         return "deleted"
     return "are" if risks.RECORDS_DELETE in change.risks else "may be"

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kgitops.desired.state import DesiredQuota, DesiredState, DesiredTopic, DesiredUser
+from kgitops.desired.state import (
+    DesiredClientMetrics,
+    DesiredGroup,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+    DesiredUser,
+)
 from kgitops.model.resources.acls import AclBinding, Operation
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
@@ -13,6 +20,8 @@ from kgitops.model.wording import counted
 from kgitops.report.catalogue.access import Access, SeenTopic, TopicBindings, Way, access_to
 from kgitops.report.content.units import with_unit
 from kgitops.report.virtual_clusters.graph import VirtualClusterGraph, graph_of_clusters
+
+_QUOTA = "quota"
 
 
 class TopicEntry(Struct, frozen=True, kw_only=True):
@@ -27,21 +36,12 @@ class TopicEntry(Struct, frozen=True, kw_only=True):
     place: str
 
 
-class QuotaEntry(Struct, frozen=True, kw_only=True):
-    """The quotas of one entity."""
-
-    entity: str
-    labels: Mapping[str, str]
-    quotas: tuple[tuple[str, str], ...]
-    place: str
-
-
-class UserEntry(Struct, frozen=True, kw_only=True):
-    """A user who logs in by SCRAM, with the iterations of each mechanism."""
+class Entry(Struct, frozen=True, kw_only=True):
+    """An object with its declared ``values``: a quota, a user, a group or client metrics."""
 
     name: str
     labels: Mapping[str, str]
-    scram: tuple[tuple[str, str], ...]
+    values: tuple[tuple[str, str], ...]
     place: str
 
 
@@ -59,20 +59,16 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     cluster: str
     topics: tuple[TopicEntry, ...]
     principals: tuple[PrincipalEntry, ...]
-    quotas: tuple[QuotaEntry, ...]
-    users: tuple[UserEntry, ...]
+    others: Mapping[str, tuple[Entry, ...]]
+    """By the noun of their kind: quota, user, consumer group, client metrics."""
     graph: VirtualClusterGraph | None
     labels: tuple[tuple[str, int], ...]
 
     @property
     def summary(self) -> str:
         """``12 topics, 4 principals, 3 quotas``."""
-        counts = [
-            (len(self.topics), "topic"),
-            (len(self.principals), "principal"),
-            (len(self.quotas), "quota"),
-        ]
-        counts += [(len(self.users), "user")] if self.users else []
+        counts = [(len(self.topics), "topic"), (len(self.principals), "principal")]
+        counts += [(len(entries), noun) for noun, entries in self.others.items()]
         return ", ".join(counted(number, noun) for number, noun in counts)
 
 
@@ -97,8 +93,11 @@ def catalogue_of(desired: DesiredState, cluster: str) -> Catalogue:
         cluster=cluster,
         topics=topics,
         principals=tuple(_principals(acl.binding for acl in desired.acls)),
-        quotas=tuple(map(_quota, desired.quotas)),
-        users=tuple(map(_user, desired.users)),
+        others={
+            noun: entries
+            for noun, entries in _others(desired)
+            if entries or noun == _QUOTA  # a project without limits should see it
+        },
         graph=graph_of_clusters(clusters) if clusters else None,
         labels=tuple(sorted(labels.items())),
     )
@@ -144,40 +143,53 @@ def _topic(topic: DesiredTopic, ways: Sequence[Way], members: Mapping[str, str])
         name=object_name(topic.address).name,
         labels=topic.labels,
         size=f"{partitions} x {replicas}",
-        configs=tuple(
-            (key, with_unit(f"configs.{key}", value))
-            for key, value in sorted(topic.configs.items())
-        ),
+        configs=tuple(_configs(topic.configs)),
         readers=access_to(ways, Operation.READ, members),
         writers=access_to(ways, Operation.WRITE, members),
         place=f"{source.file}:{source.line}",
     )
 
 
-def _quota(quota: DesiredQuota) -> QuotaEntry:
-    source = quota.located.source
-    return QuotaEntry(
-        entity=object_name(quota.address).name,
-        labels=quota.labels,
-        quotas=tuple(
-            (key, with_unit(f"quotas.{key}", f"{value:g}" if value % 1 else str(int(value))))
-            for key, value in sorted(quota.quotas.items())
-        ),
+def _others(desired: DesiredState) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    yield _QUOTA, tuple(_entry(quota, _limits(quota)) for quota in desired.quotas)
+    yield "user", tuple(_entry(user, _mechanisms(user)) for user in desired.users)
+    yield "consumer group", tuple(_entry(group, _of_group(group)) for group in desired.groups)
+    metrics = desired.client_metrics
+    yield "client metrics", tuple(_entry(item, _configs(item.configs)) for item in metrics)
+
+
+def _entry(
+    declared: DesiredQuota | DesiredUser | DesiredGroup | DesiredClientMetrics,
+    values: Iterable[tuple[str, str]],
+) -> Entry:
+    source = declared.located.source
+    return Entry(
+        name=object_name(declared.address).name,
+        labels=declared.labels,
+        values=tuple(values),
         place=f"{source.file}:{source.line}",
     )
 
 
-def _user(user: DesiredUser) -> UserEntry:
-    source = user.located.source
-    return UserEntry(
-        name=object_name(user.address).name,
-        labels=user.labels,
-        scram=tuple(
-            (str(mechanism), counted(credential.iterations, "iteration"))
-            for mechanism, credential in user.credentials.items()
-        ),
-        place=f"{source.file}:{source.line}",
-    )
+def _limits(quota: DesiredQuota) -> Iterator[tuple[str, str]]:
+    for key, value in sorted(quota.quotas.items()):
+        yield key, with_unit(f"quotas.{key}", f"{value:g}" if value % 1 else str(int(value)))
+
+
+def _mechanisms(user: DesiredUser) -> Iterator[tuple[str, str]]:
+    for mechanism, credential in user.credentials.items():
+        yield str(mechanism), counted(credential.iterations, "iteration")
+
+
+def _of_group(group: DesiredGroup) -> Iterator[tuple[str, str]]:
+    yield from _configs(group.configs)
+    if group.reset is not None:
+        yield "resetOffsets", f"version {group.reset.version}"
+
+
+def _configs(configs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for key, value in sorted(configs.items()):
+        yield key, with_unit(f"configs.{key}", value)
 
 
 def _principals(bindings: Iterable[AclBinding]) -> Iterable[PrincipalEntry]:
