@@ -298,3 +298,77 @@ def test_a_resource_without_instances_declares_nothing(tmp_path: Path) -> None:
     project = converted(tmp_path)
     assert not documents(project)
     assert not project.conversion.losses
+
+
+TYPES = {
+    ("number", '"3"', "var.v == 3 ? 1 : 2"): 1,
+    ("string", "3", 'var.v == "3" ? 1 : 2'): 1,
+    ("bool", '"true"', "var.v ? 1 : 2"): 1,
+    ("list(number)", '["3"]', "var.v[0] == 3 ? 1 : 2"): 1,
+    ("set(string)", '["a", "b", "a"]', "length(var.v)"): 2,
+    ("map(number)", '{ a = "3" }', "var.v.a == 3 ? 1 : 2"): 1,
+    ("object({ n = optional(number, 6) })", "{}", 'lookup(var.v, "n", 1)'): 6,
+    ("object({ n = optional(number, 6) })", "{ n = null }", "try(var.v.n, 1)"): 6,
+    ("object({ n = optional(number, 6) })", "{ n = 3 }", "var.v.n"): 3,
+    ("object({ n = number })", "{ n = 3, more = 1 }", "try(var.v.more, 2)"): 2,
+    ("map(object({ n = optional(number, 6) }))", "{ a = {} }", "var.v.a.n"): 6,
+    (
+        "list(object({ c = optional(object({ n = optional(number, 6) }), {}) }))",
+        "[{}]",
+        "var.v[0].c.n",
+    ): 6,
+    ("any", "{ n = 3 }", "var.v.n"): 3,
+    ("tuple([number])", "[3]", "var.v[0]"): 3,
+    ("number", '"x"', "var.v"): None,
+    ("list(string)", '{ a = "3" }', "var.v[0]"): None,
+    ("object({ n = optional(number) })", "{}", 'lookup(var.v, "n", 1)'): None,
+    ("object({ n = number })", "{}", "try(var.v.n, 1)"): None,
+    ("never_heard_of(number)", "[3]", "var.v[0]"): None,
+}
+
+
+@pytest.mark.parametrize(("kind", "value", "asked"), TYPES)
+def test_a_variable_has_the_value_that_its_type_gives_it(
+    kind: str, value: str, asked: str, tmp_path: Path
+) -> None:
+    """A value that no type allows is told."""
+    variable = f'variable "v" {{\n  type    = {kind}\n  default = {value}\n}}\n'
+    topic = 'resource "kafka_topic" "t" {\n  name = "t"\n  replication_factor = 1\n'
+    write(tmp_path, {"main.tf": f"{variable}{topic}  partitions = {asked}\n}}\n"})
+    project = converted(tmp_path)
+    found = documents(project)
+    expected = TYPES[kind, value, asked]
+    sizes = [item.spec["partitions"] for item in found.values()]
+    assert sizes == ([] if expected is None else [expected])
+    assert bool(project.conversion.losses) == (expected is None)
+
+
+def test_a_file_of_variables_is_read_by_its_whole_name(tmp_path: Path) -> None:
+    files = {"main.tf": TOPIC, "prod-terraform.tfvars": 'name = "orders"\n'}
+    write(tmp_path, files)
+    project = converted(tmp_path)
+    assert not documents(project)
+    assert len(project.conversion.losses) == 2
+
+
+def test_an_ignored_attribute_is_not_known_to_others_either(tmp_path: Path) -> None:
+    """Its value is the cluster's, as Terraform has read it."""
+    topic = """\
+resource "kafka_topic" "a" {
+  name               = "a"
+  partitions         = 3
+  replication_factor = 1
+  lifecycle {
+    ignore_changes = [partitions]
+  }
+}
+resource "kafka_topic" "b" {
+  name               = "b"
+  partitions         = kafka_topic.a.partitions
+  replication_factor = kafka_topic.a.replication_factor
+}
+"""
+    write(tmp_path, {"main.tf": topic})
+    project = converted(tmp_path)
+    assert not documents(project)
+    assert [loss.source.line for loss in project.conversion.losses] == [6, 9]

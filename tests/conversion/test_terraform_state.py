@@ -202,3 +202,14 @@ def test_what_a_state_file_has_besides_is_told(tmp_path: Path) -> None:
         "never_heard_of of state has no counterpart",
     ]
     assert len(project.conversion.ignored) == 1
+
+
+@pytest.mark.parametrize("name", ["more.tf", "more.tf.json", "more.tofu"])
+def test_what_a_file_that_is_not_read_may_have_is_not_called_destroyed(
+    name: str, tmp_path: Path
+) -> None:
+    files = {"main.tf": "locals {}\n", name: "{{", "terraform.tfstate": state(instance("t"))}
+    write(tmp_path, files)
+    project = converted(tmp_path)
+    assert set(documents(project)) == {"t"}
+    assert [Path(loss.source.file).name for loss in project.conversion.losses] == [name]

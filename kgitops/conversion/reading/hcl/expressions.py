@@ -245,6 +245,29 @@ def references(tree: Syntax, scope: Scope) -> dict[Reference, Reference]:
     return {reference(_parts(pair[0])[0], scope): reference(pair[-1], scope) for pair in pairs}
 
 
+def arguments(tree: Syntax) -> tuple[str, list[Syntax]] | None:
+    """A function's name and its arguments; None if the expression is no call."""
+    while tree.data == "expr_term" and len(_parts(tree)) == 1:
+        (tree,) = _parts(tree)
+    if tree.data != "function_call":
+        return None
+    name, *groups = _parts(tree)
+    return written(name), [part for group in groups for part in _parts(group)]
+
+
+def object_pairs(tree: Syntax, scope: Scope) -> list[tuple[str, Syntax]]:
+    """The keys of an object that is written out, with their expressions.
+
+    Raises:
+        LookupError: it is something else.
+    """
+    while tree.data == "expr_term" and len(_parts(tree)) == 1:
+        (tree,) = _parts(tree)
+    if tree.data != "object":
+        raise NotKnownError(written(tree))
+    return [(object_key(element, scope), _parts(element)[-1]) for element in _parts(tree)]
+
+
 def _reference(tree: Syntax, scope: Scope) -> Data:
     """``root.step[step]``, or steps into the value of another expression."""
     at, steps = _path(tree, scope)

@@ -64,7 +64,9 @@ def _join(separator: str, items: list[Any]) -> str:
 
 
 def _range(*numbers: int) -> list[int]:
-    items = range(*numbers)
+    """The numbers, backwards where the limit lies below the start and no step is given."""
+    start, limit, *step = numbers if len(numbers) > 1 else (0, *numbers)
+    items = range(start, limit, *(step or [1 if limit >= start else -1]))
     check_size(len(items), MOST_ITEMS)
     return list(items)
 
@@ -95,14 +97,14 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "length": len,
     "lookup": _lookup,
     "lower": str.lower,
-    "max": max,
+    "max": lambda *values: max(map(number_of, values)),
     "merge": _merge,
-    "min": min,
+    "min": lambda *values: min(map(number_of, values)),
     "range": _range,
     "replace": _replace,
     "reverse": lambda items: list(reversed(items)),
     "setproduct": _setproduct,
-    "sort": sorted,
+    "sort": lambda items: sorted(map(text_of, items)),
     "split": lambda separator, text: text.split(separator),
     "title": lambda text: re.sub(r"(^|\s)(\w)", lambda match: match[0].upper(), text),
     "tobool": lambda value: {"true": True, "false": False}[text_of(value)],

@@ -1,6 +1,7 @@
 """A Terraform module: the blocks of a folder's files, and the values that they refer to."""
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from kgitops.conversion.reading.hcl.expressions import (
 )
 from kgitops.conversion.reading.hcl.operators import number_of
 from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, written
+from kgitops.conversion.reading.hcl.types import typed
 from kgitops.conversion.reading.values import SourceFile
 
 _DEEPEST = 8
@@ -162,14 +164,13 @@ class Module:
         declared = {key: tree for block in blocks for key, tree in block.attributes.items()}
         if "sensitive" in declared or (not blocks and name not in self._inputs):
             raise NotKnownError(name)
-        if name in self._inputs:
-            value = self._inputs[name]
-            nullable = evaluate(declared["nullable"], self) if "nullable" in declared else True
-            if value is not None or nullable is True:
-                return value
-        if "default" not in declared:
-            raise NotKnownError(name)
-        return evaluate(declared["default"], self)
+        value = self._inputs.get(name)
+        nullable = evaluate(declared["nullable"], self) if "nullable" in declared else True
+        if name not in self._inputs or (value is None and nullable is not True):
+            if "default" not in declared:
+                raise NotKnownError(name)
+            value = evaluate(declared["default"], self)
+        return typed(value, declared["type"], self) if "type" in declared else value
 
     def _local(self, name: str) -> Data:
         for _, block in (*self._overrides[::-1], *self._blocks):
@@ -207,7 +208,7 @@ class Module:
 
     def _of_instance(self, instance: Instance, attribute: str) -> Data:
         if instance.block.type == "resource":
-            if attribute not in instance.block.attributes:
+            if attribute not in instance.block.attributes or _ignores(instance.block, attribute):
                 raise NotKnownError(attribute)
             return evaluate(instance.block.attributes[attribute], instance.scope)
         module = self.called(instance)
@@ -217,6 +218,17 @@ class Module:
             if block.type == "output" and block.labels == (attribute,):
                 return evaluate(block.attributes["value"], module)
         raise NotKnownError(attribute)
+
+
+def _ignores(block: HclBlock, attribute: str) -> bool:
+    """Tell if Terraform ignores changes of the attribute: its value is then the cluster's."""
+    words = {
+        word
+        for inner in block.blocks
+        if inner.type == "lifecycle" and "ignore_changes" in inner.attributes
+        for word in re.findall(r"[\w-]+", written(inner.attributes["ignore_changes"]))
+    }
+    return not words.isdisjoint({"all", attribute})
 
 
 def is_override(file: HclFile) -> bool:

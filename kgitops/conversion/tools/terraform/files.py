@@ -23,7 +23,9 @@ from kgitops.model.source import Source
 
 __all__ = ["TABLES", "convert", "count"]
 
-_READ_BY_ITSELF = (".auto.tfvars", "terraform.tfvars")
+_MORE_RESOURCES = (".tf.json", ".tofu", ".tofu.json")
+_VARIABLES = "terraform.tfvars"
+_AUTO = ".auto.tfvars"
 _UNREAD = {
     (".tf.json", ".tfvars.json"): "Terraform's JSON syntax is not read",
     (".tofu", ".tofu.json"): "OpenTofu's own files are not read",
@@ -61,6 +63,9 @@ def convert(folder: SourceFolder) -> Conversion:
     ]
     for endings, problem in _UNREAD.items():
         converted += [_unread(file, problem) for file in folder.with_suffix(*endings)]
+    if not reading.is_complete or folder.with_suffix(*_MORE_RESOURCES):
+        for configuration in reading.roots.values():
+            configuration.is_complete = False
     for state in map(read_yaml, folder.with_suffix(".tfstate")):
         path = state.file.path
         read = read_state(state, configuration_of(path, reading.roots))
@@ -102,6 +107,7 @@ class _Reading:
         self.variables = variables
         self.found = Found({file.file.path: list(file.broken) for file in [*files, *variables]})
         self.roots: dict[str, Configuration] = {}
+        self.is_complete = True
         self._files = files
         self._budget = Budget(sum(len(file.file.text.text) for file in files))
         self._folders: dict[str, list[HclFile]] = {}
@@ -123,6 +129,8 @@ class _Reading:
         if self._budget.is_spent:
             self._report_too_much(next(iter(self._folders.values()))[0].file)
         for file in self._files:
+            if file.broken:
+                self.is_complete = False
             for name in file.root.attributes:
                 value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
                 self._lose(file.file, value, name, "it is in no block", "correct it there")
@@ -132,7 +140,7 @@ class _Reading:
     def _report_variables(self, file: HclFile) -> None:
         """The values of a file: those that Terraform reads by itself are in what refers to them."""
         path = file.file.path
-        is_read = path.endswith(_READ_BY_ITSELF) and posixpath.dirname(path) in self.roots
+        is_read = _is_read_by_itself(path) and posixpath.dirname(path) in self.roots
         for name in file.root.attributes:
             value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
             if is_read:
@@ -167,14 +175,16 @@ class _Reading:
     def _inputs(self, path: str) -> dict[str, Data]:
         """The variables that Terraform reads by itself: terraform.tfvars, then *.auto.tfvars."""
         files = [file for file in self.variables if posixpath.dirname(file.file.path) == path]
-        files.sort(
-            key=lambda file: (not file.file.path.endswith("terraform.tfvars"), file.file.path)
-        )
+        files.sort(key=lambda file: (file.file.path.endswith(_AUTO), file.file.path))
         inputs: dict[str, Data] = {}
         for file in files:
-            if file.file.path.endswith(_READ_BY_ITSELF):
+            if _is_read_by_itself(file.file.path):
                 inputs |= variables_of(file)
         return inputs
+
+
+def _is_read_by_itself(path: str) -> bool:
+    return posixpath.basename(path) == _VARIABLES or path.endswith(_AUTO)
 
 
 def _only(block: HclBlock, name: str) -> HclBlock:

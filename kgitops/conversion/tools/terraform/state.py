@@ -34,6 +34,7 @@ class Configuration(Struct):
         unknown: the beginnings of addresses whose instances are not known.
         moved: old addresses, to those that ``moved`` blocks give them.
         removed: addresses in ``removed`` blocks, to whether the objects are destroyed.
+        is_complete: False if there are files that can't be read, which may have further resources.
     """
 
     providers: Providers
@@ -41,6 +42,7 @@ class Configuration(Struct):
     unknown: set[str] = field(default_factory=set)
     moved: dict[str, str] = field(default_factory=dict)
     removed: dict[str, bool] = field(default_factory=dict)
+    is_complete: bool = True
 
     def add(self, address: str, lifecycle: Lifecycle) -> None:
         """Add an instance."""
@@ -51,7 +53,7 @@ class Configuration(Struct):
         now = _plain(self._now(address))
         if now in self.instances:
             return self.instances[now]
-        if any(_is_below(now, _plain(start)) for start in self.unknown):
+        if not self.is_complete or any(_is_below(now, _plain(start)) for start in self.unknown):
             return Lifecycle()
         return None
 
