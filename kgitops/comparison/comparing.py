@@ -38,11 +38,15 @@ class Presence(StrEnum):
 
 
 class ComparedState(Struct, frozen=True, kw_only=True):
-    """A state as objects by address, each a mapping of nested values; ``name`` is its file."""
+    """A state as objects by address, each a mapping of nested values; ``name`` is its file.
+
+    Objects whose addresses begin with one of ``unread`` were not read: nothing is known of them.
+    """
 
     kind: StateKind
     name: str
     objects: Mapping[str, Json]
+    unread: tuple[str, ...] = ()
 
 
 class ValueDifference(Struct, frozen=True, kw_only=True):
@@ -85,10 +89,16 @@ def compare(old: ComparedState, new: ComparedState) -> Comparison:
         raise UsageError(
             f"{old.name} is a {old.kind} and {new.name} a {new.kind}; compare two of one kind"
         )
-    found = tuple(_differences(old.objects, new.objects))
-    addresses = old.objects.keys() | new.objects.keys()
+    unread = (*old.unread, *new.unread)
+    before, after = _without(unread, old.objects), _without(unread, new.objects)
+    found = tuple(_differences(before, after))
+    addresses = before.keys() | after.keys()
     same = len(addresses) - len(found)
     return Comparison(kind=old.kind, old=old.name, new=new.name, objects=found, same=same)
+
+
+def _without(prefixes: tuple[str, ...], objects: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {key: item for key, item in objects.items() if not key.startswith(prefixes)}
 
 
 def by_partition(topic: Json, key: str) -> Json:

@@ -127,4 +127,8 @@ def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
             objects[address]["owner"] = owner
         else:
             objects[f"registry/{address}"] = {"owner": owner}
-    return ComparedState(kind=StateKind.SNAPSHOT, name=name, objects=objects)
+    # A snapshot without users says nothing of them, and not that there are none.
+    read = state.users is not None
+    objects["cluster"]["users_read"] = read
+    unread = () if read else ("user/", "registry/user/")
+    return ComparedState(kind=StateKind.SNAPSHOT, name=name, objects=objects, unread=unread)

@@ -14,7 +14,7 @@ from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
-    client_metrics_address,
+    config_resource_address,
     group_address,
     local_topic_address,
     member_address,
@@ -298,10 +298,8 @@ def request_address(request: Request) -> str:
             return broker_address(request.broker)
         case AlterUserScramCredentialsRequest():
             return user_address(request.user)
-        case AlterConfigResourceRequest(resource_type=ConfigResourceType.GROUP):
-            return group_address(request.resource_name)
         case AlterConfigResourceRequest():
-            return client_metrics_address(request.resource_name)
+            return config_resource_address(request.resource_type, request.resource_name)
         case ConsumerGroupRequest():
             return group_address(request.group)
         case AlterVirtualClusterRequest(entity_type=EntityType() as kind, entity_name=str(name)):

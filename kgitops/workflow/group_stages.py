@@ -9,17 +9,13 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, OffsetReset, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
-from kgitops.model.resources.addresses import GLOBAL_GROUP, client_metrics_address, group_address
+from kgitops.model.resources.addresses import GLOBAL_GROUP, config_resource_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.context import selected
 from kgitops.plan.groups.resets import is_due, reset_topics
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
 
 _PREFIXES = ("group/", "client-metrics/")
-_ADDRESS = {
-    ConfigResourceType.GROUP: group_address,
-    ConfigResourceType.CLIENT_METRICS: client_metrics_address,
-}
 _PLURAL = {
     ConfigResourceType.GROUP: "Groups",
     ConfigResourceType.CLIENT_METRICS: "Client metrics",
@@ -73,7 +69,8 @@ def with_all_groups(
     for kind in ConfigResourceType:
         try:
             names = cluster.list_configured(kind)
-            current = with_groups(cluster, current, {*map(_ADDRESS[kind], names)} - mine)
+            addresses = {config_resource_address(kind, name) for name in names}
+            current = with_groups(cluster, current, addresses - mine)
         except UnreachableError as error:
             unread.append(
                 f"{_PLURAL[kind]} that this project does not manage are left out: {error}"

@@ -1,8 +1,10 @@
 """States are compared object by object and value by value."""
 
 import pytest
+from builders import a_cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.comparison.comparing import (
@@ -13,8 +15,10 @@ from kgitops.comparison.comparing import (
     ValueDifference,
     compare,
 )
+from kgitops.comparison.reading import snapshot_objects
 from kgitops.model.errors import UsageError
 from kgitops.model.registry import Json
+from kgitops.model.resources.users import ScramMechanism
 
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "1,2", "é"])
 NAMES = st.sampled_from(["a", "b", "c.d", "retention.ms"])
@@ -139,3 +143,16 @@ def test_partitions_are_told_in_their_order() -> None:
     names = ["10", "9", "x.2", "9" * 5000, "²", "2"]
     found = compared({"topic/a": {}}, {"topic/a": dict.fromkeys(names, 1)}).objects[0].values
     assert [value.path for value in found] == ["2", "9", "10", "9" * 5000, "x.2", "²"]
+
+
+def test_users_that_were_not_read_are_not_removed() -> None:
+    bare = a_cluster(owners={})
+    with_users = replace(bare, users={"sales-app": {ScramMechanism.SHA_512: 4096}})
+    states = [snapshot_objects(each, "a.json") for each in (with_users, bare)]
+    for old, new in (states, states[::-1]):
+        (found,) = compare(old, new).objects
+        assert (found.address, found.presence) == ("cluster", Presence.CHANGED)
+        assert [value.path for value in found.values] == ["users_read"]
+    none = snapshot_objects(replace(bare, users={}), "a.json")
+    (found,) = compare(states[0], none).objects
+    assert (found.address, found.presence) == ("user/sales-app", Presence.REMOVED)

@@ -24,10 +24,11 @@ def has_resource_configs(request: req.AlterConfigResourceRequest, state: Cluster
     """Return whether the resource has the configs that the request sets, and lacks the others."""
     kind, name = request.resource_type, request.resource_name
     held: FoundGroup | ClientMetricsState | None
-    if kind is ConfigResourceType.GROUP:
-        held = state.groups.get(name)
-    else:
-        held = state.client_metrics.get(name)
+    match kind:
+        case ConfigResourceType.GROUP:
+            held = state.groups.get(name)
+        case ConfigResourceType.CLIENT_METRICS:
+            held = state.client_metrics.get(name)
     configs = held.configs if held else {}
     return has_configs(configs, request.configs, partial(normal_resource_value, kind))
 

@@ -176,12 +176,15 @@ def _alter_user(draft: Draft, request: req.AlterUserScramCredentialsRequest) -> 
 
 
 def _alter_config_resource(draft: Draft, request: req.AlterConfigResourceRequest) -> RequestResult:
-    name, type_ = request.resource_name, CLIENT_METRICS
-    if request.resource_type is ConfigResourceType.GROUP:
-        type_ = GROUP
-        name = physical_group(
-            namespace(draft), Operation.ALTER_CONFIGS, name, ApiKey.INCREMENTAL_ALTER_CONFIGS
-        )
+    name = request.resource_name
+    match request.resource_type:
+        case ConfigResourceType.GROUP:
+            type_ = GROUP
+            name = physical_group(
+                namespace(draft), Operation.ALTER_CONFIGS, name, ApiKey.INCREMENTAL_ALTER_CONFIGS
+            )
+        case ConfigResourceType.CLIENT_METRICS:
+            type_ = CLIENT_METRICS
     resource = config_control.ConfigResource(type=type_, name=name)
     return attempt(config_control.alter, draft, resource, _operations(request.configs))
 

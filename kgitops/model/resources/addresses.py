@@ -12,6 +12,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
@@ -123,6 +124,15 @@ def group_address(name: str) -> str:
 def client_metrics_address(name: str) -> str:
     """``client-metrics/lag``: a subscription to the metrics of clients (KIP-714)."""
     return f"client-metrics/{encode(name)}"
+
+
+def config_resource_address(kind: ConfigResourceType, name: str) -> str:
+    """The address of a group or of client metrics."""
+    match kind:
+        case ConfigResourceType.GROUP:
+            return group_address(name)
+        case ConfigResourceType.CLIENT_METRICS:
+            return client_metrics_address(name)
 
 
 def broker_address(broker: int) -> str:

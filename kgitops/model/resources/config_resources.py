@@ -5,7 +5,7 @@ ClientMetricsConfigs (KIP-714). Brokers judge the ranges, which depend on their 
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -64,24 +64,29 @@ _METRICS_NUMBER, _METRICS_LISTS = "interval.ms", ("match", "metrics")
 @cache
 def resource_configs(kind: ConfigResourceType) -> Mapping[str, ValueReader]:
     """Every config that Kafka knows of resources of this type, by name."""
-    if kind is ConfigResourceType.CLIENT_METRICS:
-        lists = [_config(name, ConfigType.LIST) for name in _METRICS_LISTS]
-        readers = [
-            value_reader(_config(_METRICS_NUMBER, ConfigType.INT)),
-            *(ValueReader(config=config, parse=_list, legal=_LISTED) for config in lists),
-        ]
-    else:
-        texts = [_config(name, ConfigType.STRING) for name in _TEXTS]
-        readers = [
-            *(value_reader(_config(name, ConfigType.INT)) for name in _NUMBERS),
-            *(value_reader(_config(name, ConfigType.BOOLEAN)) for name in _BOOLEANS),
-            *(
-                value_reader(_config(it, ConfigType.STRING, valid))
-                for it, valid in _CHOICES.items()
-            ),
-            *(ValueReader(config=config, parse=trim, legal="a text") for config in texts),
-        ]
+    match kind:
+        case ConfigResourceType.GROUP:
+            readers = [*_group_readers()]
+        case ConfigResourceType.CLIENT_METRICS:
+            readers = [*_client_metrics_readers()]
     return MappingProxyType({reader.config.name: reader for reader in readers})
+
+
+def _group_readers() -> Iterator[ValueReader]:
+    yield from (value_reader(_config(name, ConfigType.INT)) for name in _NUMBERS)
+    yield from (value_reader(_config(name, ConfigType.BOOLEAN)) for name in _BOOLEANS)
+    for name, valid in _CHOICES.items():
+        yield value_reader(_config(name, ConfigType.STRING, valid))
+    for name in _TEXTS:
+        config = _config(name, ConfigType.STRING)
+        yield ValueReader(config=config, parse=trim, legal="a text")
+
+
+def _client_metrics_readers() -> Iterator[ValueReader]:
+    yield value_reader(_config(_METRICS_NUMBER, ConfigType.INT))
+    for name in _METRICS_LISTS:
+        config = _config(name, ConfigType.LIST)
+        yield ValueReader(config=config, parse=_list, legal=_LISTED)
 
 
 def resource_config_problem(kind: ConfigResourceType, key: str, value: str) -> str | None:

@@ -22,6 +22,10 @@ _UNKNOWN = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
 _TRIES = 5
 _LISTED_SINCE = {ConfigResourceType.CLIENT_METRICS: 0, ConfigResourceType.GROUP: 1}
 """The version of ListConfigResources that lists this type (KIP-714, KIP-1142)."""
+_WORDS = {
+    ConfigResourceType.CLIENT_METRICS: "the client metrics",
+    ConfigResourceType.GROUP: "the group",
+}
 _EVERY = {
     ConfigResourceType.CLIENT_METRICS: "which client metrics there are",
     ConfigResourceType.GROUP: "which groups have configs",
@@ -80,7 +84,7 @@ def read_own_configs(
             elif row.error_code in _UNKNOWN:
                 own[row.resource_name] = {}
             elif attempt == _TRIES - 1 or not is_transient(row.error_code):
-                what = f"the configs of {_words(kind)} {row.resource_name!r}"
+                what = f"the configs of {_WORDS[kind]} {row.resource_name!r}"
                 raise unreadable_error(row.error_code, what, _RIGHTS[kind], row.error_message)
         left = [name for name in left if name not in own]
     return own
@@ -103,7 +107,3 @@ def _request(kind: ConfigResourceType, names: Iterable[str]) -> Message:
 def _own(row: Message, source: int) -> Mapping[str, str]:
     own = {c.name: c.value for c in row.configs if c.config_source == source}
     return {key: own[key] for key in sorted(own) if own[key] is not None}
-
-
-def _words(kind: ConfigResourceType) -> str:
-    return "the group" if kind is ConfigResourceType.GROUP else "the client metrics"
