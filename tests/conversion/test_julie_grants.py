@@ -147,6 +147,95 @@ def test_a_format_of_names_is_filled_in_or_told(tmp_path: Path) -> None:
     assert "'{{team}}-corp-a', is a template" in project.conversion.losses[0].problem
 
 
+FORMATS = (
+    "topology.project.prefix.format={{team}}-{{project}}.\n"
+    "topology.topic.prefix.format={{team}}-{{project}}.{{topic}}\n"
+)
+BY_PREFIX = {
+    "streams": "    streams: [{principal: User:s, topics: {read: [x], write: [y]}}]\n",
+    "ksql": "    ksql: [{principal: User:s, topics: {read: [x]}}]\n",
+    "optimized": "    consumers: [{principal: User:s}]\n",
+}
+
+
+@pytest.mark.parametrize("kind", BY_PREFIX)
+def test_a_template_in_a_project_s_prefix_grants_nothing_and_is_told(
+    kind: str, tmp_path: Path
+) -> None:
+    text = f"{HEAD}projects:\n  - name: shop\n{BY_PREFIX[kind]}    topics: []\n"
+    optimized = "topology.acls.optimized=true\n" if kind == "optimized" else ""
+    project = converted(tmp_path, topology_yaml=text, julie_properties=FORMATS + optimized)
+    assert bindings(project) == set()
+    (loss,) = project.conversion.losses
+    assert loss.source.line == len(HEAD.splitlines()) + 3
+    assert "the prefix of its project, '{{team}}-shop.', is a template" in loss.problem
+    known = text.replace("context: corp\n", "context: corp\nteam: red\n")
+    again = converted(tmp_path, topology_yaml=known, julie_properties=FORMATS + optimized)
+    assert any("red-shop." in binding for binding in bindings(again))
+    assert not again.conversion.losses
+
+
+@pytest.mark.parametrize(("pattern", "name"), [("default", "corp.web.shop.a"), ("name", "a")])
+def test_a_format_with_a_name_is_no_template(pattern: str, name: str, tmp_path: Path) -> None:
+    text = f"{HEAD}projects:\n  - name: shop\n{TOPICS}"
+    properties = f"topology.topic.prefix.format={pattern}\n"
+    project = converted(tmp_path, topology_yaml=text, julie_properties=properties)
+    names = {document.name for item in project.conversion.objects for document in item.documents}
+    assert name in names
+
+
+SETTINGS = """\
+bootstrap.servers=k:9092
+security.protocol=SSL
+ssl.endpoint.identification.algorithm=
+topology.topic.managed.prefixes.0=corp.
+topology.builder.access.control.class=com.purbon.kafka.topology.roles.RBACProvider
+topology.validations.0=topology.validation.topic.X
+schema.registry.url=http://sr:8081
+ccloud.environment=env-1
+julie.unheard.of=1
+ssl.truststore.password=secret
+allow.delete.topics=true
+julie.audit.enabled=true
+"""
+
+
+def test_each_property_is_a_setting_or_harmless_or_told_at_its_line(tmp_path: Path) -> None:
+    text = f"{HEAD}projects:\n  - name: shop\n{TOPICS}"
+    project = converted(tmp_path, topology_yaml=text, julie_properties=SETTINGS)
+    assert [loss.source.line for loss in project.conversion.losses] == [4, 5, 6, 7, 8, 9, 10]
+    assert not any("secret'" in loss.problem for loss in project.conversion.losses)
+    (cluster,) = project.conversion.clusters
+    assert cluster.configs == {
+        "security.protocol": "SSL",
+        "ssl.endpoint.identification.algorithm": "none",
+    }
+
+
+def test_a_second_file_of_settings_is_told(tmp_path: Path) -> None:
+    text = f"{HEAD}projects:\n  - name: shop\n{TOPICS}"
+    project = converted(
+        tmp_path, topology_yaml=text, a_properties="topology.acls.optimized=true\n",
+        b_properties="topology.acls.optimized=false\n",
+    )  # fmt: skip
+    (loss,) = project.conversion.losses
+    assert "b.properties is not read" in loss.problem
+
+
+def test_a_role_s_resource_that_is_a_template_is_told(tmp_path: Path) -> None:
+    roles = """\
+roles:
+  - name: app
+    acls:
+      - {resourceType: Topic, resourceName: "{{ team }}.x", patternType: PREFIXED, host: "*",
+         operation: READ}
+"""
+    text = f"{HEAD}projects:\n  - name: shop\n    app: [{{principal: User:x}}]\n{TOPICS}"
+    project = converted(tmp_path, topology_yaml=text, roles_yaml=roles)
+    assert bindings(project) == set()
+    assert "'{{ team }}.x' of its role is not known here" in project.conversion.losses[0].problem
+
+
 def test_plans_become_profiles(tmp_path: Path) -> None:
     plans = "plans: {gold: {alias: gold, config: {num.partitions: 6, retention.ms: 1000}}}\n"
     topology = f"""\

@@ -76,7 +76,9 @@ class ObjectBuilder:
     def declare(
         self, kind: str, name: str, spec: Mapping[str, Json], *, clusters: tuple[str, ...] = ()
     ) -> None:
-        """Add a document, with the labels so far."""
+        """Add a document, with the labels so far, unless the object was refused."""
+        if self._refused:
+            return
         labels = dict(self._labels)
         self._documents.append(
             DeclaredDocument(kind=kind, name=name, spec=spec, labels=labels, clusters=clusters)

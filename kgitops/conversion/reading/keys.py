@@ -17,7 +17,7 @@ has as harmless or lost, is a ``LookupError``, whatever the file holds. So no re
             **same(declared(), "partitions", "replicas"),
             "configs": declared(),                       # any keys: ``entries`` or ``texts``
             "acls": declared({"host": declared()}),      # a list of mappings: ``mappings``
-            "users": declared({"*": declared()}),        # a mapping by names: ``everything``
+            "users": declared({"*": declared()}),        # a mapping by names: ``take_all``
             "wait": harmless("how long the tool waits"),
             "rebalance": lost("kgitops does not rebalance", unless=("false",)),
         }),
@@ -212,12 +212,15 @@ class KeyedFields:
         keys, of = self._inner(name), f"{word or name} of {self.of}"
         return [KeyedFields(item, keys, of, self._reading) for item in self.items(name)]
 
-    def everything(self) -> list[tuple[str, Value]]:
-        """All keys and values, taken, of a mapping by names, whose table has the key ``*``."""
-        self._require("*")
+    def take_all(self) -> list[tuple[str, Value]]:
+        """The keys and values that are left."""
         entries = list(self._left.items())
         self._left.clear()
         return entries
+
+    def lose(self, at: Value, problem: str, advice: str) -> None:
+        """Add a loss of this mapping at the place of a value."""
+        self._reading.lose(at, f"{self.of}: {problem}", advice)
 
     def entries(self, name: str) -> list[tuple[str, Value]]:
         """The keys and values of the mapping under ``name``, whatever they are called."""

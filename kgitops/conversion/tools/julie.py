@@ -1,6 +1,6 @@
 """Julie's topologies: projects with topics, grants, quotas; and its plans and roles."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec import Struct
@@ -17,28 +17,39 @@ from kgitops.conversion.reading.folder import (
     lost_document,
     read_yaml_files,
 )
+from kgitops.conversion.reading.keys import (
+    KeyedFields,
+    Keys,
+    declared,
+    harmless,
+    lost,
+    same,
+    setting,
+)
 from kgitops.conversion.reading.scalars import Dialect
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.values import Value
 from kgitops.conversion.tools.julie_naming import (
     Naming,
     Shared,
     is_plans,
     is_roles,
+    plan_entries,
     plan_name,
     read_shared,
     role_entries,
-    settings_cluster,
-    settings_object,
     topic_name_or_loss,
 )
 from kgitops.conversion.tools.julie_roles import (
     OF_PLATFORM,
     OF_PROJECT,
     ON_TOPICS,
-    Expand,
+    OWN_ROLE,
+    ROLE_ACL,
+    Grant,
     GrantedTopics,
     own_role,
 )
+from kgitops.conversion.tools.julie_settings import settings_cluster, settings_object
 from kgitops.conversion.topics import TopicSource, declare_topic, topic_spec
 
 _SIZES = {"num.partitions": "partitions", "replication.factor": "replicationFactor"}
@@ -48,6 +59,63 @@ _ELSEWHERE = {
     "schemas": "schemas are a schema registry's",
     "rbac": "role bindings are Confluent's RBAC",
     "artefacts": "connectors and queries are not of Kafka's brokers",
+}
+_REGISTRYS = lost("it is a schema registry's", "keep it there")
+_ARTEFACTS = lost(_ELSEWHERE["artefacts"], "keep it where it is")
+_GRANTS = {key: declared(grant.keys) for key, grant in ON_TOPICS.items()}
+_TOPIC: Keys = {
+    **same(declared(), "name", "dataType", "plan", "config", "metadata"),
+    **same(_REGISTRYS, "schemas", "subject.name.strategy"),
+    **_GRANTS,
+}
+_SPECIAL_TOPIC: Keys = {
+    **_TOPIC,
+    "dataType": harmless("a special topic has the name that is written, and no more"),
+}
+# Where a list of grants may be, a mapping may have it.
+_SYSTEM: Keys = {
+    "access_control": declared(),
+    **same(_ARTEFACTS, "artefacts", "artifacts", "streams", "tables", "vars"),
+}
+_PROJECT: Keys = {
+    "name": declared(),
+    "topics": declared(_TOPIC),
+    **_GRANTS,
+    **{key: declared({**grant.keys, **_SYSTEM}) for key, grant in OF_PROJECT.items()},
+    **same(declared(), *_ELSEWHERE),
+    "zookeepers": harmless("Julie does not read it"),
+    "*": declared(OWN_ROLE),
+}
+_QUOTA: Keys = same(declared(), "principal", *_QUOTAS)
+_PLAN: Keys = {"alias": harmless("Julie does not read it"), "config": declared()}
+_ROLE: Keys = {
+    "name": setting("the ACLs of those that have it"),
+    "acls": setting("the ACLs of those that have it", ROLE_ACL),
+}
+_SERVERS = {
+    key: declared({"instances": declared(grant.keys), "rbac": declared()})
+    for key, grant in OF_PLATFORM.items()
+}
+_PLATFORM: Keys = {
+    "kafka": declared(
+        {
+            "quotas": declared(_QUOTA),
+            "rbac": declared(),
+            "instances": lost("Julie makes nothing of it", "write an Acl by hand"),
+        }
+    ),
+    "kafka_connect": declared({"rbac": declared()}),
+    **_SERVERS,
+}
+TABLES: Mapping[str, Keys] = {
+    "topology": {
+        "projects": declared(_PROJECT),
+        "platform": declared(_PLATFORM),
+        "special_topics": declared(_SPECIAL_TOPIC),
+        "*": setting("the names of its topics"),
+    },
+    "plans": {"plans": declared({"*": declared(_PLAN)})},
+    "roles": {"roles": declared(_ROLE)},
 }
 
 
@@ -78,7 +146,7 @@ def _is_topology(document: Value) -> bool:
 def _objects(file: YamlFile, shared: Shared) -> Iterator[SourceObject]:
     for document in file.documents:
         if is_plans(document):
-            for label, plan in Fields(document, []).fields("plans").entries():
+            for label, plan in plan_entries(document):
                 yield _plan(label, plan)
         elif is_roles(document):
             yield from map(_role, role_entries(document))
@@ -91,10 +159,7 @@ def _objects(file: YamlFile, shared: Shared) -> Iterator[SourceObject]:
 
 def _plan(label: str, value: Value) -> SourceObject:
     builder = ObjectBuilder("plan", label, value)
-    fields = builder.fields()
-    fields.skip("alias")
-    spec = topic_spec(builder, _topic_source(fields.fields("config"), complete=False))
-    fields.lose_rest(str(builder))
+    spec = topic_spec(builder, _topic_source(builder.read(_PLAN), complete=False))
     if spec:
         builder.declare("TopicProfile", plan_name(label), spec)
     else:
@@ -103,27 +168,42 @@ def _plan(label: str, value: Value) -> SourceObject:
 
 
 def _role(value: Value) -> SourceObject:
-    builder = ObjectBuilder("role", Fields(value, []).text("name") or "", value)
+    builder = ObjectBuilder("role", value.text_at("name") or "", value)
+    fields = builder.read(_ROLE)
+    fields.take("name")
+    for acl in fields.mappings("acls", "an ACL"):
+        acl.take("operation", "role")
+        acl.take_all()  # each grant of the role looks at them
     builder.becomes_settings("the ACLs of those that have it")
     return builder.build([])
 
 
-def _topic_source(config: Fields, *, profile: str | None = None, complete: bool) -> TopicSource:
+def _topic_source(
+    fields: KeyedFields, *, profile: str | None = None, complete: bool
+) -> TopicSource:
+    """The size and configs under ``config``."""
+    configs = dict(fields.entries("config"))
+    sizes = {}
+    for key, name in _SIZES.items():
+        value = configs.pop(key, None)
+        sizes[name] = value.integer() if value is not None else None
+        if value is not None and sizes[name] is None:
+            fields.lose(value, f"{key} is {value.shown}, not a number", "correct it there")
     return TopicSource(
-        partitions=config.integer("num.partitions"),
-        replication_factor=config.integer("replication.factor"),
-        configs=dict(config.entries()),
+        partitions=sizes["partitions"],
+        replication_factor=sizes["replicationFactor"],
+        configs=configs,
         profile=profile,
         complete=complete,
     )
 
 
 class _Entry(Struct, frozen=True):
-    """An entry of a list of grants; ``expand`` gives the bindings that it grants."""
+    """An entry of a list of grants."""
 
     kind: str
     value: Value
-    expand: Expand
+    grant: Grant
 
 
 class _Topology:
@@ -133,7 +213,7 @@ class _Topology:
         self.document = document
         self.shared = shared
         self.builder = ObjectBuilder("topology", path, document)
-        self.root = self.builder.fields()
+        self.root = self.builder.read(TABLES["topology"], of="the topology")
         parts: dict[str, str] = {}
         for key, _ in document.entries():
             if key not in ("projects", "platform", "special_topics"):
@@ -156,23 +236,23 @@ class _Topology:
         for project in self.root.items("projects"):
             yield from self._project(project)
         for topic in self.root.items("special_topics"):
-            name = Fields(topic, []).text("name")
-            yield self._topic(ObjectBuilder("topic", name or "", topic), name)
+            name = topic.text_at("name")
+            yield self._topic(ObjectBuilder("topic", name or "", topic), name, _SPECIAL_TOPIC)
             yield from self._grants_of_topic(topic, name)
         yield from self._platform(self.root.fields("platform"))
-        self.root.lose_rest("the topology")
         self.builder.becomes_settings("the names of its topics")
         yield self.builder.build([])
 
     def _project(self, value: Value) -> Iterator[SourceObject]:
-        fields = Fields(value, self.builder.losses)
-        name = fields.text("name")
+        name = value.text_at("name")
         if not name:
             problem, advice = "the project has no name", "name it there"
             yield ObjectBuilder("project", "", value).refuse(problem, advice)
             return
+        fields = self.builder.read(_PROJECT, value, f"project {name}")
+        fields.take("name")
         topics = [
-            ObjectBuilder("topic", Fields(item, []).text("name") or "", item)
+            ObjectBuilder("topic", item.text_at("name") or "", item)
             for item in fields.items("topics")
         ]
         full = [topic_name_or_loss(topic, self.naming, name) for topic in topics]
@@ -180,12 +260,11 @@ class _Topology:
             topic.name = topic_name or topic.name
             yield self._topic(topic, topic_name)
             yield from self._grants_of_topic(topic.value, topic_name)
-        prefix = self.naming.prefix(name)
         named = {item: topic.value for topic, item in zip(topics, full, strict=True) if item}
         for entry in self._entries(fields):
             scope = GrantedTopics(
                 topics=tuple(_without_own(entry, named)),
-                prefix=prefix,
+                prefix=self.naming.prefix(name),
                 prefixed=self.shared.settings.is_set("topology.acls.optimized"),
                 settings=self.shared.settings,
             )
@@ -193,29 +272,27 @@ class _Topology:
         for kind, reason in _ELSEWHERE.items():
             for item in fields.items(kind):
                 yield ObjectBuilder(kind, "", item).refuse(reason, "keep it where it is")
-        fields.skip("zookeepers")
-        for key, others in fields.entries():
+        for key, others in fields.take_all():
             for item in others.items():
                 yield self._own_role(key, item)
             if not others.is_list():
                 problem, advice = f"{key} is no list of grants", "it is left out"
                 yield ObjectBuilder(key, name, others).refuse(problem, advice)
 
-    def _entries(self, fields: Fields) -> Iterator[_Entry]:
+    def _entries(self, fields: KeyedFields) -> Iterator[_Entry]:
         """The grants of a project; connectors and ksql may have theirs below access_control."""
-        for key, expand in {**ON_TOPICS, **OF_PROJECT}.items():
+        for key, grant in {**ON_TOPICS, **OF_PROJECT}.items():
             value = fields.take(key)
             if value is None:
                 continue
             items = value.items()
             if value.is_mapping():
-                inner = Fields(value, self.builder.losses)
-                items = inner.items("access_control")
-                inner.lose_rest(key)
+                of = f"{key} of {fields.of}"
+                items = self.builder.read(_SYSTEM, value, of).items("access_control")
             elif not value.is_list():
                 problem = f"{key} is {value.shown}, not a list"
                 self.builder.lose(value, problem, "correct it there")
-            yield from (_Entry(key.removesuffix("s"), item, expand) for item in items)
+            yield from (_Entry(key.removesuffix("s"), item, grant) for item in items)
 
     def _own_role(self, key: str, value: Value) -> SourceObject:
         role = self.shared.roles.get(key)
@@ -224,31 +301,25 @@ class _Topology:
                 "no roles file among the files has this role", "convert the file together with it"
             )
         scope = GrantedTopics(settings=self.shared.settings)
-        return _granted(_Entry(key, value, partial(own_role, role)), scope)
+        return _granted(_Entry(key, value, Grant(OWN_ROLE, partial(own_role, role))), scope)
 
     def _grants_of_topic(self, topic: Value, name: str | None) -> Iterator[SourceObject]:
-        fields = Fields(topic, [])
         scope = GrantedTopics(topics=(name,) if name else (), settings=self.shared.settings)
-        for key, expand in ON_TOPICS.items():
-            for item in fields.items(key):
-                yield _granted(_Entry(key.removesuffix("s"), item, expand), scope)
+        for key, grant in ON_TOPICS.items():
+            for item in _items_at(topic, key):
+                yield _granted(_Entry(key.removesuffix("s"), item, grant), scope)
 
-    def _topic(self, builder: ObjectBuilder, name: str | None) -> SourceObject:
-        fields = builder.fields()
-        fields.skip("name", "dataType", *ON_TOPICS)
+    def _topic(self, builder: ObjectBuilder, name: str | None, keys: Keys = _TOPIC) -> SourceObject:
+        fields = builder.read(keys)
+        for key in ("name", *ON_TOPICS, *(() if keys is _SPECIAL_TOPIC else ("dataType",))):
+            fields.take(key)
         label = fields.text("plan")
         plan = self.shared.plans.get(label or "")
-        config = fields.fields("config")
-        inherited = Fields(plan, []).fields("config") if plan else Fields(None, [])
-        sized = all(key in config or key in inherited for key in _SIZES)
-        profile = plan_name(label) if label and sized else None
-        source = _topic_source(config, profile=profile, complete=True)
-        labels = fields.texts("metadata")
-        for key in ("schemas", "subject.name.strategy"):
-            value = fields.take(key)
-            if value is not None:
-                builder.lose(value, f"{builder}: {key} is a schema registry's", "keep it there")
-        fields.lose_rest(str(builder))
+        configs = (builder.value.at("config"), plan.at("config") if plan else None)
+        keys = {key for config in configs if config is not None for key, _ in config.entries()}
+        profile = plan_name(label) if label and set(_SIZES) <= keys else None
+        source = _topic_source(fields, profile=profile, complete=True)
+        builder.label(fields.texts("metadata"))
         if label and plan is None:
             builder.lose(
                 builder.value,
@@ -256,57 +327,62 @@ class _Topology:
                 "convert the file together with it",
             )
         elif name:
-            builder.label(labels)
             declare_topic(builder, name, source)
         parts = [item for key, item in builder.value.entries() if key not in ON_TOPICS]
         return builder.build(parts)
 
-    def _platform(self, platform: Fields) -> Iterator[SourceObject]:
+    def _platform(self, platform: KeyedFields) -> Iterator[SourceObject]:
         scope = GrantedTopics(settings=self.shared.settings)
-        for key, expand in OF_PLATFORM.items():
-            server = platform.fields(key)
-            for item in server.items("instances"):
-                yield _granted(_Entry(key, item, expand), scope)
-            for kind, others in server.entries():
-                for item in others.items() or [others]:
-                    problem, advice = f"{kind} of {key}: {_ELSEWHERE['rbac']}", "keep it there"
-                    yield ObjectBuilder(kind, "", item).refuse(problem, advice)
         kafka = platform.fields("kafka")
+        servers = {key: platform.fields(key) for key in OF_PLATFORM}
+        for key, grant in OF_PLATFORM.items():
+            for item in servers[key].items("instances"):
+                yield _granted(_Entry(key, item, grant), scope)
+        connect = platform.fields("kafka_connect")
+        for key, server in {**servers, "kafka": kafka, "kafka_connect": connect}.items():
+            rbac = server.take("rbac")
+            for item in [] if rbac is None else rbac.items() or [rbac]:
+                problem, advice = f"rbac of {key}: {_ELSEWHERE['rbac']}", "keep it there"
+                yield ObjectBuilder("rbac", "", item).refuse(problem, advice)
         yield from map(_quota, kafka.items("quotas"))
-        for rest, of in ((kafka, "platform.kafka"), (platform, "platform")):
-            for key, value in rest.entries():
-                self.builder.lose(value, f"{key} of {of} has no counterpart", "it is left out")
+
+
+def _items_at(value: Value, key: str) -> list[Value]:
+    """The items of a list, which is looked at and not read."""
+    found = value.at(key)
+    if found is None:
+        return []
+    return found.items() if found.is_list() else [found]
 
 
 def _without_own(entry: _Entry, topics: dict[str, Value]) -> Iterable[str]:
     """The topics of a project that have no producer of their own with the entry's principal."""
-    principal = Fields(entry.value, []).text("principal")
+    principal = entry.value.text_at("principal")
     for name, topic in topics.items():
-        own = Fields(topic, []).items("producers") if entry.kind == "producer" else []
-        if principal not in {Fields(item, []).text("principal") for item in own}:
+        own = _items_at(topic, "producers") if entry.kind == "producer" else []
+        if principal not in {item.text_at("principal") for item in own}:
             yield name
 
 
 def _granted(entry: _Entry, scope: GrantedTopics) -> SourceObject:
-    principal = Fields(entry.value, []).text("principal")
+    principal = entry.value.text_at("principal")
     builder = ObjectBuilder(entry.kind, principal or "", entry.value)
-    fields = builder.fields()
-    fields.skip("principal", "metadata")
     if not principal:
         return builder.refuse("it has no principal", "write it there")
-    acls = entry.expand(principal, builder, fields, scope)
-    fields.lose_rest(str(builder))
+    fields = builder.read(entry.grant.keys)
+    fields.take("principal")
+    builder.label(fields.texts("metadata"))
+    acls = entry.grant.expand(principal, builder, fields, scope)
     declare_acls(builder, acls)
     builder.lose_if_empty(acls, "is granted nothing")
     return builder.build()
 
 
 def _quota(value: Value) -> SourceObject:
-    builder = ObjectBuilder("quota", Fields(value, []).text("principal") or "", value)
-    fields = builder.fields()
-    fields.skip("principal")
+    builder = ObjectBuilder("quota", value.text_at("principal") or "", value)
+    fields = builder.read(_QUOTA)
+    fields.take("principal")
     quotas = {key: item for key in _QUOTAS if (item := fields.take(key)) is not None}
-    fields.lose_rest(str(builder))
     # The user is called as it is written: Julie does not take `User:` off.
     declare_quota(builder, {"user": builder.name or DEFAULT}, quotas)
     return builder.build()

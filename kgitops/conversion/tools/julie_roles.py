@@ -7,8 +7,10 @@ from msgspec import Struct
 
 from kgitops.conversion.acls import AclFields, AclSource, read_acl
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.values import Fields, Value
-from kgitops.conversion.tools.julie_naming import Settings, filled
+from kgitops.conversion.reading.keys import KeyedFields, Keys, declared, harmless, same
+from kgitops.conversion.reading.values import TEMPLATE, Value
+from kgitops.conversion.tools.julie_naming import filled
+from kgitops.conversion.tools.julie_settings import Settings
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PatternType, ResourceType
 
 _CENTER_TOPIC = (Operation.WRITE, Operation.READ, Operation.CREATE, Operation.DESCRIBE)
@@ -19,6 +21,14 @@ _REGISTRY_TOPIC = (
     Operation.WRITE,
     Operation.READ,
 )
+_RBAC = harmless("only Confluent's role bindings need it, and Julie's ACLs do not")
+_PRINCIPAL: Keys = same(declared(), "principal", "metadata")
+_READ_AND_WRITTEN: Keys = {"topics": declared(same(declared(), "read", "write"))}
+ROLE_ACL: Keys = {
+    **same(declared(), "resourceType", "resourceName", "patternType", "host", "operation", "role"),
+    "permissionType": harmless("Julie does not read it: whatever it says, the ACL allows"),
+}
+"""The keys of an ACL of a roles file."""
 
 
 class GrantedTopics(Struct, frozen=True, kw_only=True):
@@ -32,9 +42,27 @@ class GrantedTopics(Struct, frozen=True, kw_only=True):
     prefixed: bool = False
     settings: Settings
 
+    def known_prefix(self, builder: ObjectBuilder) -> str:
+        """The prefix; a template in it refuses the object."""
+        if TEMPLATE.search(self.prefix):
+            builder.refuse(
+                f"the prefix of its project, {self.prefix!r}, is a template that kgitops does not "
+                "fill in",
+                "write an Acl by hand",
+            )
+            return ""
+        return self.prefix
+
 
 Rights = list[AclSource]
-Expand = Callable[[str, ObjectBuilder, Fields, GrantedTopics], Rights]
+Expand = Callable[[str, ObjectBuilder, KeyedFields, GrantedTopics], Rights]
+
+
+class Grant(Struct, frozen=True):
+    """A list of grants: the keys of an entry, and the bindings that it stands for."""
+
+    keys: Keys
+    expand: Expand
 
 
 def grant(
@@ -54,25 +82,28 @@ def _starred(principal: str, kind: ResourceType, name: str, *operations: Operati
     return grant(principal, kind, name, *operations, prefixed=prefixed)
 
 
-def _on_topics(principal: str, scope: GrantedTopics, *operations: Operation) -> Rights:
+def _on_topics(
+    principal: str, builder: ObjectBuilder, scope: GrantedTopics, *operations: Operation
+) -> Rights:
     if scope.prefixed:
-        return [grant(principal, ResourceType.TOPIC, scope.prefix, *operations, prefixed=True)]
+        prefix = scope.known_prefix(builder)
+        return [grant(principal, ResourceType.TOPIC, prefix, *operations, prefixed=True)]
     return [grant(principal, ResourceType.TOPIC, name, *operations) for name in scope.topics]
 
 
 def _consumer(
-    principal: str, _builder: ObjectBuilder, fields: Fields, scope: GrantedTopics
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
 ) -> Rights:
     group = fields.text("group") or "*"
-    rights = _on_topics(principal, scope, Operation.DESCRIBE, Operation.READ)
+    rights = _on_topics(principal, builder, scope, Operation.DESCRIBE, Operation.READ)
     return rights and [*rights, _starred(principal, ResourceType.GROUP, group, Operation.READ)]
 
 
 def _producer(
-    principal: str, _builder: ObjectBuilder, fields: Fields, scope: GrantedTopics
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
 ) -> Rights:
     transaction, idempotence = fields.text("transactionId"), fields.take("idempotence")
-    rights = _on_topics(principal, scope, Operation.DESCRIBE, Operation.WRITE)
+    rights = _on_topics(principal, builder, scope, Operation.DESCRIBE, Operation.WRITE)
     if rights and transaction:
         rights.append(
             _starred(
@@ -93,7 +124,7 @@ def _cluster(principal: str, *operations: Operation) -> AclSource:
     return grant(principal, ResourceType.CLUSTER, CLUSTER_NAME, *operations)
 
 
-def _read_and_written(principal: str, builder: ObjectBuilder, fields: Fields) -> Rights:
+def _read_and_written(principal: str, builder: ObjectBuilder, fields: KeyedFields) -> Rights:
     """The bindings on the topics that an application reads and writes, which are full names."""
     topics = fields.fields("topics")
     rights: Rights = []
@@ -104,28 +135,27 @@ def _read_and_written(principal: str, builder: ObjectBuilder, fields: Fields) ->
                 builder.lose(value, f"{builder}: {value.shown} is no topic's name", "correct it")
             else:
                 rights.append(grant(principal, ResourceType.TOPIC, name, operation))
-    topics.lose_rest(f"topics of {builder}")
     return rights
 
 
 def _streams(
-    principal: str, builder: ObjectBuilder, fields: Fields, scope: GrantedTopics
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
 ) -> Rights:
-    application = fields.text("applicationId") or scope.prefix
+    application = fields.text("applicationId") or scope.known_prefix(builder)
     rights = _read_and_written(principal, builder, fields)
     own = partial(grant, principal, prefixed=True)
     rights += [
         own(ResourceType.TOPIC, application, Operation.ALL),
         own(ResourceType.GROUP, application, Operation.READ),
     ]
-    if fields.text("exactlyOnce") == "true":
+    if fields.flag("exactlyOnce"):
         both = (Operation.WRITE, Operation.DESCRIBE)
         rights.append(own(ResourceType.TRANSACTIONAL_ID, application, *both))
     return rights
 
 
 def _connector(
-    principal: str, builder: ObjectBuilder, fields: Fields, scope: GrantedTopics
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
 ) -> Rights:
     rights: Rights = []
     for key, default in (
@@ -139,13 +169,13 @@ def _connector(
         rights.append(_cluster(principal, Operation.CREATE))
     group = fields.text("group") or "connect-cluster"
     rights.append(grant(principal, ResourceType.GROUP, group, Operation.READ))
-    fields.skip("cluster_id", "connectors")  # for RBAC
     return rights + _read_and_written(principal, builder, fields)
 
 
-def _ksql(principal: str, builder: ObjectBuilder, fields: Fields, scope: GrantedTopics) -> Rights:
-    application = fields.text("applicationId") or scope.prefix
-    fields.skip("ksqlDbId")
+def _ksql(
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
+) -> Rights:
+    application = fields.text("applicationId") or scope.known_prefix(builder)
     return [
         *_read_and_written(principal, builder, fields),
         grant(principal, ResourceType.TOPIC, application, Operation.ALL, prefixed=True),
@@ -154,7 +184,7 @@ def _ksql(principal: str, builder: ObjectBuilder, fields: Fields, scope: Granted
 
 
 def _schema_registry(
-    principal: str, _builder: ObjectBuilder, fields: Fields, _scope: GrantedTopics
+    principal: str, _builder: ObjectBuilder, fields: KeyedFields, _scope: GrantedTopics
 ) -> Rights:
     topic = fields.text("topic") or "_schemas"
     offsets = fields.text("consumer_offsets_topic") or "__consumer_offsets"
@@ -167,7 +197,7 @@ def _schema_registry(
 
 
 def _control_center(
-    principal: str, builder: ObjectBuilder, fields: Fields, scope: GrantedTopics
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
 ) -> Rights:
     application = fields.text("appId")
     if not application:
@@ -190,10 +220,9 @@ def _control_center(
 
 
 def _ksql_server(
-    principal: str, builder: ObjectBuilder, fields: Fields, _scope: GrantedTopics
+    principal: str, builder: ObjectBuilder, fields: KeyedFields, _scope: GrantedTopics
 ) -> Rights:
     server = fields.text("ksqlDbId")
-    fields.skip("owner")
     if not server:
         builder.lose(builder.value, f"{builder} has no ksqlDbId", "write it there")
         return []
@@ -207,45 +236,85 @@ def _ksql_server(
 
 
 def own_role(
-    role: Value, principal: str, builder: ObjectBuilder, fields: Fields, _scope: GrantedTopics
+    role: Value, principal: str, builder: ObjectBuilder, fields: KeyedFields, _scope: GrantedTopics
 ) -> Rights:
-    """The bindings of a role that a roles file declares; its ``permissionType`` is not read."""
+    """The bindings of a role that a roles file declares."""
     names = {key: fields.text(key) or "" for key in ("topic", "transactionId", "subject")}
     names |= {"connector": fields.text("connector") or "", "group": fields.text("group") or "*"}
-    acls = []
-    for entry in Fields(role, []).items("acls"):
-        acl = builder.fields(entry)
-        operation = acl.take("operation")
-        acls.append(
-            read_acl(
-                builder,
-                principal,
-                AclFields(
-                    at=entry,
-                    type=acl.take("resourceType"),
-                    name=filled(acl.text("resourceName") or "", names),
-                    pattern=acl.take("patternType"),
-                    operations=[operation] if operation else [],
-                    host=acl.text("host"),
-                ),
-            )
-        )
-    return list(filter(None, acls))
+    acls = role.at("acls")
+    rights = [] if acls is None else [_role_acl(principal, builder, e, names) for e in acls.items()]
+    return list(filter(None, rights))
 
 
-ON_TOPICS: Mapping[str, Expand] = {"consumers": _consumer, "producers": _producer}
-"""The lists that a project and a topic have, with what an entry of them grants."""
+def _role_acl(
+    principal: str, builder: ObjectBuilder, entry: Value, names: Mapping[str, str]
+) -> AclSource | None:
+    """An ACL of a role, whose keys the role itself has reported."""
+    operation = entry.at("operation") or entry.at("role")
+    name = filled(entry.text_at("resourceName") or "", names)
+    if TEMPLATE.search(name):
+        problem = f"{builder}: the resource {name!r} of its role is not known here"
+        builder.lose(entry, problem, "write an Acl by hand")
+        return None
+    return read_acl(
+        builder,
+        principal,
+        AclFields(
+            at=entry,
+            type=entry.at("resourceType"),
+            name=name,
+            pattern=entry.at("patternType"),
+            operations=[operation] if operation else [],
+            host=entry.text_at("host"),
+        ),
+    )
 
-OF_PROJECT: Mapping[str, Expand] = {
-    "streams": _streams,
-    "connectors": _connector,
-    "ksql": _ksql,
+
+ON_TOPICS: Mapping[str, Grant] = {
+    "consumers": Grant({**_PRINCIPAL, "group": declared()}, _consumer),
+    "producers": Grant(
+        {**_PRINCIPAL, **same(declared(), "transactionId", "idempotence")}, _producer
+    ),
+}
+"""The lists that a project and a topic have."""
+
+OF_PROJECT: Mapping[str, Grant] = {
+    "streams": Grant(
+        {
+            **_PRINCIPAL,
+            **_READ_AND_WRITTEN,
+            **same(declared(), "applicationId", "exactlyOnce"),
+        },
+        _streams,
+    ),
+    "connectors": Grant(
+        {
+            **_PRINCIPAL,
+            **_READ_AND_WRITTEN,
+            **same(declared(), "status_topic", "offset_topic", "configs_topic", "group"),
+            **same(_RBAC, "cluster_id", "connectors"),
+        },
+        _connector,
+    ),
+    "ksql": Grant(
+        {**_PRINCIPAL, **_READ_AND_WRITTEN, "applicationId": declared(), "ksqlDbId": _RBAC}, _ksql
+    ),
 }
 """The lists that only a project has."""
 
-OF_PLATFORM: Mapping[str, Expand] = {
-    "schema_registry": _schema_registry,
-    "control_center": _control_center,
-    "ksql": _ksql_server,
+OF_PLATFORM: Mapping[str, Grant] = {
+    "schema_registry": Grant(
+        {**_PRINCIPAL, **same(declared(), "topic", "consumer_offsets_topic", "group")},
+        _schema_registry,
+    ),
+    "control_center": Grant({**_PRINCIPAL, "appId": declared()}, _control_center),
+    "ksql": Grant({**_PRINCIPAL, "ksqlDbId": declared(), "owner": _RBAC}, _ksql_server),
 }
 """The servers of the platform."""
+
+OWN_ROLE: Keys = {
+    **_PRINCIPAL,
+    **same(declared(), "topic", "transactionId", "subject", "connector", "group"),
+    "idempotence": harmless("an own role gives what its file says, which does not name it"),
+}
+"""The keys of a grant of a role that a roles file declares."""

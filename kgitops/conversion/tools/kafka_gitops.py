@@ -240,7 +240,7 @@ class _State:
     ) -> Iterable[tuple[str, SourceObject]]:
         """The ACLs that are written out for a service or a user."""
         outer = ObjectBuilder(section, name, group)
-        for key, value in outer.read(_ACLS).everything():
+        for key, value in outer.read(_ACLS).take_all():
             builder = ObjectBuilder(section, f"{name} {key}", value)
             if name not in owners:
                 word = _CUSTOM[section].removesuffix("s")

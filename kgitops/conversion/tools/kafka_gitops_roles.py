@@ -160,7 +160,7 @@ def _connect(builder: ObjectBuilder, fields: KeyedFields, *, describe: bool) -> 
         name = storage.text(key) or f"{prefix}-{builder.name}"
         rights.append(_Right(ResourceType.TOPIC, name, both))
     rights.append(_Right(ResourceType.GROUP, group, (Operation.READ,)))
-    for name, value in fields.fields("connectors").everything():
+    for name, value in fields.fields("connectors").take_all():
         connector = builder.read(_ON_TOPICS, value, f"connector {name} of {builder}")
         of_topics, consumes = _topics(builder, connector, describe=describe)
         rights += of_topics
