@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
 from kgitops.conversion.reading.comments import is_secret_name, shown_comment
 from kgitops.conversion.reading.keys import KeyedFields, Keys, Reading
-from kgitops.conversion.reading.values import TEMPLATE, Fields, Value
+from kgitops.conversion.reading.values import TEMPLATE, Value
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
 
@@ -38,10 +38,6 @@ class ObjectBuilder:
         """A mapping of this object by its table, the object itself unless another is given."""
         value = self.value if value is None else value
         return KeyedFields(value, keys, of or str(self), self.reading)
-
-    def fields(self, value: Value | None = None) -> Fields:
-        """A mapping of this object, the object itself unless another is given."""
-        return Fields(self.value if value is None else value, self.losses)
 
     def lose(self, at: Value | Source, problem: str, advice: str) -> None:
         """Note a part that has no counterpart."""

@@ -2,21 +2,19 @@
 
 import re
 
-from kgitops.conversion.reading.values import Fields, Value
+from kgitops.conversion.reading.values import Value
 
 _KNOWN = re.compile(r"v1((alpha|beta)[0-9])?")
 
 
 def header(document: Value) -> tuple[str, str]:
     """``apiVersion`` and ``kind``; empty where they are not written."""
-    fields = dict(document.entries())
-    api, kind = fields.get("apiVersion"), fields.get("kind")
-    return (api and api.text()) or "", (kind and kind.text()) or ""
+    return document.text_at("apiVersion") or "", document.text_at("kind") or ""
 
 
 def metadata_name(document: Value) -> str:
     """``metadata.name``; empty where it is not written."""
-    return Fields(document, []).fields("metadata").text("name") or ""
+    return document.text_at("metadata", "name") or ""
 
 
 def is_known_version(api: str) -> bool:

@@ -1,11 +1,10 @@
-"""Values of a YAML file that know their places, and mappings that know what was read of them."""
+"""Values of a YAML file that know their places."""
 
 import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kgitops.conversion.objects import Loss
 from kgitops.conversion.reading.comments import Comments, last_index
 from kgitops.conversion.reading.scalars import Ambiguous, Dialect, differs, scalar_value
 from kgitops.manifests.yaml.construct import Constructor, Content
@@ -218,77 +217,3 @@ class Value:
         assert isinstance(self.node, ScalarNode)  # noqa: S101 (callers have looked)
         text: str = self.node.value
         return scalar_value(text, self.file.dialect) if is_plain(self.node) else text
-
-
-class Fields:
-    """A mapping that is read key by key: what is never taken is a loss at its end."""
-
-    def __init__(self, value: Value | None, losses: list[Loss]) -> None:
-        self.value = value
-        self._losses = losses
-        self._left = dict(value.entries()) if value is not None else {}
-        if value is not None and not value.is_mapping() and not value.is_null():
-            self._lose(value, f"{value.shown} stands where a mapping belongs", "correct it there")
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._left
-
-    def take(self, *keys: str) -> Value | None:
-        """The value under the first of ``keys`` that is there; None if none is, or it is null."""
-        values = [self._left.pop(key) for key in keys if key in self._left]
-        return next((value for value in values if not value.is_null()), None)
-
-    def fields(self, key: str) -> "Fields":
-        """The mapping under ``key``; an empty one if there is none."""
-        return Fields(self.take(key), self._losses)
-
-    def entries(self) -> list[tuple[str, Value]]:
-        """All that is left, as pairs, taken."""
-        entries = list(self._left.items())
-        self._left.clear()
-        return entries
-
-    def items(self, key: str) -> list[Value]:
-        """The list under ``key``; a single value counts as a list of one."""
-        value = self.take(key)
-        if value is None:
-            return []
-        return value.items() if value.is_list() else [value]
-
-    def texts(self, key: str) -> dict[str, str]:
-        """The mapping under ``key`` as texts, such as labels."""
-        return {name: value.text() or "" for name, value in self.fields(key).entries()}
-
-    def text(self, *keys: str) -> str | None:
-        """The text under one of ``keys``; anything but a scalar is a loss."""
-        value = self.take(*keys)
-        if value is None:
-            return None
-        text = value.text()
-        if text is None:
-            self._lose(value, f"{keys[0]} is {value.shown}, not a text", "correct it there")
-        return text
-
-    def integer(self, *keys: str) -> int | None:
-        """The whole number under one of ``keys``; anything else is a loss."""
-        value = self.take(*keys)
-        if value is None:
-            return None
-        number = value.integer()
-        if number is None:
-            self._lose(value, f"{keys[0]} is {value.shown}, not a number", "correct it there")
-        return number
-
-    def skip(self, *keys: str) -> None:
-        """Pass over keys that say nothing about a cluster."""
-        for key in keys:
-            self._left.pop(key, None)
-
-    def lose_rest(self, of: str) -> None:
-        """Make a loss of each key that was not taken; ``of`` names the mapping."""
-        for key, value in self._left.items():
-            self._lose(value, f"{key} of {of} has no counterpart", "it is left out")
-        self._left.clear()
-
-    def _lose(self, value: Value, problem: str, advice: str) -> None:
-        self._losses.append(Loss(source=value.source, problem=problem, advice=advice))

@@ -45,8 +45,8 @@ from kgitops.conversion.tools.julie_roles import (
     ON_TOPICS,
     OWN_ROLE,
     ROLE_ACL,
-    Grant,
     GrantedTopics,
+    GrantList,
     own_role,
 )
 from kgitops.conversion.tools.julie_settings import settings_cluster, settings_object
@@ -203,7 +203,7 @@ class _Entry(Struct, frozen=True):
 
     kind: str
     value: Value
-    grant: Grant
+    grant: GrantList
 
 
 class _Topology:
@@ -301,7 +301,7 @@ class _Topology:
                 "no roles file among the files has this role", "convert the file together with it"
             )
         scope = GrantedTopics(settings=self.shared.settings)
-        return _granted(_Entry(key, value, Grant(OWN_ROLE, partial(own_role, role))), scope)
+        return _granted(_Entry(key, value, GrantList(OWN_ROLE, partial(own_role, role))), scope)
 
     def _grants_of_topic(self, topic: Value, name: str | None) -> Iterator[SourceObject]:
         scope = GrantedTopics(topics=(name,) if name else (), settings=self.shared.settings)
@@ -316,8 +316,8 @@ class _Topology:
         label = fields.text("plan")
         plan = self.shared.plans.get(label or "")
         configs = (builder.value.at("config"), plan.at("config") if plan else None)
-        keys = {key for config in configs if config is not None for key, _ in config.entries()}
-        profile = plan_name(label) if label and set(_SIZES) <= keys else None
+        written = {key for config in configs if config is not None for key, _ in config.entries()}
+        profile = plan_name(label) if label and set(_SIZES) <= written else None
         source = _topic_source(fields, profile=profile, complete=True)
         builder.label(fields.texts("metadata"))
         if label and plan is None:

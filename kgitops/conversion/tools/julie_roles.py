@@ -58,7 +58,7 @@ Rights = list[AclSource]
 Expand = Callable[[str, ObjectBuilder, KeyedFields, GrantedTopics], Rights]
 
 
-class Grant(Struct, frozen=True):
+class GrantList(Struct, frozen=True):
     """A list of grants: the keys of an entry, and the bindings that it stands for."""
 
     keys: Keys
@@ -270,16 +270,16 @@ def _role_acl(
     )
 
 
-ON_TOPICS: Mapping[str, Grant] = {
-    "consumers": Grant({**_PRINCIPAL, "group": declared()}, _consumer),
-    "producers": Grant(
+ON_TOPICS: Mapping[str, GrantList] = {
+    "consumers": GrantList({**_PRINCIPAL, "group": declared()}, _consumer),
+    "producers": GrantList(
         {**_PRINCIPAL, **same(declared(), "transactionId", "idempotence")}, _producer
     ),
 }
 """The lists that a project and a topic have."""
 
-OF_PROJECT: Mapping[str, Grant] = {
-    "streams": Grant(
+OF_PROJECT: Mapping[str, GrantList] = {
+    "streams": GrantList(
         {
             **_PRINCIPAL,
             **_READ_AND_WRITTEN,
@@ -287,7 +287,7 @@ OF_PROJECT: Mapping[str, Grant] = {
         },
         _streams,
     ),
-    "connectors": Grant(
+    "connectors": GrantList(
         {
             **_PRINCIPAL,
             **_READ_AND_WRITTEN,
@@ -296,19 +296,19 @@ OF_PROJECT: Mapping[str, Grant] = {
         },
         _connector,
     ),
-    "ksql": Grant(
+    "ksql": GrantList(
         {**_PRINCIPAL, **_READ_AND_WRITTEN, "applicationId": declared(), "ksqlDbId": _RBAC}, _ksql
     ),
 }
 """The lists that only a project has."""
 
-OF_PLATFORM: Mapping[str, Grant] = {
-    "schema_registry": Grant(
+OF_PLATFORM: Mapping[str, GrantList] = {
+    "schema_registry": GrantList(
         {**_PRINCIPAL, **same(declared(), "topic", "consumer_offsets_topic", "group")},
         _schema_registry,
     ),
-    "control_center": Grant({**_PRINCIPAL, "appId": declared()}, _control_center),
-    "ksql": Grant({**_PRINCIPAL, "ksqlDbId": declared(), "owner": _RBAC}, _ksql_server),
+    "control_center": GrantList({**_PRINCIPAL, "appId": declared()}, _control_center),
+    "ksql": GrantList({**_PRINCIPAL, "ksqlDbId": declared(), "owner": _RBAC}, _ksql_server),
 }
 """The servers of the platform."""
 
