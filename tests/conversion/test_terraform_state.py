@@ -213,3 +213,47 @@ def test_what_a_file_that_is_not_read_may_have_is_not_called_destroyed(
     project = converted(tmp_path)
     assert set(documents(project)) == {"t"}
     assert [Path(loss.source.file).name for loss in project.conversion.losses] == [name]
+
+
+def test_an_object_that_is_to_be_replaced_is_told(tmp_path: Path) -> None:
+    files = {"main.tf": topic("", '"new"'), "terraform.tfstate": state(instance("old"))}
+    names, (problem,) = result(tmp_path, files)
+    assert names == {"new"}
+    assert "Terraform's next apply replaces it by what is declared at" in problem
+    assert problem.endswith("main.tf:1:1")
+
+
+def test_a_right_that_is_to_be_replaced_is_told(tmp_path: Path) -> None:
+    attributes = {
+        "resource_name": "a",
+        "resource_type": "Topic",
+        "resource_pattern_type_filter": "Literal",
+        "acl_principal": "User:b",
+        "acl_host": "*",
+        "acl_operation": "Write",
+        "acl_permission_type": "Allow",
+    }
+    text = "\n".join(f"  {key} = {json.dumps(value)}" for key, value in attributes.items())
+    files = {
+        "main.tf": f'resource "kafka_acl" "t" {{\n{text.replace("Write", "Read")}\n}}\n',
+        "terraform.tfstate": state({"attributes": attributes}, type="kafka_acl"),
+    }
+    write(tmp_path, files)
+    project = converted(tmp_path)
+    (right,) = documents(project).values()
+    assert right.spec["operations"] == ["Read"]
+    (loss,) = project.conversion.losses
+    assert "Terraform's next apply replaces it" in loss.problem
+
+
+def test_workspaces_have_clusters_of_their_own(tmp_path: Path) -> None:
+    files = {
+        f"terraform.tfstate.d/{name}/terraform.tfstate": state(instance("t"))
+        for name in ("prod", "dev")
+    }
+    write(tmp_path, files)
+    project = converted(tmp_path)
+    found = {
+        document.clusters for item in project.conversion.objects for document in item.documents
+    }
+    assert found == {("prod",), ("dev",)}
