@@ -202,15 +202,16 @@ class Lock:
         The first write on a registry of an older schema version raises that version.
         """
         before = self._schema_version
+        own_meta = dict(records).get(META_KEY)
         upgrades = before < SCHEMA_VERSION
-        meta = [meta_record()] if upgrades and all(key != META_KEY for key, _ in records) else []
         try:
-            self._registry.append([*meta, *records])
+            add_meta = upgrades and own_meta is None
+            self._registry.append([meta_record(), *records] if add_meta else records)
         except LockedError:
             with suppress(KgitopsError):
                 self._catch_up()
             raise self._lost() from None
-        if upgrades:
+        if upgrades and (own_meta is None or own_meta["schema_version"] == SCHEMA_VERSION):
             self._schema_version = SCHEMA_VERSION
             self._on_event(RegistryUpgraded(before=before, after=SCHEMA_VERSION))
 

@@ -81,7 +81,7 @@ GROUPS = {
     ),
     "registry": (
         "registry:registry",
-        "The records on the cluster of who owns what: checked, and mended.",
+        "The records on the cluster of who owns what: checked, repaired, saved, restored.",
     ),
     "sandbox": (
         "sandbox:sandbox",

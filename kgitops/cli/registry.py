@@ -1,5 +1,6 @@
-"""``kgitops registry``: check and repair the records of who owns what."""
+"""``kgitops registry``: check, repair, export and import the records of who owns what."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from kgitops.cli.running.parameters import with_groups
 from kgitops.model.verdict import ExitCode
 
 registry = typer.Typer(
-    help="The records on the cluster of who owns what: checked, and mended.",
+    help="The records on the cluster of who owns what: checked, repaired, saved, restored.",
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -77,6 +78,110 @@ def repair(
             return 128 + (interrupts.signal or 0)
     print_result(f"Mended: {len(damages)}. Plan now, and read all that is planned.\n")
     return 0
+
+
+@registry.command("export")
+@with_groups
+def export(
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Where to write it. Default: stdout."),
+    ] = None,
+    *,
+    project: ProjectOptions,
+) -> None:
+    """Save the registry as a file, which registry import restores.
+
+    The file has every record but claims on the lock: owners, projects, runs, spent plans, virtual
+    clusters and suspensions. It holds no password. The registry is only read.
+
+    Example: kgitops registry export payments -c prod -o registry.json
+    """
+    from kgitops.apply.journal.export_file import export_text
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.streams import check_place, print_notice, print_result, write_file
+    from kgitops.model.wording import counted
+    from kgitops.workflow.project.selection import open_workspace
+    from kgitops.workflow.registry_backup import export_registry
+
+    check_place(out)
+    workspace = open_workspace(make_selection(project))
+    with workspace.connected() as cluster:
+        exported, holder = export_registry(cluster)
+    if holder is not None:
+        print_notice(
+            f"{holder.holder} has held the lock since {holder.since}; the export has its changes "
+            "up to now, so export again once it is done"
+        )
+    if out is None:
+        print_result(export_text(exported))
+        return
+    write_file(out, [export_text(exported)])
+    records = counted(len(exported.records), "record")
+    print_notice(f"Exported {records} to {out}, {exported.digest}.")
+
+
+@registry.command("import")
+@with_groups
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file that registry export wrote.")
+    ],
+    *,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Replace a registry that has owners, projects or runs."),
+    ] = False,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Import without asking.")
+    ] = False,
+    project: ProjectOptions,
+) -> int:
+    """Restore the registry of this cluster from a file.
+
+    It shows which records and owners would change, asks, and writes them under the lock. Topics,
+    ACLs and quotas are not touched. Spent plans stay spent, and unfinished runs of the file are
+    closed. Make a plan afterwards and review all of it.
+
+    Example: kgitops registry import registry.json payments -c prod --replace
+    """
+    from kgitops.apply.journal.importing import plan_import
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.signals import graceful
+    from kgitops.cli.running.streams import agreed, print_notice, print_result
+    from kgitops.report.text.registry_import import render_import
+    from kgitops.workflow.project.selection import open_workspace
+    from kgitops.workflow.registry_backup import import_export, load_export
+
+    exported = load_export(file)
+    workspace = open_workspace(make_selection(project))
+    with workspace.connected() as cluster:
+        plan = plan_import(
+            cluster.registry.scan(),
+            exported,
+            cluster_id=cluster.cluster_id,
+            file=str(file),
+            may_replace=replace,
+        )
+        print_result(render_import(plan, exported, str(file), workspace.target_name))
+        if plan.is_empty:
+            return int(ExitCode.SUCCESS)
+        if not auto_approve and not agreed("\nImport this?", otherwise="pass --auto-approve"):
+            print_notice("Nothing was imported.")
+            return int(ExitCode.ERROR)
+        with graceful() as interrupts:
+            imported = import_export(
+                cluster,
+                exported,
+                plan,
+                file=str(file),
+                may_replace=replace,
+                interrupted=interrupts,
+            )
+        if not imported:
+            return 128 + (interrupts.signal or 0)
+    print_result("Imported. Plan now, and review all that is planned.\n")
+    return int(ExitCode.SUCCESS)
 
 
 def _print_damages(count: int, damages: "tuple[object, ...]") -> int:

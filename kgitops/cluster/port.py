@@ -92,6 +92,11 @@ class Cluster(Protocol):
     """A cluster that can be read and changed."""
 
     @property
+    def cluster_id(self) -> str:
+        """The id that the cluster has, known since it was opened; empty where it reports none."""
+        ...
+
+    @property
     def capabilities(self) -> Capabilities:
         """The requests that this cluster supports and can validate."""
         ...

@@ -11,6 +11,7 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 ``run/<id>``           one apply: its header; ``run/<id>/plan/<k>`` its plan in pieces
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
 ``vcs/…``              virtual clusters on a Kafka that has none (``kgitops.lowering.records``)
+``import/<id>``        an import of an exported registry
 ``repair/<id>``        the records that ``kgitops registry repair`` restored or gave up
 ``suspend[/<id>]``     a suspension of ``kgitops reconcile``, of every project or of one
 =====================  ==========================================================================
@@ -22,12 +23,13 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
+from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
 
 T = TypeVar("T")
 NOT_AN_OBJECT = "is not a JSON object, so someone else wrote it"
@@ -47,6 +49,8 @@ def read_object(text: str) -> Mapping[str, Json] | None:
 
 
 PROJECT_PREFIX = "project/"
+IMPORT_CUT_OFF = "was being imported, and the import did not finish"
+IMPORT_AGAIN = "run kgitops registry import FILE --replace again, with the same file"
 
 
 class ProjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -103,6 +107,28 @@ def without_unreadable(entries: Sequence[RegistryEntry]) -> Sequence[RegistryEnt
     return [entry for entry in entries if not entry.problem]
 
 
+def refuse_import_marker(meta: RegistryEntry) -> None:
+    """Refuse a registry while an import of it is not finished.
+
+    Raises:
+        SafetyError: it is not.
+    """
+    if meta.value is not None and IMPORTING in meta.value:
+        raise SafetyError(f"the registry {IMPORT_CUT_OFF}; {IMPORT_AGAIN}")
+
+
+def without_import_marker(
+    entries: Sequence[RegistryEntry],
+) -> tuple[Sequence[RegistryEntry], bool]:
+    """Return the entries as if an unfinished import had not begun, and whether one has."""
+    newest = next((entry for entry in reversed(entries) if entry.key == META_KEY), None)
+    if newest is None or newest.value is None or IMPORTING not in newest.value:
+        return entries, False
+    _, value = meta_record(newest.value["schema_version"])
+    unmarked = replace(newest, value=value)
+    return [unmarked if entry is newest else entry for entry in entries], True
+
+
 def build_registry_state(
     entries: Iterable[RegistryEntry], topic_id: str, before: RegistryState | None = None
 ) -> RegistryState:
@@ -137,6 +163,7 @@ def build_registry_state(
                 case "vcs":
                     _put(virtual_clusters, name, entry.value)
                 case _ if entry.key == META_KEY:
+                    refuse_import_marker(entry)
                     version = (entry.value or {}).get("schema_version")
         except ShapeError as error:
             raise SafetyError(

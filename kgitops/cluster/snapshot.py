@@ -104,6 +104,11 @@ class SnapshotCluster:
         self._state = state
 
     @property
+    def cluster_id(self) -> str:
+        """The id of the cluster that was read."""
+        return self._state.cluster_id
+
+    @property
     def capabilities(self) -> Capabilities:
         """Every request can be planned; no broker validates any."""
         apis = [kind.__name__.removesuffix("Request") for kind in get_args(Request)]

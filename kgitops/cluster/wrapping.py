@@ -22,6 +22,11 @@ class WrappedCluster(Generic[Physical]):
     def __init__(self, physical: Physical) -> None:
         self.physical = physical
 
+    @property
+    def cluster_id(self) -> str:
+        """The id of the physical cluster."""
+        return self.physical.cluster_id
+
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
         """Read the usage of these topics."""
         return self.physical.read_usage(topics, offsets_only=offsets_only)

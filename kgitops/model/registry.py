@@ -16,6 +16,8 @@ DEFAULT_PROJECT = "default"
 COMMAND_PROJECT = "<command>"
 """The owner of a single change made by a command; it manages no object afterwards."""
 META_KEY = "meta"
+IMPORTING = "importing"
+"""The field of ``meta`` while an import writes: the digest of its file."""
 
 
 class Owner(Struct, frozen=True, kw_only=True):

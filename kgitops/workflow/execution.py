@@ -51,7 +51,7 @@ def execute_plan(
         approved,
         context,
         holder=lock_holder(),
-        run_id=_new_id(),
+        run_id=new_id(),
         project=workspace.project,
         recheck=build_recheck(workspace, policies, context, resumed=False),
     )
@@ -168,10 +168,10 @@ def mend_registry(
         on_event=on_event,
         interrupted=interrupted,
     )
-    return repair_registry(context, damages, holder=lock_holder(), name=_new_id())
+    return repair_registry(context, damages, holder=lock_holder(), name=new_id())
 
 
-def _new_id() -> str:
+def new_id() -> str:
     """The name of a run: when it began, and a part that no other has."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 

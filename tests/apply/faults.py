@@ -70,6 +70,10 @@ class FaultyCluster:
         self.see = see
 
     @property
+    def cluster_id(self) -> str:
+        return self.real.cluster_id
+
+    @property
     def capabilities(self) -> Capabilities:
         return self.real.capabilities
 
@@ -151,6 +155,9 @@ class FaultyRegistry:
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
         return self._cluster.real.registry.read(since)
+
+    def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        return self._cluster.real.registry.scan(since)
 
     def append(self, entries: Records) -> int:
         self._cluster.before_append(entries)

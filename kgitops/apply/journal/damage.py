@@ -12,10 +12,16 @@ from kgitops.apply.journal.reading import check_run_record
 from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX, nonce_record
 from kgitops.apply.lock_claims import LOCK_PREFIX, is_claim
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import build_registry_state, meta_record
+from kgitops.cluster.registry import (
+    IMPORT_AGAIN,
+    IMPORT_CUT_OFF,
+    build_registry_state,
+    meta_record,
+    refuse_import_marker,
+)
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.records import Record, is_known_version
-from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json
+from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json
 
 _NEVER = "9999-12-31T23:59:59Z"
 _NEWER = "of a newer kgitops"
@@ -112,7 +118,9 @@ def _check(entry: RegistryEntry, value: Mapping[str, Json]) -> None:
             raise ValueError("it does not say when its plan expires")
     elif entry.key.startswith(RUN_PREFIX):
         check_run_record(entry.key, value)
-    elif entry.key != META_KEY:
+    elif entry.key == META_KEY:
+        refuse_import_marker(entry)
+    else:
         key, first = meta_record()
         mark = RegistryEntry(offset=0, key=key, value=first, timestamp_ms=0)
         build_registry_state((mark, entry), "")
@@ -124,6 +132,8 @@ def _damage(records: Sequence[RegistryEntry], problem: str) -> Damage:
     record: Record | None
     if problem.endswith(_NEWER):
         remedy, record = "use a newer kgitops", None
+    elif newest.value is not None and newest.key == META_KEY and IMPORTING in newest.value:
+        problem, remedy, record = IMPORT_CUT_OFF, IMPORT_AGAIN, None
     else:
         remedy, record = _remedy(newest.key, records[:-1])
     return Damage(

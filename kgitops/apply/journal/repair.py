@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal.damage import Damage, find_damage, repair_record
-from kgitops.apply.lock import acquire
+from kgitops.apply.lock import Lock, acquire
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model import clock as moments
 from kgitops.model.errors import LockedError, SafetyError
@@ -36,8 +36,7 @@ def repair_registry(
     for damage in expected:
         _refuse_unmendable(damage)
         _refuse_recent_claim(damage, context, log)
-    readable = cast(Cluster, _Override(context.cluster, registry=_ReadableEntries(log)))
-    lock = acquire(replace(context, cluster=readable), holder=holder)
+    lock = acquire_despite_damage(context, holder=holder)
     if lock is None:
         return False
     try:
@@ -52,6 +51,17 @@ def repair_registry(
     finally:
         lock.release()
     return True
+
+
+def acquire_despite_damage(context: ApplyContext, *, holder: str) -> Lock | None:
+    """Acquire the lock on a registry that has unreadable records; None when interrupted.
+
+    Raises:
+        LockedError: another process holds it.
+    """
+    log = context.cluster.registry
+    readable = cast(Cluster, _Override(context.cluster, registry=_ReadableEntries(log)))
+    return acquire(replace(context, cluster=readable), holder=holder)
 
 
 def _refuse_unmendable(damage: Damage) -> None:

@@ -80,6 +80,11 @@ class EmbeddedCluster:
         self._last_principal = BROKER_PRINCIPAL
 
     @property
+    def cluster_id(self) -> str:
+        """The id that the store got when it was created."""
+        return self.controller.cluster_id
+
+    @property
     def capabilities(self) -> Capabilities:
         """Everything, validated by the brokers wherever Kafka's APIs have such a flag."""
         native = self.controller.options.virtual_clusters

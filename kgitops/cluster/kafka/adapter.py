@@ -75,6 +75,11 @@ class KafkaCluster:
         self._capabilities = replace(CAPABILITIES, client=client)
 
     @property
+    def cluster_id(self) -> str:
+        """The id in the brokers' metadata."""
+        return self.wire.cluster_id
+
+    @property
     def capabilities(self) -> Capabilities:
         """All physical requests; brokers validate those whose API has such a flag."""
         return replace(self._capabilities, private=self.wire.private)

@@ -163,6 +163,22 @@ def test_a_registry_made_again_or_gone_is_not_believed(
     assert follower.given == []
 
 
+def test_a_registry_that_is_being_imported_is_not_believed_until_that_is_done(
+    log: Log, follower: Follower
+) -> None:
+    before = follower.tables
+    key, meta = meta_record()
+    log.append((key, {**(meta or {}), "importing": "sha256:0"}), ("vcs/link/v/a", None))
+    follower.read_again()
+    assert "the import did not finish" in str(follower.now.error)
+    assert follower.tables is before
+    log.append(a_link("b", "u", topic_id=OTHER_ID), meta_record())
+    follower.read_again()
+    assert follower.now.error is None
+    assert b"b" in follower.tables.by_virtual_cluster["v"].links
+    assert b"a" not in follower.tables.by_virtual_cluster["v"].links
+
+
 def test_a_registry_made_again_in_the_middle_of_a_reading_is_not_believed(
     log: Log, follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,8 @@ class Connections:
         self._broker_options["canonical_names"] = False  # KIP-235: only for the first contact
         self._on_send = on_send
         self._brokers: dict[int, Server] = {}
+        self.cluster_id: str | None = None
+        """The id in the first metadata; None before, and empty where the brokers report none."""
         self._by_server: dict[Server, BrokerConnection] = {}
         self._opened: list[BrokerConnection] = []
         self._any: BrokerConnection | None = None
@@ -107,6 +109,8 @@ class Connections:
 
     def learn(self, metadata: Message) -> None:
         """Update the brokers' addresses from a Metadata response."""
+        if self.cluster_id is None:
+            self.cluster_id = metadata.cluster_id or ""
         self._brokers = {
             broker.node_id: Server(host=broker.host, port=broker.port)
             for broker in metadata.brokers

@@ -200,6 +200,11 @@ class Wire:
         versions = [connection.version(request) for connection in connections]
         return bool(versions) and all(known is not None and known >= version for known in versions)
 
+    @property
+    def cluster_id(self) -> str:
+        """The id in the metadata of :meth:`connect`, empty where the brokers report none."""
+        return self._connections.cluster_id or ""
+
     def broker_ids(self) -> tuple[int, ...]:
         """Return the ids of the brokers that are alive, from the latest metadata."""
         return tuple(sorted(self._connections.brokers))

@@ -162,8 +162,7 @@ class Module:
             if block.type == "variable" and block.labels == (name,)
         ]
         declared = {key: tree for block in blocks for key, tree in block.attributes.items()}
-        sensitive = evaluate(declared["sensitive"], self) if "sensitive" in declared else False
-        if sensitive is not False or (not blocks and name not in self._inputs):
+        if "sensitive" in declared or (not blocks and name not in self._inputs):
             raise NotKnownError(name)
         value = self._inputs.get(name)
         nullable = evaluate(declared["nullable"], self) if "nullable" in declared else True

@@ -15,12 +15,7 @@ from kgitops.conversion.tools.terraform.keys import BLOCKS, MODULE, REMOVED, TAB
 from kgitops.conversion.tools.terraform.lifecycle import Lifecycle, read_lifecycle
 from kgitops.conversion.tools.terraform.providers import provider_cluster, read_confluent
 from kgitops.conversion.tools.terraform.resources import is_kafkas, resource_object
-from kgitops.conversion.tools.terraform.state import (
-    Configuration,
-    DesiredInstance,
-    confluent_id,
-    instance_key,
-)
+from kgitops.conversion.tools.terraform.state import Configuration, confluent_id, instance_key
 
 _OVERRIDDEN = "write what the override file says into the block itself, or convert the state file"
 
@@ -234,9 +229,8 @@ class ModuleReading:
             builder = ObjectBuilder(kind, f"{name}{_key(instance)}", value)
             quiet = ObjectBuilder(kind, name, value)
             lifecycle = read_lifecycle(quiet) if kind in TABLES else Lifecycle()
-            item = resource_object(builder, (str(self._cluster(block, instance, value)),))
-            self._configuration.add(f"{address}{_key(instance)}", DesiredInstance(lifecycle, item))
-            self._add(file, item)
+            self._configuration.add(f"{address}{_key(instance)}", lifecycle)
+            self._add(file, resource_object(builder, (str(self._cluster(block, instance, value)),)))
         if not instances:
             self._harmless(file, block, "nothing: it has no instances")
 

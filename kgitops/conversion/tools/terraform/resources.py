@@ -26,7 +26,7 @@ _ENTITIES = {"user": "user", "client-id": "clientId", "ip": "ip"}
 # What Confluent Cloud gives a topic: https://docs.confluent.io/cloud/current/topics/overview.html
 _CLOUD_PARTITIONS = 6
 _CLOUD_REPLICAS = 3
-_OTHERS = ("kafka", "redpanda_", "aws_msk_topic", "aws_msk_scram_secret")
+_OTHERS = ("kafka", "redpanda", "_msk_")
 """Words in the types of resources that other providers have for Kafka."""
 
 

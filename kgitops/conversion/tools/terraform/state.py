@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from kgitops.conversion.objects import DeclaredDocument, SourceObject
+from kgitops.conversion.objects import SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import YamlFile, lost_document
 from kgitops.conversion.reading.keys import KeyedFields
 from kgitops.conversion.reading.values import Value
-from kgitops.conversion.tools.terraform.clusters import KINDS, ClusterId, Providers
+from kgitops.conversion.tools.terraform.clusters import ClusterId, Providers
 from kgitops.conversion.tools.terraform.keys import STATE
 from kgitops.conversion.tools.terraform.lifecycle import Lifecycle
 from kgitops.conversion.tools.terraform.resources import is_kafkas, resource_object
@@ -26,19 +26,6 @@ _PROVIDER = re.compile(
 _ADVICE = "apply the change in Terraform first, or declare the object by hand"
 
 
-class DesiredInstance(Struct, frozen=True):
-    """An instance in ``.tf`` files: how it may change, and what became of it, if that is known."""
-
-    lifecycle: Lifecycle = Lifecycle()
-    item: SourceObject | None = None
-
-    def replaces(self, item: SourceObject) -> bool:
-        """Tell if the object of the state file has to go for that of the ``.tf`` files."""
-        if self.item is None or not self.item.documents:
-            return False
-        return set(map(_identity, item.documents)) != set(map(_identity, self.item.documents))
-
-
 class Configuration(Struct):
     """The resources of Kafka that a root module has, by their addresses.
 
@@ -51,23 +38,23 @@ class Configuration(Struct):
     """
 
     providers: Providers
-    instances: dict[str, DesiredInstance] = field(default_factory=dict)
+    instances: dict[str, Lifecycle] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     moved: dict[str, str] = field(default_factory=dict)
     removed: dict[str, bool] = field(default_factory=dict)
     is_complete: bool = True
 
-    def add(self, address: str, instance: DesiredInstance) -> None:
+    def add(self, address: str, lifecycle: Lifecycle) -> None:
         """Add an instance."""
-        self.instances[_plain(address)] = instance
+        self.instances[_plain(address)] = lifecycle
 
-    def find(self, address: str) -> DesiredInstance | None:
-        """The instance that a state file has at an address; None if the module no longer has it."""
+    def find(self, address: str) -> Lifecycle | None:
+        """The lifecycle of an instance in a state file; None if the module no longer has it."""
         now = _plain(self._now(address))
         if now in self.instances:
             return self.instances[now]
         if not self.is_complete or any(_is_below(now, _plain(start)) for start in self.unknown):
-            return DesiredInstance()
+            return Lifecycle()
         return None
 
     def fate(self, address: str) -> str:
@@ -89,13 +76,6 @@ class Configuration(Struct):
 def _plain(address: str) -> str:
     """The address by which Terraform knows an object before and after it gets a ``count``."""
     return address.replace("[0]", "")
-
-
-def _identity(document: DeclaredDocument) -> tuple[str, str, str]:
-    """The object that a document declares; of an ACL each part tells it from others."""
-    spec = document.spec
-    parts = {"Acl": spec, "ClientQuota": spec.get("entity")}.get(document.kind)
-    return document.kind, document.name, repr(parts)
 
 
 def _is_below(address: str, start: str) -> bool:
@@ -124,7 +104,6 @@ def read_state(state: YamlFile, configuration: Configuration | None) -> StateFil
     """The resources of Kafka; those that ``configuration`` no longer has are losses."""
     objects = list(state.broken)
     ignored: list[str] = []
-    providers = _providers(state.file.path, configuration)
     for document in state.documents:
         builder = ObjectBuilder("state", "", document)
         version = document.at("version")
@@ -136,7 +115,7 @@ def read_state(state: YamlFile, configuration: Configuration | None) -> StateFil
         fields = builder.read(STATE)
         fields.take("version")
         for resource in fields.mappings("resources"):
-            objects += _resource(resource, configuration, providers, ignored)
+            objects += _resource(resource, configuration, ignored)
         builder.becomes_settings("the objects of its resources")
         read = builder.build([])
         if read.losses:
@@ -144,21 +123,8 @@ def read_state(state: YamlFile, configuration: Configuration | None) -> StateFil
     return StateFile(tuple(objects), tuple(ignored))
 
 
-def _providers(path: str, configuration: Configuration | None) -> Providers:
-    """The providers of a state file; a workspace has clusters of its own."""
-    providers = configuration.providers if configuration is not None else Providers("")
-    outer, workspace = posixpath.split(posixpath.dirname(path))
-    if posixpath.basename(outer) != _WORKSPACES:
-        return providers
-    root = posixpath.join(providers.root, workspace)
-    return Providers(root, {(kind, ()): ClusterId(kind, root) for kind in KINDS})
-
-
 def _resource(
-    resource: KeyedFields,
-    configuration: Configuration | None,
-    providers: Providers,
-    ignored: list[str],
+    resource: KeyedFields, configuration: Configuration | None, ignored: list[str]
 ) -> Iterator[SourceObject]:
     kind, name = resource.text("type") or "", resource.text("name") or ""
     module, mode = resource.text("module"), resource.text("mode")
@@ -178,7 +144,6 @@ def _resource(
             deposed=instance.text("deposed") or "",
             attributes=instance.take("attributes"),
             value=instance.value,
-            providers=providers,
         )
         if mode == "managed" and is_kafkas(kind):
             yield inner.read(configuration)
@@ -196,7 +161,6 @@ class _Instance(Struct, kw_only=True):
     deposed: str
     attributes: Value | None
     value: Value
-    providers: Providers
 
     def read(self, configuration: Configuration | None) -> SourceObject:
         key = None if self.key is None else self.key.content
@@ -211,28 +175,27 @@ class _Instance(Struct, kw_only=True):
         if self.status == "tainted":
             problem = "it is tainted, so Terraform's next apply destroys it and creates it again"
             return builder.refuse(problem, _ADVICE)
-        configured = configuration.find(address) if configuration is not None else DesiredInstance()
-        if configured is None and configuration is not None:
+        lifecycle: Lifecycle | None = Lifecycle()
+        if configuration is not None:
+            lifecycle = configuration.find(address)
+        if lifecycle is None and configuration is not None:
             fate = configuration.fate(address)
             problem = f"the .tf files no longer have it, so Terraform's next apply {fate}"
             return builder.refuse(problem, _ADVICE)
-        configured = configured or DesiredInstance()
-        lifecycle = configured.lifecycle.at(builder.value.source)
-        item = resource_object(builder, (str(self._cluster()),), lifecycle)
-        if item.documents and configured.replaces(item) and configured.item is not None:
-            place = configured.item.source
-            problem = f"Terraform's next apply replaces it by what is declared at {place}"
-            return builder.refuse(problem, _ADVICE)
-        return item
+        cluster = self._cluster(configuration)
+        return resource_object(
+            builder, (str(cluster),), (lifecycle or Lifecycle()).at(builder.value.source)
+        )
 
-    def _cluster(self) -> ClusterId:
+    def _cluster(self, configuration: Configuration | None) -> ClusterId:
+        providers = configuration.providers if configuration is not None else Providers("")
         if self.attributes is not None and self.kind.startswith("confluent_"):
             named = confluent_id(self.attributes)
             if named:
-                return self.providers.of_id(named)
+                return providers.of_id(named)
         found = _PROVIDER.fullmatch(self.provider)
         steps = tuple(filter(None, found.groups() if found else (self.provider,)))
-        return self.providers.named((self.kind.partition("_")[0], steps))
+        return providers.named((self.kind.partition("_")[0], steps))
 
 
 def instance_key(key: object) -> str:
