@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.every_kind import DEFAULTS, DOCUMENTS, NO_OBJECTS, WORD, stages
-from cli.projects import Project, topic
+from cli.every_kind import DEFAULTS, DOCUMENTS, NO_OBJECTS, WORD, stages, within
+from cli.projects import Project, acl, document, topic
 from strategies import SALTED
 
 from kgitops.cluster.connect import connect
@@ -140,6 +140,43 @@ def test_an_export_of_what_nobody_manages_is_only_adopted(
     assert kinds == {"Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics"}
     others = [item for item in documents if item["kind"] != "Acl"]
     assert len(changes) == len(others) - with_nothing_on_the_cluster + bindings
+
+
+@pytest.mark.parametrize("url", URLS.values(), ids=URLS)
+def test_two_projects_export_their_parts_of_a_virtual_cluster(
+    url: str, project: Project, kgitops: Kgitops, here: Path
+) -> None:
+    shared = {"url": url.replace(".kgitops/local.db", str(here / "shared.db"))}
+    other = Project(here / "other", name="other", uid="6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a12")
+    first = [
+        document("VirtualCluster", "emea", members={"users": ["jane"]}),
+        within("emea", topic("theirs")),
+        document("ClientMetrics", "lag", configs={"interval.ms": 5000}),
+    ]
+    second = [
+        within("emea", document("VirtualClusterBinding", "u", user="joe")),
+        within(
+            "emea",
+            document("VirtualClusterBinding", "c", clientId="c", deletionPolicy="Orphan"),
+        ),
+        within("emea", document("ConsumerGroup", "etl")),
+        within("emea", topic("mine")),
+        within(
+            "emea",
+            document("TopicLink", "l", target={"virtualCluster": "emea", "topic": "theirs"}),
+        ),
+        acl("joe", virtualCluster="emea", resource={"type": "topic", "name": "theirs"}),
+        document("ConsumerGroup", "g", configs={"consumer.session.timeout.ms": 50000}),
+    ]
+    for each, documents in ((project, first), (other, second)):
+        each.write(*documents).write_file(cluster=shared)
+        ran = kgitops("apply", each.folder, "--auto-approve")
+        assert ran.code == 0, ran.said
+    for each, left_out in ((project, 7), (other, 3)):
+        said = export_into_place(each, kgitops)
+        assert "0 to adopt, nothing to change." in said
+        assert f"{left_out} objects left out, which the project" in said
+        assert kgitops("plan", each.folder, "--detailed-exitcode").code == 0
 
 
 def declared_in(project: Project) -> tuple[DesiredObject, ...]:

@@ -282,6 +282,7 @@ def test_passwords_are_verified_by_logging_in(
     assert [(row["path"], row["rule"]) for row in rows] == [
         ("scram.SCRAM-SHA-512.password", "login")
     ]
+    assert rows[0]["by"], "the log has who set the password last"
     monkeypatch.delenv("SALES_APP_PASSWORD")
     missing = kgitops(*verify)
     assert missing.code == 1

@@ -28,6 +28,9 @@ _BINDING_FIELDS = {
 _MEMBER_KINDS = (*_BINDING_FIELDS, EntityType.GROUP)
 
 
+_WITHOUT = "left out, with the members that this project does not manage"
+
+
 def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
     """The physical topics that were created in a virtual cluster, with their local names.
 
@@ -65,7 +68,7 @@ def export_virtual_clusters(
             spec = _spec(virtual_cluster, scope)
             documents.append(as_document("VirtualCluster", name, spec))
         else:
-            notes.add(virtual_cluster_address(name), "left out with its members")
+            notes.add(virtual_cluster_address(name), _WITHOUT)
         documents += (
             _member_document(virtual_cluster, kind, member, last)
             for kind in _MEMBER_KINDS
