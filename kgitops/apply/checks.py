@@ -23,6 +23,7 @@ from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType
 from kgitops.model.verdict import Reason, decide
+from kgitops.model.wording import resume_command
 from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.users.own_login import lockouts
@@ -43,7 +44,7 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
     check_usable(sealed, now=now)
     if is_spent(latest, sealed.nonce):
         raise UntrustedPlanError(
-            "this plan was already applied; make a new plan (`kgitops apply --resume` continues a "
+            f"this plan was already applied; make a new plan (`{resume_command()}` continues a "
             "run that did not finish)"
         )
 

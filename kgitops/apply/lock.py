@@ -29,6 +29,7 @@ from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError, LockedError, SafetyError
 from kgitops.model.json.records import Record, check_version
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION
+from kgitops.model.wording import resume_command
 
 
 def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
@@ -282,12 +283,12 @@ class Lock:
         if winner is not None:
             return LockedError(
                 f"{winner.holder} took the lock over at {winner.since}, because this run had not "
-                "renewed it in time; wait until they are done, then run `kgitops apply --resume` "
+                f"renewed it in time; wait until they are done, then run `{resume_command()}` "
                 "or make a new plan"
             )
         return LockedError(
             f"the lock that {self._holder} held since {self._since} was not renewed in time; "
-            "run `kgitops apply --resume` or make a new plan"
+            f"run `{resume_command()}` or make a new plan"
         )
 
 

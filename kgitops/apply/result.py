@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from kgitops.apply.steps.progress import Progress
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
+from kgitops.model.wording import resume_command
 
 _SIGNALS = {2: ExitCode.INTERRUPTED, 15: ExitCode.TERMINATED}
 
@@ -87,5 +88,5 @@ def _steps(count: int) -> str:
 
 def _next(*, begun: bool) -> str:
     if begun:
-        return "`kgitops apply --resume` continues it"
+        return f"`{resume_command()}` continues it"
     return "apply the plan again"

@@ -15,6 +15,7 @@ from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
+from kgitops.model.wording import resume_command
 
 
 class RegistryEntry(Struct, frozen=True, kw_only=True):
@@ -34,8 +35,8 @@ class RegistryEntry(Struct, frozen=True, kw_only=True):
 def lease_ended_error(change: str, done: str) -> LockedError:
     """Build the error for a change that was not ``done`` because the lock's lease had ended."""
     return LockedError(
-        f"the lock's lease ended before {change} was {done}, so it was not {done}; run `kgitops "
-        "apply --resume` or make a new plan"
+        f"the lock's lease ended before {change} was {done}, so it was not {done}; run "
+        f"`{resume_command()}` or make a new plan"
     )
 
 

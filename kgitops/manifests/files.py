@@ -78,6 +78,11 @@ def names_from(folder: Path) -> Iterator[None]:
         _NAMES_FROM.reset(token)
 
 
+def in_copy() -> bool:
+    """Return True within a block of :func:`names_from`."""
+    return _NAMES_FROM.get() is not None
+
+
 def display_name(path: Path) -> str:
     """The path as the user would type it: relative if it is below the current directory."""
     text = os.path.normpath(path)

@@ -1,5 +1,11 @@
-"""Counts with their nouns, and long values made short without hiding the difference."""
+"""Counts with their nouns, long values made short, and the command that resumes a run."""
 
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_RESUME: ContextVar[str] = ContextVar("_RESUME", default="kgitops apply --resume")
 _LONGEST = 60
 _CONTEXT = 8
 
@@ -47,3 +53,27 @@ def _from(text: str, start: int, limit: int) -> str:
     if len(rest) <= limit:
         return f"...({start} alike)...{rest}"
     return f"...({start} alike)...{shortened(rest, limit)}"
+
+
+def resume_command() -> str:
+    """Return the command that resumes an unfinished run on the cluster of this block."""
+    return _RESUME.get()
+
+
+def resume_command_of(cluster: str, folder: str | None) -> str:
+    """Return the command that resumes on the cluster called so, for a shell.
+
+    ``folder`` is the project's as the user types it; None for the current one.
+    """
+    words = ("kgitops", "apply", "--resume", "-c", cluster, *([] if folder is None else [folder]))
+    return shlex.join(words)
+
+
+@contextmanager
+def resumed_by(command: str) -> Iterator[None]:
+    """Let messages within this block name this command."""
+    token = _RESUME.set(command)
+    try:
+        yield
+    finally:
+        _RESUME.reset(token)

@@ -23,7 +23,7 @@ from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
 from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.plan_stages import with_own_drift, with_users
+from kgitops.workflow.plan_stages import find_run_to_resume, with_own_drift, with_users
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -44,6 +44,7 @@ def plan_drift(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
+    unfinished_run = find_run_to_resume(cluster, workspace)
     current = cluster.read_state()
     authors = cluster.read_authors() if isinstance(cluster, RecordsAuthors) else {}
     on_stage("comparing")
@@ -75,7 +76,7 @@ def plan_drift(
             on_stage("logging in as each user")
             plan = with_login_drift(cluster, plan, declared.desired, workspace.base)
     rows = sorted(_with_authors(plan.drift, authors), key=lambda row: (row.address, row.path))
-    return seal_now(replace(plan, drift=tuple(rows)), current)
+    return seal_now(replace(plan, drift=tuple(rows)), current, unfinished_run=unfinished_run)
 
 
 def drift_verdict(plan: Plan) -> Verdict:

@@ -16,6 +16,7 @@ from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
+from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
@@ -26,6 +27,7 @@ from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.login_checks import with_doubtful_passwords
 from kgitops.workflow.plan_stages import (
     find_pending_undo_requests,
+    find_run_to_resume,
     validate_on_brokers,
     with_grades_refused,
     with_group_collisions,
@@ -50,9 +52,11 @@ def plan_against(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
+    unfinished_run = find_run_to_resume(cluster, workspace)
     current = cluster.read_state()
     _check_addresses(declared.desired, current)
-    return seal_now(plan_current(cluster, current, declared, workspace, on_stage), current)
+    plan = plan_current(cluster, current, declared, workspace, on_stage)
+    return seal_now(plan, current, unfinished_run=unfinished_run)
 
 
 def plan_current(
@@ -144,7 +148,13 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
         raise UsageError(f"no declared or managed object has the address {address!r}; {hint}")
 
 
-def seal_now(plan: Plan, current: ClusterState, now: datetime | None = None) -> SealedPlan:
+def seal_now(
+    plan: Plan,
+    current: ClusterState,
+    now: datetime | None = None,
+    *,
+    unfinished_run: RunToResume | None = None,
+) -> SealedPlan:
     """Seal a plan with this moment, an expiry after a day and a nonce of its own."""
     created = now or SystemClock().now()
     return seal(
@@ -153,4 +163,5 @@ def seal_now(plan: Plan, current: ClusterState, now: datetime | None = None) -> 
         created=created,
         expires=created + PLAN_HOLDS,
         nonce=secrets.token_hex(16),
+        unfinished_run=unfinished_run,
     )

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.run.resume import begun_changes, pending_undo_requests
+from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.lock_claims import live_claim
+from kgitops.apply.run.resume import begun_changes, newest_unfinished, pending_undo_requests
+from kgitops.apply.steps.runs import RecordedOutcome
 from kgitops.apply.steps.steps import batches, build_steps
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
-from kgitops.model.errors import UnreachableError
+from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.topic_configs import is_throttle
@@ -24,10 +27,12 @@ from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import checkable, record_validation
+from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.usage import add_usage, topics_at_stake
 from kgitops.plan.users.diff import concerned_users, managed_users
 from kgitops.workflow.loading import OnStage, ignore_stage
+from kgitops.workflow.project.selection import Workspace
 
 
 def with_offsets(cluster: Cluster, desired: DesiredState, current: ClusterState) -> ClusterState:
@@ -96,6 +101,35 @@ def find_pending_undo_requests(
     keys: set[str] = set().union(*(topic.configs for topic in current.topics.values()))
     throttled = any(broker.throttles for broker in current.brokers) or any(map(is_throttle, keys))
     return pending_undo_requests(cluster.registry.read() or (), project) if throttled else ()
+
+
+def find_run_to_resume(cluster: Cluster, workspace: Workspace) -> RunToResume | None:
+    """Find the project's unfinished run; call it first, because a state read next costs less.
+
+    A journal that can't be read names no run: applying and resuming say so.
+
+    Raises:
+        UnreachableError: the registry can't be read.
+        SafetyError: the registry can't be trusted.
+    """
+    entries = cluster.registry.read()
+    if not entries:
+        return None
+    try:
+        run = newest_unfinished(latest_values(entries), workspace.project)
+    except SafetyError:
+        return None
+    if run is None:
+        return None
+    claim = live_claim(entries, cluster.registry.now_ms())
+    return RunToResume(
+        run_id=run.id,
+        started=run.started,
+        holder=run.holder,
+        done=sum(step.outcome is RecordedOutcome.DONE for step in run.steps.values()),
+        locked_by=claim.holder if claim else None,
+        resume=workspace.resume_command,
+    )
 
 
 def with_own_drift(cluster: Cluster, plan: Plan, project: Project) -> Plan:

@@ -37,7 +37,7 @@ def test_a_bug_in_the_middle_is_exit_6_and_a_resume_goes_on(
     ran = kgitops("apply", "payments", "--auto-approve", "--format", format_)
     assert ran.code == 6
     assert "kgitops failed where it should not (ZeroDivisionError: by design)" in ran.err
-    assert "`kgitops apply --resume` looks" in ran.err
+    assert "`kgitops apply --resume -c local payments` looks" in ran.err
     if format_ == "json":
         assert json.loads(ran.out.splitlines()[-1])["verdict"]["exit"] == 6
     broken.undo()

@@ -46,4 +46,7 @@ def test_a_run_that_died_is_told_with_why_it_is_left(
     turns.clock.pass_by(180)
     result = turns.take()
     assert result.outcome is TurnOutcome.REFUSED, result
-    assert f"may not be applied {why}; run kgitops apply --resume" in result.reasons[0].sentence
+    words = (
+        f"may not be applied {why}; run `kgitops apply --resume -c local {turns.project.folder}`"
+    )
+    assert words in result.reasons[0].sentence

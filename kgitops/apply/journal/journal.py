@@ -16,6 +16,7 @@ from kgitops.apply.steps.steps import Step
 from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.json.records import Record
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.model.wording import resume_command
 
 
 class Journal:
@@ -197,12 +198,12 @@ class RunState:
         except LockedError as error:
             done = (
                 "every step is done, but the lock was lost before the journal was closed; "
-                "`kgitops apply --resume` closes it"
+                f"`{resume_command()}` closes it"
             )
             finished = (Reason(exit=ExitCode.PARTIAL, sentence=done),)
             self._reasons.extend(finished if complete else error.reasons)
         except KgitopsError as error:
-            sentence = f"the journal could not be closed: {error}; `kgitops apply --resume` does it"
+            sentence = f"the journal could not be closed: {error}; `{resume_command()}` does it"
             self._reasons.append(Reason(exit=ExitCode.PARTIAL, sentence=sentence))
         result = conclude(
             self.progress,

@@ -12,7 +12,7 @@ from kgitops.apply.journal.records import (
     PlanPiece,
     StepDocument,
 )
-from kgitops.apply.steps.runs import Batch, Run, RunHeader, StepRecord
+from kgitops.apply.steps.runs import Batch, Run, RunHeader, RunStatus, StepRecord
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state
 from kgitops.model.errors import SafetyError
@@ -116,7 +116,10 @@ def _read_run(run_id: str, latest: Latest) -> Run:
     check_version(key, latest[key])
     try:
         header = read_record(RunHeader, key, latest[key])
-        return Run(id=run_id, batches=_read_batches(f"{key}/", latest), **asdict(header))
+        # A closed run has no batches any more, and there are as many as there were applies.
+        closed = header.status in (RunStatus.DONE, RunStatus.SUPERSEDED)
+        batches = () if closed else _read_batches(f"{key}/", latest)
+        return Run(id=run_id, batches=batches, **asdict(header))
     except ValueError:
         raise _damaged(run_id) from None
 

@@ -91,6 +91,16 @@ def superseding_records(
     return records
 
 
+def newest_unfinished(latest: Latest, project: Project) -> Run | None:
+    """Return the run that a resume of this project continues; None if there is none.
+
+    Raises:
+        SafetyError: the journal of one can't be read.
+    """
+    runs = unfinished_runs(latest, _identities(project, latest))
+    return runs[-1] if runs else None
+
+
 def pending_undo_requests(
     entries: Iterable[RegistryEntry], project: Project
 ) -> tuple[PlannedRequest, ...]:
@@ -148,11 +158,8 @@ def _identities(project: Project, latest: Latest) -> frozenset[str]:
 
 def _unfinished(context: ApplyContext, project: Project) -> tuple[Run, SealedPlan] | None:
     latest = latest_values(context.cluster.registry.read() or ())
-    runs = unfinished_runs(latest, _identities(project, latest))
-    if not runs:
-        return None
-    run = runs[-1]
-    return run, read_sealed(run, latest)
+    run = newest_unfinished(latest, project)
+    return None if run is None else (run, read_sealed(run, latest))
 
 
 def _continue(

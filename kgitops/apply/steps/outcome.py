@@ -18,11 +18,14 @@ from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.addresses import acl_address, quota_address
 from kgitops.model.results import OK, RequestResult
 from kgitops.model.verdict import ExitCode
+from kgitops.model.wording import resume_command
 from kgitops.plan.document.plan import Change
 
-RESUME = "remove the cause and run `kgitops apply --resume`, or make a new plan"
-LOOK = "`kgitops apply --resume` looks before it sends anything again"
 BEFORE = "its request was on its way when an earlier run ended"
+
+
+def _resume() -> str:
+    return f"remove the cause and run `{resume_command()}`, or make a new plan"
 
 
 class StepOutcome(Struct, frozen=True, kw_only=True):
@@ -57,7 +60,7 @@ def step_refused(step: Step, reply: RequestResult) -> StepOutcome:
     """The broker refused the request."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, reply=reply),
-        sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
+        sentence=f"{step.address}: the broker answered {step.api} with {reply}; {_resume()}",
     )
 
 
@@ -70,7 +73,7 @@ def step_without_password(step: Step, error: KgitopsError, *, doubtful: bool) ->
         return step_unknown(step, str(error))
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED),
-        sentence=f"{error}; {step.api} was not sent: {RESUME}",
+        sentence=f"{error}; {step.api} was not sent: {_resume()}",
     )
 
 
@@ -111,7 +114,7 @@ def move_cancelled(step: Step) -> StepOutcome:
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="cancelled"),
         sentence=f"{step.address}: its reassignment was cancelled as you asked, and its replicas "
-        "stay where they were; `kgitops apply --resume` starts it again",
+        f"stay where they were; `{resume_command()}` starts it again",
     )
 
 
@@ -120,7 +123,7 @@ def move_ended_early(step: Step) -> StepOutcome:
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="start"),
         sentence=f"{step.address}: its reassignment was cancelled by someone else, and its "
-        f"replicas are where they were; {RESUME}",
+        f"replicas are where they were; {_resume()}",
     )
 
 
@@ -129,7 +132,7 @@ def move_continues(step: Step) -> StepOutcome:
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.OPEN),
         sentence=f"{step.address}: its replicas are still being copied, and the cluster "
-        "continues that by itself; `kgitops apply --resume` waits for it and removes its throttle",
+        f"continues that by itself; `{resume_command()}` waits for it and removes its throttle",
     )
 
 
@@ -139,7 +142,8 @@ def step_unknown(
     """The outcome is not known yet."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.OPEN, lookup=lookup),
-        sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
+        sentence=f"{step.address}: {step.api}: {problem}; `{resume_command()}` "
+        "looks before it sends anything again",
         of_run=of_run,
     )
 

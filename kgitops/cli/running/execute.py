@@ -18,6 +18,7 @@ from kgitops.cli.running.streams import print_notice, print_result
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
+from kgitops.model.wording import resume_command
 from kgitops.plan.document.file import SealedPlan
 from kgitops.report.text.apply import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
@@ -98,7 +99,11 @@ def _run(
                 return tell_refusal(_failure_verdict(error), as_json=options.as_json)
         verdict = result.verdict if result else decide((), changes=False)
         if result is None:
-            print_notice("Nothing to resume: this project has no unfinished run.")
+            print_notice(
+                f"Nothing to resume: the project {workspace.project.name} has no unfinished run on "
+                f"{workspace.target_name} ({workspace.address}, cluster id "
+                f"{cluster.read_state(frozenset()).cluster_id})."
+            )
         elif not options.as_json:
             _print_summary(result)
         if options.as_json and not printer.finished:
@@ -124,7 +129,7 @@ def _failure_verdict(error: Exception) -> Verdict:
     """PARTIAL, the only exit code that is true after kgitops itself failed in the middle."""
     sentence = (
         f"the plan was partly applied, then kgitops failed where it should not "
-        f"({type(error).__name__}: {error}); `kgitops apply --resume` looks before it sends "
+        f"({type(error).__name__}: {error}); `{resume_command()}` looks before it sends "
         "anything again"
     )
     return decide([Reason(exit=ExitCode.PARTIAL, sentence=sentence)], changes=False)

@@ -123,7 +123,7 @@ class ProjectFile:
     def raw_url(self, cluster: str) -> str:
         """The url of ``cluster`` with its placeholders."""
         settings = clusters_of(self._written.content).get(cluster)
-        return str(settings.get("url")) if isinstance(settings, dict) else ""
+        return str(settings.get("url", "")) if isinstance(settings, dict) else ""
 
     @property
     def existing_manifests(self) -> tuple[Path, ...]:

@@ -4,7 +4,13 @@ import hashlib
 from collections.abc import Iterable
 
 from kgitops.model.json.canonical import canonical_json
-from kgitops.plan.document.documents import PLAN_KEYS, EnvelopeDocument, PlanDocument, written_keys
+from kgitops.plan.document.documents import (
+    PLAN_KEYS,
+    EnvelopeDocument,
+    PlanDocument,
+    RunToResume,
+    written_keys,
+)
 
 _CHANGES = "changes"
 
@@ -32,7 +38,9 @@ class RunningDigests:
             self._hash.update(joined)
             self._first = False
 
-    def finish(self, envelope: EnvelopeDocument) -> tuple[str, str]:
+    def finish(
+        self, envelope: EnvelopeDocument, unfinished_run: RunToResume | None = None
+    ) -> tuple[str, str]:
         """Return the digest of the plan, and that of the whole file with its envelope."""
         plan_digest = self._digest({})
         covered = {
@@ -41,7 +49,9 @@ class RunningDigests:
             "expires": envelope.expires,
             "nonce": envelope.nonce,
         }
-        sealed = {"plan_digest": plan_digest, "envelope": covered}
+        sealed: dict[str, object] = {"plan_digest": plan_digest, "envelope": covered}
+        if unfinished_run is not None:
+            sealed["unfinished_run"] = unfinished_run
         return plan_digest, self._digest({key: _part(key, sealed[key]) for key in sealed})
 
     def _digest(self, more: dict[str, bytes]) -> str:

@@ -142,6 +142,21 @@ class ChangeDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     policies: tuple[Json, ...]
 
 
+class RunToResume(Struct, frozen=True, kw_only=True):
+    """A run of the project that had not finished when it was planned; it is no part of the plan.
+
+    ``done`` counts its steps that are done. ``locked_by`` is the holder of the lock, who may still
+    be at work on it; ``resume`` is the command that finishes it, for a shell.
+    """
+
+    run_id: str
+    started: Moment
+    holder: str
+    done: Count
+    locked_by: str | None
+    resume: str
+
+
 class EnvelopeDocument(Struct, frozen=True, kw_only=True):
     """``envelope``, which only a saved plan has; ``digest`` covers all the rest of the file."""
 
@@ -178,14 +193,14 @@ class PlanDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: Annotated[Mapping[str, Count], _WITH_ALL_COUNTS]
     verdict: Verdict
     plan_digest: Digest = ""
+    unfinished_run: RunToResume | None = None
     envelope: EnvelopeDocument | None = None
 
 
-PLAN_KEYS = tuple(
-    key for key in PlanDocument.__struct_fields__ if key not in ("plan_digest", "envelope")
-)
+_BESIDE = ("plan_digest", "unfinished_run", "envelope")
+PLAN_KEYS = tuple(key for key in PlanDocument.__struct_fields__ if key not in _BESIDE)
 """The keys of a plan in their order; a file adds digest and envelope."""
-OPTIONAL_KEYS = ("allow_empty_folders",)
+OPTIONAL_KEYS = ("allow_empty_folders", "unfinished_run")
 """The keys that are left out, of digests too, where they are empty: older plans have none."""
 
 
@@ -211,6 +226,7 @@ def plan_document(plan: Plan) -> PlanDocument:
         changes=(),
         summary=summary(plan),
         plan_digest="",
+        unfinished_run=None,
         envelope=None,
     )
 

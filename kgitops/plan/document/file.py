@@ -23,6 +23,7 @@ from kgitops.plan.document.documents import (
     ChangeDocument,
     EnvelopeDocument,
     PlanDocument,
+    RunToResume,
     change_document,
     plan_document,
     read_plan_document,
@@ -42,7 +43,7 @@ class SealedPlan(Struct, frozen=True, kw_only=True):
     """A plan and its envelope: when the cluster was read, when it was made, when it expires.
 
     ``plan_digest`` covers the plan, ``digest`` the whole file. The ``nonce`` prevents that it is
-    applied twice.
+    applied twice. ``unfinished_run`` stands beside the plan.
     """
 
     plan: Plan
@@ -52,10 +53,17 @@ class SealedPlan(Struct, frozen=True, kw_only=True):
     expires: datetime
     nonce: str
     digest: str
+    unfinished_run: RunToResume | None = None
 
 
 def seal(
-    plan: Plan, *, captured_at: str, created: datetime, expires: datetime, nonce: str
+    plan: Plan,
+    *,
+    captured_at: str,
+    created: datetime,
+    expires: datetime,
+    nonce: str,
+    unfinished_run: RunToResume | None = None,
 ) -> SealedPlan:
     """Seal the plan with its digests. Times are truncated to seconds."""
     envelope = EnvelopeDocument(
@@ -64,10 +72,10 @@ def seal(
         expires=clock.to_text(expires),
         nonce=nonce,
     )
-    document = plan_document(plan)
+    document = replace(plan_document(plan), unfinished_run=unfinished_run)
     digests = RunningDigests(document)
     deque(_hashed(plan.changes, digests), maxlen=0)
-    plan_digest, digest = digests.finish(envelope)
+    plan_digest, digest = digests.finish(envelope, unfinished_run)
     envelope = replace(envelope, digest=digest)
     return _sealed(plan, replace(document, plan_digest=plan_digest, envelope=envelope))
 
@@ -90,6 +98,7 @@ def _sealed(plan: Plan, document: PlanDocument) -> SealedPlan:
         expires=clock.from_text(envelope.expires),
         nonce=envelope.nonce,
         digest=envelope.digest,
+        unfinished_run=document.unfinished_run,
     )
 
 
@@ -129,8 +138,12 @@ def _document(sealed: SealedPlan) -> PlanDocument:
         nonce=sealed.nonce,
         digest=sealed.digest,
     )
-    document = plan_document(sealed.plan)
-    return replace(document, plan_digest=sealed.plan_digest, envelope=envelope)
+    return replace(
+        plan_document(sealed.plan),
+        plan_digest=sealed.plan_digest,
+        unfinished_run=sealed.unfinished_run,
+        envelope=envelope,
+    )
 
 
 def _text_parts(document: PlanDocument, changes: Iterable[ChangeDocument]) -> Iterator[str]:
@@ -178,7 +191,8 @@ def _read(content: str, is_written: _IsWritten) -> SealedPlan | None:
             return None
     except (ValueError, RecursionError):
         return None
-    return sealed if digests.finish(given.envelope) == (sealed.plan_digest, sealed.digest) else None
+    found = digests.finish(given.envelope, given.unfinished_run)
+    return sealed if found == (sealed.plan_digest, sealed.digest) else None
 
 
 def _is_text(content: str, document: PlanDocument, changes: Iterable[ChangeDocument]) -> bool:

@@ -46,7 +46,8 @@ def refuse(content: str, file: str, *, laid_out: bool = True) -> NoReturn:
     except ShapeError as error:
         _refuse(file, f"is not a whole plan: {error}")
     body = {key: given[key] for key in PLAN_KEYS if key in given}
-    _check_digests(body, digest, sealed, file)
+    beside = {key: given[key] for key in given if key == "unfinished_run"}
+    _check_digests(body, beside, digest, sealed, file)
     if laid_out and json_text(document) != content:
         _refuse(file, "was reformatted since it was written", "use the file as kgitops wrote it")
     try:
@@ -81,12 +82,17 @@ def _check_kind(document: Mapping[str, Json], file: str) -> None:
 
 
 def _check_digests(
-    body: Mapping[str, Json], digest: str, envelope: Mapping[str, str], file: str
+    body: Mapping[str, Json],
+    beside: Mapping[str, Json],
+    digest: str,
+    envelope: Mapping[str, str],
+    file: str,
 ) -> None:
     try:
         covered = {key: value for key, value in envelope.items() if key != "digest"}
         plan_digest = sha256(canonical_json(body))
-        whole = sha256(canonical_json({**body, "plan_digest": digest, "envelope": covered}))
+        sealed = {**body, **beside, "plan_digest": digest, "envelope": covered}
+        whole = sha256(canonical_json(sealed))
     except (ValueError, RecursionError):
         _refuse(file, "holds text that can't be written as UTF-8")
     if plan_digest != digest:

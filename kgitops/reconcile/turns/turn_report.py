@@ -10,7 +10,7 @@ from kgitops.model import clock as moments
 from kgitops.model.clock import Clock
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
-from kgitops.model.wording import shortened
+from kgitops.model.wording import resume_command, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import KIND_OF_ADDRESS, Change, Drift, Plan
 from kgitops.policy.evaluate.ruling import Outcome
@@ -88,8 +88,8 @@ class TurnReport:
         when = "while reconciliation is suspended" if self.suspended else f"in the mode {self.mode}"
         sentence = (
             f"the run {run.id} of this project is not finished, and {first.address}{others} in it "
-            f"({first.level}) may not be applied {when}; run kgitops apply --resume, or apply a "
-            "new plan"
+            f"({first.level}) may not be applied {when}; run "
+            f"`{resume_command()}`, or apply a new plan"
         )
         self._reasons.append(Reason(exit=ExitCode.REFUSED, sentence=sentence))
 

@@ -37,6 +37,7 @@ from kgitops.report.content.statements import (
     loss_summary,
     other_losses,
     summary_sentence,
+    unfinished_run_sentence,
     verdict_sentence,
 )
 
@@ -93,6 +94,7 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
             _Annotation(level=_Level.WARNING, title="rights lost", message=loss_sentence(loss))
             for loss in other_losses(plan)
         ),
+        *_of_unfinished_run(sealed),
         *_of_policies(policies, PolicyStatus.WAIVED, today),
         *map(_of_finding, _sorted(plan.warnings)),
         *_of_policies(policies, PolicyStatus.ADVISED, today),
@@ -177,6 +179,11 @@ def _of_row(group: ViolationGroup, row: ViolationRow, today: date | None) -> _An
         message=with_advice(text, group, row, today),
         source=row.place,
     )
+
+
+def _of_unfinished_run(sealed: SealedPlan | None) -> Iterator[_Annotation]:
+    if unfinished := unfinished_run_sentence(sealed):
+        yield _Annotation(level=_Level.WARNING, title="unfinished run", message=unfinished)
 
 
 def _of_lowering(plan: Plan) -> Iterator[_Annotation]:

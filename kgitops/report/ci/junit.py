@@ -26,7 +26,12 @@ from kgitops.report.content.policy_rows import (
     with_advice,
 )
 from kgitops.report.content.safe_text import guarded_line, terminal_text
-from kgitops.report.content.statements import drift_sentence, loss_summary, summary_sentence
+from kgitops.report.content.statements import (
+    drift_sentence,
+    loss_summary,
+    summary_sentence,
+    unfinished_run_sentence,
+)
 from kgitops.report.text.policy_tests import coverage_sentence, score_sentence
 from kgitops.workflow.policy_tests.report import CaseOutcome, PolicyTestReport, SuiteOutcome
 
@@ -88,7 +93,7 @@ def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     violations = violation_groups(plan)
     passed = _passed(plan)
     loaded = (policy.name for policy in plan.policies_loaded)
-    suites = {_OWN: list(_own_cases(plan))}
+    suites = {_OWN: [*_own_cases(plan), *_of_unfinished_run(sealed)]}
     for name in dict.fromkeys([*loaded, *passed, *(group.policy for group in violations)]):
         policy_groups = [group for group in violations if group.policy == name]
         cases = _cases(name, policy_groups, passed.get(name, 0), today)
@@ -163,6 +168,13 @@ def _own_cases(plan: Plan) -> Iterator[TestCase]:
         ]
         yield case
     yield from _drifted(plan)
+
+
+def _of_unfinished_run(sealed: SealedPlan | None) -> Iterator[TestCase]:
+    if unfinished := unfinished_run_sentence(sealed):
+        case = _PLAN.case("unfinished run", _OWN)
+        case.result = [_PLAN.skipped(unfinished)]
+        yield case
 
 
 def _drifted(plan: Plan) -> Iterator[TestCase]:

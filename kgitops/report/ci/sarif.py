@@ -23,6 +23,7 @@ from kgitops.plan.document.plan import Plan
 from kgitops.report.ci.sarif_results import Result, policy_key, results, results_of
 from kgitops.report.ci.sarif_rules import Own, own_rules, policy_rules, risk_rules, shown
 from kgitops.report.content.policy_rows import today_of, waiver_sentence
+from kgitops.report.content.statements import unfinished_run_sentence
 
 MOST_RESULTS = 5_000
 """GitHub shows no more of a run: docs.github.com, SARIF support for code scanning."""
@@ -53,6 +54,7 @@ def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
             "exit": int(plan.verdict.exit),
             **({"planDigest": sealed.plan_digest} if sealed else {}),
         },
+        unfinished=unfinished_run_sentence(sealed),
     )
 
 
@@ -72,6 +74,7 @@ def _log(
     category: str,
     today: date | None,
     properties: dict[str, Json],
+    unfinished: str | None = None,
 ) -> str:
     placed = list(filter(None, map(_placed, sarif_results)))
     unplaced = [result for result in sarif_results if not _placed(result)]
@@ -92,6 +95,7 @@ def _log(
             {
                 "executionSuccessful": True,
                 "toolExecutionNotifications": [
+                    *_of_unfinished_run(unfinished),
                     *_left_out(len(placed)),
                     *_notifications(unplaced, index),
                 ],
@@ -168,6 +172,11 @@ def _left_out(count: int) -> Iterator[dict[str, Json]]:
             "least risk; kgitops show --full has all"
         )
         yield {"level": "warning", "message": {"text": sentence}}
+
+
+def _of_unfinished_run(sentence: str | None) -> Iterator[dict[str, Json]]:
+    if sentence:
+        yield {"level": "warning", "message": {"text": shown(sentence)}}
 
 
 def _notifications(

@@ -12,6 +12,7 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl
 from kgitops.plan.document.documents import summary
+from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
 from kgitops.plan.document.risks import RiskLevel
@@ -115,6 +116,21 @@ def notes(plan: Plan) -> list[str]:
         for folder in plan.allow_empty_folders
     ]
     return found
+
+
+def unfinished_run_sentence(sealed: SealedPlan | None) -> str | None:
+    """The project's unfinished run when it was planned, and the command that finishes it."""
+    run = sealed.unfinished_run if sealed else None
+    if run is None:
+        return None
+    done = f"{counted(run.done, 'step')} done" if run.done else "no step is known to be done"
+    finish = f"`{run.resume}` finishes it"
+    if run.locked_by:
+        finish = f"{run.locked_by} holds the lock and may be at work on it; if not, {finish}"
+    return (
+        f"the run {run.run_id} of this project is not finished (begun {run.started} by "
+        f"{run.holder}, {done}); {finish}"
+    )
 
 
 def checked_sentence(plan: Plan) -> str | None:

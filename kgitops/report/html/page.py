@@ -27,6 +27,7 @@ from kgitops.report.content.statements import (
     reason_lines,
     reasons_besides_denials,
     summary_sentence,
+    unfinished_run_sentence,
     verdict_sentence,
 )
 from kgitops.report.content.virtual_clusters import VirtualClusterSummary, virtual_cluster_summaries
@@ -119,7 +120,11 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         lost=loss_summary(plan),
         summary=summary_sentence(plan),
         facts=tuple(_facts(plan, sealed, digest)),
-        notes=(*embedded_note(plan), *notes(plan)),
+        notes=(
+            *embedded_note(plan),
+            *notes(plan),
+            *([unfinished] if (unfinished := unfinished_run_sentence(sealed)) else []),
+        ),
         shares=tuple(
             Share(level=level, words=_words(level), count=levels[level])
             for level in RISK_LEVELS

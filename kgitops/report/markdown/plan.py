@@ -26,6 +26,7 @@ from kgitops.report.content.statements import (
     notes,
     plan_headline,
     summary_sentence,
+    unfinished_run_sentence,
     verdict_sentence,
 )
 from kgitops.report.markdown.pieces import Piece, Rank, pieces
@@ -212,6 +213,8 @@ def _top(plan: Plan, sealed: SealedPlan | None) -> Iterator[str]:
         f"{_span(plan.target.cluster_id)}, base {_span(base)}.\n"
     )
     yield from (f"Note: {code_span(note)}\n" for note in notes(plan))
+    if unfinished := unfinished_run_sentence(sealed):
+        yield f"Unfinished: {code_span(unfinished)}\n"
 
 
 def _bottom(plan: Plan, sealed: SealedPlan | None, digest: str) -> Iterator[str]:

@@ -11,8 +11,13 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, FieldChange, Plan
 from kgitops.report.content.details import field_detail
-from kgitops.report.content.safe_text import Line, Style, render_lines
-from kgitops.report.content.statements import kept_counts, reason_lines, verdict_sentence
+from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text
+from kgitops.report.content.statements import (
+    kept_counts,
+    reason_lines,
+    unfinished_run_sentence,
+    verdict_sentence,
+)
 
 _SHOWN = 100
 _WHOLE = {
@@ -41,6 +46,8 @@ def _header(plan: Plan, sealed: SealedPlan) -> Iterator[Line]:
     where = f"  cluster={target.name} (id {target.cluster_id}, {target.backend})"
     yield [(Style.BOLD, "kgitops drift"), where]
     yield [f"  project={plan.desired.project}  base={sealed.captured_at}"]
+    if unfinished := unfinished_run_sentence(sealed):
+        yield [(Style.YELLOW, f"  unfinished: {terminal_text(unfinished)}")]
 
 
 def _other(plan: Plan) -> Iterator[Line]:

@@ -37,6 +37,7 @@ from kgitops.report.content.statements import (
     reason_lines,
     reasons_besides_denials,
     summary_sentence,
+    unfinished_run_sentence,
     verdict_sentence,
 )
 from kgitops.report.text.plan_sections import lowering_lines, policy_lines, virtual_cluster_lines
@@ -115,6 +116,8 @@ class _Page(Struct, frozen=True):
         yield [where]
         yield [f"  project={desired.project}{git}  base={base}"]
         yield from ([(Style.DIM, f"  note: {note}")] for note in notes(plan))
+        if unfinished := unfinished_run_sentence(sealed):
+            yield [(Style.YELLOW, f"  unfinished: {terminal_text(unfinished)}")]
 
     def changes(self, plan: Plan) -> Iterator[Line]:
         losses_shown = False

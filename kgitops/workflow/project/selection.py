@@ -1,8 +1,8 @@
 """The selection of a command line: the project, its files, and the cluster."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,12 +13,14 @@ from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
 from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
+from kgitops.manifests.files import display_name, in_copy
 from kgitops.manifests.project.python_policies import module_file
 from kgitops.manifests.project.reconcile import ReconcileSettings, reconcile_settings
 from kgitops.manifests.project.values import ProjectFile, WrittenDefaults, load_project
 from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT
+from kgitops.model.wording import resume_command_of, resumed_by
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.project.clusters import ChosenCluster, choose_cluster
@@ -109,6 +111,11 @@ class Workspace(Struct, frozen=True, kw_only=True):
         return self.cluster.name
 
     @property
+    def address(self) -> str:
+        """The cluster's URL as it is written, without the values of placeholders."""
+        return (self.file and self.file.raw_url(self.cluster.name)) or self.cluster.url
+
+    @property
     def variables(self) -> Mapping[str, str]:
         """The values of ``${var:NAME}`` on this cluster."""
         return self.cluster.variables
@@ -132,9 +139,21 @@ class Workspace(Struct, frozen=True, kw_only=True):
             return ()
         return self.file.existing_manifests
 
-    def connected(self, policies: Bundle | None = None) -> AbstractContextManager[Cluster]:
-        """The cluster, open within a ``with`` block; embedded brokers judge by ``policies``."""
-        return self.cluster.connected(policies)
+    @property
+    def resume_command(self) -> str:
+        """The command that finishes an unfinished run of the project on the cluster."""
+        folder = display_name(self.base)
+        is_here = in_copy() or Path(folder).resolve() == Path.cwd()
+        return resume_command_of(self.cluster.name, None if is_here else folder)
+
+    @contextmanager
+    def connected(self, policies: Bundle | None = None) -> Iterator[Cluster]:
+        """The cluster, open within a ``with`` block; embedded brokers judge by ``policies``.
+
+        Messages within the block name the project's own ``resume_command``.
+        """
+        with resumed_by(self.resume_command), self.cluster.connected(policies) as cluster:
+            yield cluster
 
 
 def open_workspace(selection: Selection) -> Workspace:
