@@ -89,7 +89,7 @@ def _check(
     latest = latest_values(context.cluster.registry.read() or ())
     check_envelope(sealed, latest, now=context.clock.now())
     state = read_objects(context.cluster, steps.values())
-    check_cluster(sealed.plan, state)
+    check_cluster(sealed.plan, state.cluster_id)
     check_steps(sealed.plan, steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
     check_logins(context, steps.values(), sealed.plan.principal)

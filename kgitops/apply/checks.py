@@ -49,16 +49,16 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
         )
 
 
-def check_cluster(plan: Plan, state: ClusterState) -> None:
+def check_cluster(plan: Plan, cluster_id: str) -> None:
     """Check that the cluster is the one that the plan was made for.
 
     Raises:
         UntrustedPlanError: it is another cluster.
     """
-    if plan.target.cluster_id != state.cluster_id:
+    if plan.target.cluster_id != cluster_id:
         raise UntrustedPlanError(
             f"the plan was made for the cluster {plan.target.cluster_id}, this is "
-            f"{state.cluster_id}; make a new plan for this cluster"
+            f"{cluster_id}; make a new plan for this cluster"
         )
 
 
@@ -165,7 +165,7 @@ def check_plan(
         StaleError: something differs; object and field are named.
         KgitopsError: ``recheck`` objects.
     """
-    check_cluster(plan, state)
+    check_cluster(plan, state.cluster_id)
     base = plan.base.registry_topic_id
     if base is not None and base != (state.registry.topic_id if state.registry else None):
         raise StaleError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker, VirtualClusterSupport
 from kgitops.model.errors import SafetyError, UsageError
+from kgitops.model.resources.pinned_cluster import PinnedId
 
 if TYPE_CHECKING:
     from kgitops.cluster.embedded.options import Options
@@ -37,8 +38,11 @@ def connect(
     base: Path,
     policies: "Bundle | None" = None,
     policy_folder: Path | None = None,
+    pin: PinnedId | None = None,
 ) -> Cluster:
     """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
+
+    One with another id than ``pin`` is refused before anything of it is changed.
 
     ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names. No
     broker of today's Kafka knows virtual clusters, so kgitops emulates them there (lowering);
@@ -58,13 +62,16 @@ def connect(
         UsageError: the URL is not valid.
         UnreachableError: the cluster can't be reached, or its store can't be used.
         LockedError: another process holds the store.
-        SafetyError: a newer kgitops wrote the store.
+        OtherClusterError: it is not the pinned cluster.
+        SafetyError: a newer kgitops wrote the store, or the pinned cluster's does not exist.
     """
     scheme, colon, rest = url.partition(":")
     if scheme == "embedded" and colon:
-        return _embedded(url, rest, brokers, configs or {}, base, policies, policy_folder or base)
+        return _embedded(
+            url, rest, brokers, configs or {}, base, policies, policy_folder or base, pin
+        )
     if scheme == "kafka" and colon:
-        return _kafka(url, rest, configs or {}, base)
+        return _kafka(url, rest, configs or {}, base, pin)
     raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
 
 
@@ -123,7 +130,9 @@ def is_lowered(url: str) -> bool:
     return f"{_FEATURE}={_LOWERED}" in url.partition("?")[2].split("&")
 
 
-def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Cluster:
+def _kafka(
+    url: str, rest: str, configs: Mapping[str, str], base: Path, pin: PinnedId | None
+) -> Cluster:
     from kgitops.cluster.kafka.adapter import boot
     from kgitops.cluster.lowered.adapter import LoweredCluster
 
@@ -139,7 +148,14 @@ def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Clust
         port = server.rpartition(":")[2]
         if not 0 < int(port) <= _HIGHEST_PORT:
             raise UsageError(f"{url}: {port} is not a port; ports go from 1 to {_HIGHEST_PORT}")
-    return LoweredCluster(boot(servers, configs, base))
+    cluster = boot(servers, configs, base)
+    try:
+        if pin is not None:
+            pin.check(cluster.cluster_id)
+    except BaseException:
+        cluster.close()
+        raise
+    return LoweredCluster(cluster)
 
 
 def _embedded(
@@ -150,6 +166,7 @@ def _embedded(
     base: Path,
     policies: "Bundle | None",
     policy_folder: Path,
+    pin: PinnedId | None,
 ) -> Cluster:
     from kgitops.cluster.embedded.boot import boot
 
@@ -169,6 +186,7 @@ def _embedded(
         options=_options(url, parameters, configs),
         policies=policies,
         policy_folder=policy_folder,
+        pin=pin,
     )
     if not is_lowered(url):
         return cluster

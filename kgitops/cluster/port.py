@@ -84,6 +84,14 @@ class RegistryLog(Protocol):
         """Become one contender among others again; no other process is affected."""
         ...
 
+    def topic_id(self) -> str | None:
+        """Return the id of the log that was read or written last; None when there is no registry.
+
+        Raises:
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        ...
+
     def now_ms(self) -> int:
         """Return the log's time: the timestamp the next entry would get, in milliseconds."""
         ...

@@ -14,6 +14,7 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 ``import/<id>``        an import of an exported registry
 ``repair/<id>``        the records that ``kgitops registry repair`` restored or gave up
 ``suspend[/<id>]``     a suspension of ``kgitops reconcile``, of every project or of one
+``confirm[/<id>]``     the cluster and registry that ``kgitops reconcile resume`` confirmed last
 =====================  ==========================================================================
 """
 

@@ -237,6 +237,10 @@ class SnapshotRegistryLog:
         """Return the same records: a snapshot has no unreadable ones."""
         return self.read(since)
 
+    def topic_id(self) -> str | None:
+        """The id of the registry that was read."""
+        return None if self._state is None else self._state.topic_id
+
     def append(
         self,
         entries: Sequence[tuple[str, Mapping[str, Json] | None]],  # noqa: ARG002

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
@@ -244,7 +245,8 @@ class DesiredState(Struct, frozen=True, kw_only=True):
 
     ``digest`` covers the normal form of every object, so that it does not depend on files,
     spelling or order. ``warnings`` are findings that do not stop a run. ``gateway`` is the one that
-    clients of the cluster come through. ``empty_folders`` are signs that files are missing.
+    clients of the cluster come through, ``pin`` the id that the project expects of the cluster.
+    ``empty_folders`` are signs that files are missing.
     """
 
     project: Project
@@ -265,6 +267,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     digest: str = ""
     gateway: DeclaredGateway | None = None
     empty_folders: tuple[EmptyFolder, ...] = ()
+    pin: PinnedId | None = None
 
     @property
     def objects(self) -> tuple[DesiredObject, ...]:

@@ -42,6 +42,17 @@ class SafetyError(KgitopsError):
     exit = ExitCode.REFUSED
 
 
+class OtherClusterError(SafetyError):
+    """The cluster has another id than the one that ``clusterId`` of the project pins.
+
+    ``cluster_id`` is the id that it has, empty where it reports none.
+    """
+
+    def __init__(self, *args: object, cluster_id: str = "") -> None:
+        super().__init__(*args)
+        self.cluster_id = cluster_id
+
+
 class DeniedError(KgitopsError):
     """A policy denies, or the policies that judged a plan are no longer loaded."""
 

@@ -5,7 +5,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from kgitops.reconcile.revision import Revision
-from kgitops.reconcile.status import PendingPlan, Suspension, TurnOutcome, TurnResult
+from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnOutcome, TurnResult
 
 KEPT_TURNS = 10
 """The number of last turns that a status holds."""
@@ -21,8 +21,9 @@ class UnitStatus(Struct, frozen=True, kw_only=True):
 
     ``turns`` are the last ones, newest first. ``last_success`` is the end of the last turn that
     neither failed nor was refused. ``suspended`` has a ``suspension`` where one is kept on the
-    cluster. ``revision`` is the newest good one, and ``source_failures`` counts the attempts in a
-    row that found no newer one that can be used.
+    cluster; with a ``cluster_change`` nothing is applied either. ``revision`` is the newest good
+    one, and ``source_failures`` counts the attempts in a row that found no newer one that can be
+    used.
     """
 
     project: str
@@ -33,6 +34,7 @@ class UnitStatus(Struct, frozen=True, kw_only=True):
     running: bool = False
     suspended: bool = False
     suspension: Suspension | None = None
+    cluster_change: ClusterChange | None = None
     pending: PendingPlan | None = None
     last_success: str | None = None
     revision: Revision | None = None

@@ -58,6 +58,24 @@ class Suspension(Struct, frozen=True, kw_only=True):
     until: str | None = None
 
 
+class ClusterIdentity(Struct, frozen=True, kw_only=True):
+    """The id of a cluster, empty where it reports none, and that of its registry, if it has one."""
+
+    cluster_id: str
+    registry_topic_id: str | None = None
+
+
+class ClusterChange(Struct, frozen=True, kw_only=True):
+    """Another cluster or registry than before, which nobody has confirmed since its discovery.
+
+    ``known`` is None where it is not known any more; ``since`` is RFC 3339.
+    """
+
+    known: ClusterIdentity | None
+    found: ClusterIdentity
+    since: str
+
+
 class TurnResult(Struct, frozen=True, kw_only=True):
     """One turn of one project on one cluster; times are RFC 3339 and durations are seconds.
 
@@ -67,6 +85,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     put right. ``violations`` counts what policies objected to, by level. ``fights`` are addresses
     that somebody else keeps changing, which are not healed any more. ``last_good`` is the revision
     that the cluster was compared with, where ``revision`` can't be used; then nothing is applied.
+    Nor is it where there is a ``cluster_change``.
     ``notes`` are sentences about what an apply did besides its changes.
     """
 
@@ -83,6 +102,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     revision: str | None = None
     revision_problem: str | None = None
     last_good: str | None = None
+    cluster_change: ClusterChange | None = None
     actions: Mapping[str, int] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     drift: Mapping[str, int] = field(default_factory=dict)

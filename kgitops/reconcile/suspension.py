@@ -5,7 +5,7 @@ kgitops that knows no suspension passes over these records, as over all keys tha
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -109,9 +109,9 @@ def _read(key: str, value: Mapping[str, Json], project: str | None) -> Suspensio
     )
 
 
-def write_suspension(
+def write_records(
     cluster: Cluster,
-    entry: Record,
+    entries: Callable[[], Sequence[Record]],
     *,
     holder: str,
     clock: Clock,
@@ -119,9 +119,10 @@ def write_suspension(
     interrupted: Callable[[], int | None],
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> bool:
-    """Write a suspension, or its end, under the lock; False if it was interrupted before.
+    """Write records for loops under the lock; False if it was interrupted before.
 
-    Whoever holds the lock is waited for, as long as ``patience_s`` says.
+    ``entries`` is called once there is a registry. Whoever holds the lock is waited for, as long
+    as ``patience_s`` says.
 
     Raises:
         LockedError: somebody else still holds it.
@@ -146,7 +147,7 @@ def write_suspension(
     if lock is None:
         return False
     try:
-        lock.append([entry])
+        lock.append(entries())
     finally:
         lock.release()
     return True

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping
 
-from kgitops.reconcile.status import PendingPlan, Suspension, TurnOutcome, TurnResult
+from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnOutcome, TurnResult
 
 OUTCOME_WORDS = {
     TurnOutcome.IN_SYNC: "as declared",
@@ -37,6 +37,28 @@ def suspension_text(suspension: Suspension) -> str:
     until = f" until {suspension.until}" if suspension.until else ""
     why = f": {suspension.reason}" if suspension.reason else ""
     return f"{suspension.by} suspended {what} at {suspension.since}{until}{why}"
+
+
+def change_sentence(change: ClusterChange, cluster: str) -> str:
+    """Say what changed about the cluster of this name, and how a person confirms it."""
+    known, found = change.known, change.found
+    now = f"the cluster {found.cluster_id or 'without an id'}"
+    registry = (
+        f"the registry {found.registry_topic_id}" if found.registry_topic_id else "no registry"
+    )
+    if known is None:
+        what = (
+            f"the memory of this loop about {cluster} is damaged, so it is unknown whether "
+            f"{now} with {registry} is the one that was reconciled before"
+        )
+    elif known.cluster_id != found.cluster_id:
+        what = f"{cluster} was the cluster {known.cluster_id}, and its address leads to {now}"
+    else:
+        what = f"{now} at {cluster} had the registry {known.registry_topic_id}, and has {registry}"
+    return (
+        f"{what}; nothing is applied: find out why, and if it is meant, run "
+        f"kgitops reconcile resume -c {cluster}"
+    )
 
 
 def pending_text(pending: PendingPlan) -> str:

@@ -22,7 +22,7 @@ from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, OtherClusterError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.verdict import Reason, Verdict, decide
@@ -64,16 +64,27 @@ def verdict_of_stopped_plan(sealed: SealedPlan, file: Path, selection: Selection
         workspace = open_workspace_of(sealed.plan, file, selection)
         with workspace.connected() as cluster:
             reasons += file_objections(sealed, cluster, SystemClock().now())
+    except OtherClusterError as error:
+        reasons += [*_expired(sealed, SystemClock().now()), *reasons_of_cluster(sealed.plan, error)]
     except KgitopsError as error:
         reasons += [*_expired(sealed, SystemClock().now()), *error.reasons]
     return decide(reasons, changes=True)
+
+
+def reasons_of_cluster(plan: Plan, error: OtherClusterError) -> tuple[Reason, ...]:
+    """The reasons not to apply a plan to a cluster that the project does not pin."""
+    try:
+        check_cluster(plan, error.cluster_id)
+    except KgitopsError as other:
+        return (*other.reasons, *error.reasons)
+    return error.reasons
 
 
 def file_objections(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
     """The reasons not to trust the plan's file here and now, regardless of its content."""
     reasons = _expired(sealed, now)
     try:
-        check_cluster(sealed.plan, cluster.read_state(frozenset()))
+        check_cluster(sealed.plan, cluster.read_state(frozenset()).cluster_id)
     except KgitopsError as error:
         reasons += error.reasons
     return reasons

@@ -126,7 +126,8 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         allow_configs=workspace.allow_configs,
         defaults=workspace.defaults,
     )
-    desired = replace(desired, gateway=workspace.cluster.gateway)
+    chosen = workspace.cluster
+    desired = replace(desired, gateway=chosen.gateway, pin=chosen.pin)
     selector = workspace.selection.selector
     return narrow_to_labels(desired, selector) if selector else desired
 

@@ -103,8 +103,11 @@ def plan_state(
 
     Raises:
         UnreachableError: the cluster can't be read.
+        OtherClusterError: ``current`` is not the state of the pinned cluster.
     """
     desired = declared.desired
+    if desired.pin is not None:
+        desired.pin.check(current.cluster_id, snapshot=True)
     current = with_users(cluster, desired, with_offsets(cluster, desired, current))
     current = with_group_states(cluster, desired, current)
     on_stage("comparing")

@@ -83,7 +83,13 @@ def audit_state(
     *,
     unread: tuple[str, ...] = (_NOT_HELD,),
 ) -> PolicyAudit:
-    """Ask the policies about each object of a state; one of a snapshot lacks those ``unread``."""
+    """Ask the policies about each object of a state; one of a snapshot lacks those ``unread``.
+
+    Raises:
+        OtherClusterError: it is not the state of the pinned cluster.
+    """
+    if declared.desired.pin is not None:
+        declared.desired.pin.check(current.cluster_id, snapshot=True)
     documents = {item.address: item for item in declared.desired.objects}
     asked = list(requests_of(current, documents))
     evaluator = declared.policies.evaluator

@@ -16,7 +16,7 @@ from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
 
 from kgitops.cli.running.parameters import repeat_options
-from kgitops.fleet import pipeline
+from kgitops.fleet import auditing, compiling, pipeline
 from kgitops.fleet.spark.session import Session
 from kgitops.model.errors import UnreachableError
 
@@ -41,7 +41,8 @@ def shared(local_spark: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     def started(*_: object, **__: object) -> Iterator[Session]:
         yield local_spark
 
-    monkeypatch.setattr(pipeline, "session", started)
+    for module in (auditing, compiling, pipeline):
+        monkeypatch.setattr(module, "session", started)
 
 
 @pytest.fixture
@@ -58,6 +59,23 @@ def fleet(project: Project, kgitops: Kgitops, here: Path) -> Project:
 
 def save_state(kgitops: Kgitops, fleet: Project, name: str) -> None:
     assert kgitops("snapshot", fleet.folder, "-c", name, "-o", f"states/{name}.json").code == 0
+
+
+def test_the_state_of_another_cluster_is_refused(
+    fleet: Project, kgitops: Kgitops, shared: None
+) -> None:
+    """By the name of the state and the cluster's pin, compiled before or not."""
+    pinned = {**CLUSTERS, "east": {**CLUSTERS["east"], "clusterId": "AAAAAAAAAAAAAAAAAAAAAA"}}
+    fleet.write_file(clusters=pinned)
+    ran = kgitops(*PLAN)
+    assert "the cluster east: the snapshot is of the cluster" in ran.said, ran
+    assert ran.code == 5
+    assert changes(Path("night")) == []
+    assert kgitops("fleet", "compile", "payments", "-o", "rows").code == 0
+    again = kgitops("fleet", "plan", "--desired", "rows", "--state", "states", "--out", "again")
+    assert (again.code, "clusterId is AAAAAAAAAAAAAAAAAAAAAA" in again.said) == (5, True), again
+    audited = kgitops("fleet", "audit", "--desired", "payments", "--state", "states")
+    assert "clusterId is AAAAAAAAAAAAAAAAAAAAAA" in audited.said, audited
 
 
 def changes(out: Path) -> list[tuple[str, str]]:

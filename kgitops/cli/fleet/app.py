@@ -98,7 +98,9 @@ def snapshot(
     for partition in partitions:
         if partition.reason is not None:
             print_notice(f"{partition.cluster}: {partition.reason.sentence}")
-    return int(ExitCode.UNREACHABLE if reasons else ExitCode.SUCCESS)
+    refused = {reason.exit for reason in reasons} == {ExitCode.REFUSED}
+    unread = ExitCode.REFUSED if refused else ExitCode.UNREACHABLE
+    return int(unread if reasons else ExitCode.SUCCESS)
 
 
 @with_groups

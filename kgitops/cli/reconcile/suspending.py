@@ -1,20 +1,22 @@
 """``kgitops reconcile suspend`` and ``resume``: kept on the cluster, for every replica."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kgitops.apply.journal.reading import latest_values
 from kgitops.cli.reconcile.flow import ReconcileCommand
 from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
 from kgitops.cli.running.progress import print_upgrade
-from kgitops.cli.running.signals import graceful
+from kgitops.cli.running.signals import Interrupts, graceful
 from kgitops.cli.running.streams import print_notice, print_result
+from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import UsageError
 from kgitops.model.json.records import Record
 from kgitops.reconcile.status import Suspension
-from kgitops.reconcile.suspension import suspension_key, suspension_record, write_suspension
+from kgitops.reconcile.suspension import suspension_key, suspension_record, write_records
+from kgitops.reconcile.turns.identity import confirmation_record, identity_of
 from kgitops.workflow.execution import lock_holder
 from kgitops.workflow.project.selection import Workspace, open_workspace
 
@@ -50,16 +52,14 @@ def run_suspension(action: str, command: ReconcileCommand, options: SuspendOptio
             reason=" ".join((options.reason or "").split())[:_LONGEST],
             until=None if until is None else moments.to_text(until),
         )
-        entry: Record = (suspension_key(identity), None)
+        what = "every project" if identity is None else workspace.project.name
+        where = f"{what} on {workspace.target_name}"
         if action == SUSPEND:
-            entry = suspension_record(suspension)
-        code = _write(workspace, entry)
+            code = _suspend(workspace, suspension, where)
+        else:
+            code = _resume(workspace, suspension, where)
         if code:
             return code
-        what = "every project" if identity is None else workspace.project.name
-        verb = "Suspended" if action == SUSPEND else "Resumed"
-        end = f" until {suspension.until}" if action == SUSPEND and suspension.until else ""
-        print_result(f"{verb}: {what} on {workspace.target_name}{end}.")
     return 0
 
 
@@ -70,22 +70,53 @@ def _check(action: str, options: SuspendOptions) -> None:
         raise UsageError("--reason and --until are for suspend; leave them out")
 
 
-def _write(workspace: Workspace, entry: Record) -> int:
-    with ExitStack() as stack:
-        interrupts = stack.enter_context(graceful())
-        cluster = stack.enter_context(workspace.connected())
-        if entry[1] is None:
-            known = {item.key: item.value for item in cluster.registry.read() or ()}
-            if known.get(entry[0]) is None:
-                print_notice(f"It was not suspended on {workspace.target_name}.")
-                return 0
-        written = write_suspension(
-            cluster,
-            entry,
-            holder=lock_holder(),
-            clock=SystemClock(),
-            patience_s=_PATIENCE_S,
-            interrupted=interrupts,
-            on_event=print_upgrade,
-        )
-        return 0 if written else 128 + (interrupts.signal or 0)
+def _suspend(workspace: Workspace, suspension: Suspension, where: str) -> int:
+    with graceful() as interrupts, workspace.connected() as cluster:
+        code = _write(cluster, interrupts, lambda: [suspension_record(suspension)])
+    if not code:
+        until = f" until {suspension.until}" if suspension.until else ""
+        print_result(f"Suspended: {where}{until}.")
+    return code
+
+
+def _resume(workspace: Workspace, resumed: Suspension, where: str) -> int:
+    """End a suspension, and confirm the cluster to loops that knew another one at its address."""
+    key = suspension_key(resumed.project)
+    with graceful() as interrupts, workspace.connected() as cluster:
+        latest = latest_values(cluster.registry.read() or ())
+
+        def entries() -> list[Record]:
+            identity = identity_of(cluster)
+            confirmed = confirmation_record(
+                resumed.project, identity, by=resumed.by, at=resumed.since
+            )
+            return [*([(key, None)] if key in latest else []), confirmed]
+
+        code = _write(cluster, interrupts, entries)
+        if code:
+            return code
+        if key in latest:
+            print_result(f"Resumed: {where}.")
+        else:
+            print_notice(f"It was not suspended on {workspace.target_name}.")
+        identity = identity_of(cluster)
+    print_result(
+        f"Confirmed: {workspace.target_name} is the cluster {identity.cluster_id} with the "
+        f"registry {identity.registry_topic_id}."
+    )
+    return 0
+
+
+def _write(
+    cluster: Cluster, interrupts: Interrupts, entries: Callable[[], Sequence[Record]]
+) -> int:
+    written = write_records(
+        cluster,
+        entries,
+        holder=lock_holder(),
+        clock=SystemClock(),
+        patience_s=_PATIENCE_S,
+        interrupted=interrupts,
+        on_event=print_upgrade,
+    )
+    return 0 if written else 128 + (interrupts.signal or 0)

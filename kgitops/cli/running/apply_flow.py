@@ -14,9 +14,9 @@ from kgitops.cli.running.options import Format
 from kgitops.cli.running.plan_output import show_plan
 from kgitops.cli.running.progress import stages
 from kgitops.cli.running.streams import agreed, print_notice
-from kgitops.model.errors import UsageError
-from kgitops.model.verdict import ExitCode
-from kgitops.workflow.execution import verdict_of_stopped_plan
+from kgitops.model.errors import OtherClusterError, UsageError
+from kgitops.model.verdict import ExitCode, decide
+from kgitops.workflow.execution import reasons_of_cluster, verdict_of_stopped_plan
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.policies import OpenPolicies, load_policies, open_policies
@@ -92,11 +92,15 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
         verdict = verdict_of_stopped_plan(sealed, path, selection)
         return tell_refusal(verdict, as_json=options.execution.as_json)
     workspace = open_workspace_of(sealed.plan, path, selection)
-    with (
-        _policies(workspace, variables_of(sealed.plan.requests)) as policies,
-        workspace.connected(policies.bundle) as cluster,
-    ):
-        return run_plan(sealed, cluster, workspace, policies, options.execution)
+    try:
+        with (
+            _policies(workspace, variables_of(sealed.plan.requests)) as policies,
+            workspace.connected(policies.bundle) as cluster,
+        ):
+            return run_plan(sealed, cluster, workspace, policies, options.execution)
+    except OtherClusterError as error:
+        verdict = decide(reasons_of_cluster(sealed.plan, error), changes=True)
+        return tell_refusal(verdict, as_json=options.execution.as_json)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import DeniedError, FindingsError, KgitopsError, SafetyError
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, ResourceType
 from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.policy.evaluate.bundle import Bundle, PythonPolicy
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
@@ -45,11 +46,13 @@ def boot(
     policies: Bundle | None = None,
     policy_folder: Path | None = None,
     open_evaluator: OpenEvaluator | None = None,
+    pin: PinnedId | None = None,
 ) -> EmbeddedCluster:
     """Open the cluster whose store is ``path``; None for one in memory.
 
     Its brokers judge by ``policies`` and by those that their configs name, whose modules are
-    found in ``policy_folder``. ``open_evaluator`` replaces the product's evaluator.
+    found in ``policy_folder``. ``open_evaluator`` replaces the product's evaluator. A store with
+    another id than ``pin`` is left unchanged, and none is created for a pinned cluster.
 
     Raises:
         KgitopsError: brokers can't have the configs, or they name policies that don't go together.
@@ -58,7 +61,9 @@ def boot(
         UsageError: the declaration of brokers is not valid.
         UnreachableError: the store can't be read or created.
         LockedError: another process holds it.
-        SafetyError: a newer kgitops wrote it, or it has virtual clusters and they are turned off.
+        OtherClusterError: it is not the pinned cluster.
+        SafetyError: a newer kgitops wrote it, it has virtual clusters and they are turned off, or
+            the pinned cluster's does not exist.
     """
     options = options or Options()
     check_static_configs(options)
@@ -69,9 +74,13 @@ def boot(
         store = memory_store(first, cluster_id=cluster_id, now_ms=now_ms)
     else:
         if not store_exists(path):
+            if pin is not None:
+                raise pin.missing_store()
             create_store(path, first, cluster_id=cluster_id, now_ms=now_ms)
         store = open_store(path, busy_timeout_ms=options.busy_timeout_ms)
     try:
+        if pin is not None:
+            pin.check(store.meta("cluster_id") or "")
         controller = Controller(store, options, clock_and_ids)
         _register(controller, brokers, store.name)
         check_feature_level(controller, store.name)

@@ -13,6 +13,7 @@ from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.codec import Count
 from kgitops.model.lowered import DeclaredGateway
+from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.source import Finding, Source
 
 DESIRED_KIND: Literal["kgitops.desired"] = "kgitops.desired"
@@ -69,8 +70,8 @@ class HeaderTombstone(Struct, frozen=True):
 class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The header of a table of ``rows`` objects, declared for ``cluster`` if one is named.
 
-    A ``gateway`` and ``empty_folders`` are only written where there are any, because files from
-    before they were there have none.
+    A ``gateway``, a ``pin`` and ``empty_folders`` are only written where there are any, because
+    files from before they were there have none.
     """
 
     kind: Literal["kgitops.desired"]
@@ -88,6 +89,7 @@ class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cluster: str | None
     gateway: DeclaredGateway | None = None
     empty_folders: tuple[EmptyFolder, ...] = ()
+    pin: PinnedId | None = None
 
     @property
     def desired(self) -> DesiredState:
@@ -107,6 +109,7 @@ class DesiredHeader(Struct, frozen=True, kw_only=True, omit_defaults=True):
             warnings=self.warnings,
             gateway=self.gateway,
             empty_folders=self.empty_folders,
+            pin=self.pin,
         )
 
 
@@ -139,4 +142,5 @@ def header_of(desired: DesiredState, rows: int, git: Git, cluster: str | None) -
         cluster=cluster,
         gateway=desired.gateway,
         empty_folders=desired.empty_folders,
+        pin=desired.pin,
     )

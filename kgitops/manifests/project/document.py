@@ -79,6 +79,8 @@ class ClusterSettings:
 
     url: Text
     """embedded:FILE, or kafka://HOST:PORT,HOST:PORT."""
+    cluster_id: Annotated[Text | None, NotNull()] = None
+    """The cluster's id, which a plan shows; every command refuses another cluster at the url."""
     brokers: Annotated[
         Annotated[int, IntRange(1, 1000)] | Annotated[list[BrokerSettings], MinLen(1)] | None,
         _BROKERS,

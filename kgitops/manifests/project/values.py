@@ -52,11 +52,14 @@ class WrittenDefaults(Struct, frozen=True):
 class ClusterConfig:
     """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets.
 
+    ``source`` is the place of its ``clusterId``, and of its ``url`` where it pins none.
     ``policy_levels`` are the levels that policies have here, by name, each with its source.
     """
 
     name: str
     url: str
+    source: Source
+    cluster_id: str | None = None
     brokers: int | tuple[BrokerConfig, ...] | None = None
     configs: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
@@ -224,6 +227,10 @@ def _cluster(
     return ClusterConfig(
         name=name,
         url=settings.url,
+        source=written.document.key_at(
+            "spec", "clusters", name, "url" if settings.cluster_id is None else "clusterId"
+        ),
+        cluster_id=settings.cluster_id,
         brokers=tuple(BrokerConfig(id=broker.id, rack=broker.rack) for broker in brokers)
         if isinstance(brokers, list)
         else brokers,

@@ -10,7 +10,7 @@ from kgitops.model.json.objects import like
 from kgitops.model.json.schema import document_schema, schema_text
 from kgitops.model.registry import Json
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
-from kgitops.reconcile.status import PendingPlan, Suspension, TurnResult
+from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnResult
 
 
 class RevisionDocument(Struct, frozen=True, kw_only=True):
@@ -33,6 +33,7 @@ class UnitDocument(Struct, frozen=True, kw_only=True):
     last_success: str | None
     suspended: bool
     suspension: Suspension | None
+    cluster_change: ClusterChange | None
     pending: PendingPlan | None
     revision: RevisionDocument | None
     source_failures: int

@@ -147,6 +147,7 @@ def _unit(status: TargetStatus, moment: Callable[[float | None], str | None]) ->
         running=running,
         suspended=bool(last and last.suspended),
         suspension=last.suspension if last else None,
+        cluster_change=last.cluster_change if last else None,
         pending=last.pending if last else None,
         last_success=moment(status.succeeded),
         revision=status.revision,

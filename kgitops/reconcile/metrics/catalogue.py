@@ -128,6 +128,13 @@ DISABLED = Metric(
 SUSPENDED = Metric(
     "kgitops_suspended", _GAUGE, UNIT, "1 where reconciliation is suspended, else 0."
 )
+CLUSTER_CHANGED = Metric(
+    "kgitops_cluster_changed",
+    _GAUGE,
+    UNIT,
+    "1 where another cluster or registry is found than before, and nothing is applied until "
+    "someone confirms it; else 0.",
+)
 REGISTRY_RECORDS = Metric(
     "kgitops_registry_records",
     _GAUGE,
@@ -173,6 +180,7 @@ METRICS = (
     FIGHTS,
     DISABLED,
     SUSPENDED,
+    CLUSTER_CHANGED,
     REGISTRY_RECORDS,
     REVISION,
     SOURCE_FAILURES,

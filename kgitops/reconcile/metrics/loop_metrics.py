@@ -146,6 +146,7 @@ def _samples(unit: UnitStatus) -> Mapping[str, list[Sample]]:
         catalogue.RUNNING: [((), float(unit.running))],
         catalogue.MODE: [((unit.mode,), 1)],
         catalogue.SUSPENDED: [((), float(unit.suspended))],
+        catalogue.CLUSTER_CHANGED: [((), float(unit.cluster_change is not None))],
         catalogue.SOURCE_FAILURES: [((), unit.source_failures)],
         catalogue.LAST_SUCCESS: _moment(unit.last_success),
     }

@@ -1,4 +1,4 @@
-"""The folder of one project on one cluster below ``--plans``: plans that wait, and past heals.
+"""The folder of one project on one cluster below ``--plans``: plans that wait, and a loop's memory.
 
 A plan that waits stays the same file with the same digest as long as its changes do, however often
 it is made again: what was reviewed can then be applied.
@@ -16,10 +16,12 @@ from kgitops.plan.document.file import SealedPlan, check_usable, read_plan, text
 from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.status import PendingPlan
 from kgitops.reconcile.turns.fights import HealHistory, history_from_text, history_to_text
+from kgitops.reconcile.turns.identity import DAMAGED, KnownCluster, known_from_text, known_to_text
 from kgitops.reconcile.turns.pending import changes_digest, pending_plan
 
 _NAMED = 16
 _HEALS = ".heals"
+_CLUSTER = ".cluster"
 
 
 class PlanShelf:
@@ -77,6 +79,26 @@ class PlanShelf:
             KgitopsError: they can't be written.
         """
         self._write(self._folder / _HEALS, [history_to_text(history, now, ticks)])
+
+    def read_known(self) -> KnownCluster | None:
+        """The cluster that an earlier process knew; None where none kept it.
+
+        A memory that can't be read is damaged: the cluster then needs a confirmation.
+        """
+        try:
+            return known_from_text((self._folder / _CLUSTER).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return DAMAGED
+
+    def write_known(self, known: KnownCluster) -> None:
+        """Keep the cluster for a later process.
+
+        Raises:
+            KgitopsError: it can't be written.
+        """
+        self._write(self._folder / _CLUSTER, [known_to_text(known)])
 
     def _write(self, path: Path, parts: Iterable[str]) -> None:
         """Write a file whole or not at all."""

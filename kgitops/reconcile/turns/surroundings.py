@@ -13,6 +13,7 @@ from kgitops.model.clock import Clock, SystemClock
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.suspension import SeenSuspension
 from kgitops.reconcile.turns.fights import HealHistory
+from kgitops.reconcile.turns.identity import KnownCluster
 from kgitops.reconcile.turns.shelf import PlanShelf
 from kgitops.reconcile.turns.unfinished import SeenClaim
 from kgitops.workflow.project.selection import Workspace
@@ -23,7 +24,8 @@ class TurnMemory(Struct, frozen=True, kw_only=True):
 
     ``loaded`` is the newest revision that could be loaded, whatever became of it then. ``history``
     is None until a turn has looked what an earlier process kept. ``suspensions`` held in the last
-    turn, and ``lock`` was held in it by somebody else.
+    turn, and ``lock`` was held in it by somebody else. ``known`` is the cluster of the
+    name ``known_as``, as ``history``.
     """
 
     number: int = 0
@@ -33,6 +35,8 @@ class TurnMemory(Struct, frozen=True, kw_only=True):
     pending_since: str = ""
     suspensions: tuple[SeenSuspension, ...] = ()
     lock: SeenClaim | None = None
+    known: KnownCluster | None = None
+    known_as: str = ""
 
 
 class TurnContext(Struct, frozen=True, kw_only=True):

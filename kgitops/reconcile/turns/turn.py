@@ -5,17 +5,17 @@ lock is held only while something is applied, and what can't be known or decided
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Event, RegistryUpgraded
-from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.journal.reading import Latest, latest_values
 from kgitops.cluster.port import Cluster
 from kgitops.manifests.files import names_from
 from kgitops.model import clock as moments
-from kgitops.model.errors import KgitopsError, StaleError
+from kgitops.model.errors import KgitopsError, SafetyError, StaleError
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
@@ -23,6 +23,7 @@ from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnResult
 from kgitops.reconcile.suspension import suspensions_of
 from kgitops.reconcile.turns.fights import HealHistory
+from kgitops.reconcile.turns.identity import identity_of, recognized
 from kgitops.reconcile.turns.pending import changes_digest
 from kgitops.reconcile.turns.permission import Permission, forbidden, healed_by, permission_of
 from kgitops.reconcile.turns.planning import Planner, disabled_addresses, require_all_files
@@ -36,6 +37,7 @@ from kgitops.reconcile.turns.unfinished import (
     own_unfinished,
     run_of_others,
 )
+from kgitops.reconcile.wording import change_sentence
 from kgitops.workflow.execution import execute_plan, execute_resume
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import seal_now
@@ -55,6 +57,7 @@ def take_turn(
     ``names`` are the project's and the cluster's, as far as they are known before it is read.
     """
     report = TurnReport(context.clock, revision, memory.number + 1, names)
+    report.cluster_change = memory.known.change if memory.known else None
     turn = _Turn(selection, revision, memory, context, report)
     try:
         turn.run()
@@ -137,6 +140,8 @@ class _Turn:
         entries = cluster.registry.read() or ()
         latest = latest_values(entries)
         report.registry_records = len(latest)
+        if not workspace.cluster.in_memory:
+            self._recognize(workspace, cluster, latest)
         now, ticks = self._context.clock.now(), self._context.clock.monotonic()
         suspensions = suspensions_of(
             latest, workspace.project.identity, now, ticks, self.memory.suspensions
@@ -165,6 +170,31 @@ class _Turn:
                 permission = replace(permission, applies=False)
                 report.unfinished_waits(unfinished.run, waiting)
         self._plan_and_apply(planner, permission)
+
+    def _recognize(self, workspace: Workspace, cluster: Cluster, latest: Latest) -> None:
+        """Refuse a cluster or registry that is not the one of the last turn, until it is confirmed.
+
+        Raises:
+            SafetyError: it is another one, which nobody has confirmed.
+            KgitopsError: what is known of it can't be kept.
+        """
+        shelf, name = self._shelf(), workspace.target_name
+        before = self.memory.known if self.memory.known_as == name else None
+        if before is None and shelf:
+            before = shelf.read_known()
+        known = recognized(
+            before,
+            identity_of(cluster),
+            latest,
+            workspace.project.identity,
+            moments.to_text(self._context.clock.now()),
+        )
+        self.memory = replace(self.memory, known=known, known_as=name)
+        self._report.cluster_change = known.change
+        if shelf and known != before:
+            shelf.write_known(known)
+        if known.change is not None:
+            raise SafetyError(change_sentence(known.change, name))
 
     def _plan_and_apply(self, planner: Planner, permission: Permission) -> None:
         report, settings = self._report, planner.workspace.reconcile
@@ -214,6 +244,8 @@ class _Turn:
             # The plan was made of the manifests in this turn: it names no other program.
             self._apply_context(planner.workspace, planner.cluster, may_act=True),
         )
+        if not planner.workspace.cluster.in_memory:
+            self._keep_registry(planner.cluster)
         healed = healed_by(sealed.plan)
         ticks = self._context.clock.monotonic()
         self._report.applied(sealed, result, healed)
@@ -221,6 +253,17 @@ class _Turn:
             before = self._history()
             self._remember(before, before.healed(healed, ticks))
         return not result.verdict.stops
+
+    def _keep_registry(self, cluster: Cluster) -> None:
+        """Remember the registry that the first apply has created."""
+        known = self.memory.known
+        if known is None or known.confirmed is None or known.confirmed.registry_topic_id:
+            return
+        with suppress(KgitopsError):  # the next turn does so
+            known = replace(known, confirmed=identity_of(cluster))
+            self.memory = replace(self.memory, known=known)
+            if (shelf := self._shelf()) is not None:
+                shelf.write_known(known)
 
     def _resumed(self, workspace: Workspace, declared: Loaded, cluster: Cluster) -> bool:
         """Go on with the project's unfinished run; False if it is still not finished."""

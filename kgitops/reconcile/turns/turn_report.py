@@ -15,7 +15,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import KIND_OF_ADDRESS, Change, Drift, Plan
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.reconcile.revision import Revision
-from kgitops.reconcile.status import PendingPlan, Suspension, TurnOutcome, TurnResult
+from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnOutcome, TurnResult
 from kgitops.reconcile.turns.pending import count_actions, count_levels
 
 _NOT_DRIFT = ("accepted", "unfinished")
@@ -43,6 +43,7 @@ class TurnReport:
         self.project, self.cluster = names
         self.mode = ""
         self.last_good: str | None = None
+        self.cluster_change: ClusterChange | None = None
         self.stages: dict[str, float] = {}
         self.registry_records: int | None = None
         self.suspension: Suspension | None = None
@@ -138,6 +139,7 @@ class TurnReport:
             revision=self._revision.name,
             revision_problem=self._revision.problem,
             last_good=self.last_good,
+            cluster_change=self.cluster_change,
             actions=count_actions(left) if left else {},
             levels=count_levels(left) if left else {},
             drift=_drifted(plan.drift) if plan else {},

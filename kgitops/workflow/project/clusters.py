@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgitops.cluster.connect import connect
+from kgitops.cluster.connect import connect, store_path
 from kgitops.cluster.port import Cluster
 from kgitops.desired.findings import without_env_values
 from kgitops.manifests.project.reconcile import ReconcileDocument
@@ -17,8 +17,9 @@ from kgitops.manifests.project.values import (
     WrittenDefaults,
 )
 from kgitops.model.cluster_state import Broker
-from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.errors import FindingsError, KgitopsError, OtherClusterError, UsageError
 from kgitops.model.lowered import DeclaredGateway
+from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Bundle, Level
 
@@ -36,6 +37,8 @@ class ChosenCluster:
     ``${var:NAME}``; ``env_values`` maps what was taken from the environment to its variable's name.
     ``policy_levels`` are the levels that policies have here, and where that is written;
     ``defaults``, ``reconcile`` and ``gateway`` are what the project says for this cluster alone.
+    ``pin`` is the id that the project expects of it; ``declared_at`` is the place of its ``url``
+    in the project file, which a cluster given by its URL has not.
     """
 
     name: str
@@ -49,12 +52,20 @@ class ChosenCluster:
     defaults: WrittenDefaults | None = None
     reconcile: ReconcileDocument | None = None
     gateway: DeclaredGateway | None = None
+    pin: PinnedId | None = None
+    declared_at: Source | None = None
+
+    @property
+    def in_memory(self) -> bool:
+        """True for an embedded cluster that is another one each time that it is opened."""
+        return self.url.startswith("embedded:") and store_path(self.url, self.base) is None
 
     def connect(self, policies: Bundle | None = None) -> Cluster:
         """The cluster, opened; embedded brokers judge by ``policies``.
 
         Raises:
             UnreachableError: it can't be opened.
+            OtherClusterError: it is not the one that the project pins.
         """
         return connect(
             self.url,
@@ -62,6 +73,7 @@ class ChosenCluster:
             configs=self.configs,
             base=self.base,
             policies=policies,
+            pin=self.pin,
         )
 
     @contextmanager
@@ -70,6 +82,7 @@ class ChosenCluster:
 
         Raises:
             UnreachableError: it can't be opened.
+            OtherClusterError: it is not the one that the project pins.
         """
         with self.secrets_hidden(), closing(self.connect(policies)) as cluster:
             yield cluster
@@ -172,6 +185,12 @@ def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
         defaults=config.defaults,
         reconcile=config.reconcile,
         gateway=config.gateway,
+        pin=None
+        if config.cluster_id is None
+        else PinnedId(
+            cluster=name, cluster_id=config.cluster_id, address=config.url, source=config.source
+        ),
+        declared_at=config.source,
     )
 
 
@@ -184,4 +203,6 @@ def _brokers(declared: int | Sequence[BrokerConfig] | None) -> int | Sequence[Br
 def _without(error: KgitopsError, secrets: Mapping[str, str]) -> KgitopsError:
     finding = Finding(source=None, problem=str(error), advice="")
     (hidden,) = without_env_values([finding], secrets)
+    if isinstance(error, OtherClusterError):
+        return OtherClusterError(hidden.problem, cluster_id=error.cluster_id)
     return type(error)(hidden.problem)

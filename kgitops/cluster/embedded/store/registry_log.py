@@ -99,6 +99,11 @@ class EmbeddedRegistryLog:
         if self._now_ms() >= until_ms:
             raise lease_ended_error("this", "written")
 
+    def topic_id(self) -> str | None:
+        """The id that the registry got with its first entry."""
+        with self._turn, self._store.reading():
+            return self._store.meta(_TOPIC_ID)
+
     def now_ms(self) -> int:
         """Log append time: never behind an entry that is already there."""
         with self._turn, self._store.reading():

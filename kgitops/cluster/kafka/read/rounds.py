@@ -79,7 +79,13 @@ def list_topics(wire: Wire, names: Sequence[str] | None) -> TopicListing:
     Raises:
         UnreachableError: the principal may not see one of the names.
     """
-    return listing_of(decoded_value(wire.send(listing_request(names))))
+    return _of_cluster(wire, decoded_value(wire.send(listing_request(names))))
+
+
+def _of_cluster(wire: Wire, data: bytes) -> TopicListing:
+    listing = listing_of(data)
+    wire.check_cluster(listing.cluster_id)
+    return listing
 
 
 def unstable_read_error() -> UnreachableError:
@@ -95,7 +101,7 @@ def _list_again(wire: Wire, names: Sequence[str] | None, before: TopicListing) -
     data = decoded_value(wire.send(listing_request(names)))
     if content_of(data, before.cluster_id) == before.content:
         return before
-    after = listing_of(data)
+    after = _of_cluster(wire, data)
     there = {name: after.topics[name] for name in before.topics if name in after.topics}
     return replace(after, topics=there)
 

@@ -10,6 +10,7 @@ from kgitops.cluster.kafka.answers import TIMEOUT_MS, readable, unreadable_error
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.transport.decoded import DecodedRequest, with_body
 from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model.errors import UnreachableError
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode
@@ -66,9 +67,15 @@ def listing_of(data: bytes) -> TopicListing:
     """Decode the answer; a topic that does not exist is left out.
 
     Raises:
-        UnreachableError: the principal may not see a topic that was asked for by name.
+        UnreachableError: the principal may not see a topic that was asked for by name, or the
+            brokers report no cluster id.
     """
     response = MetadataResponse[_VERSION].decode(data)
+    if not response.cluster_id:
+        raise UnreachableError(
+            "the brokers report no cluster id, so it is unknown which cluster this is; see that "
+            "the address leads to brokers of Kafka"
+        )
     shared: dict[tuple[int, ...], tuple[int, ...]] = {}
     same: dict[tuple[object, ...], tuple[Assignment, tuple[int, ...]]] = {}
     topics: dict[str, ListedTopic] = {}

@@ -86,6 +86,13 @@ class KafkaRegistryLog:
             self._state = build_registry_state(entries, topic_id, before=before)
         return self._state
 
+    def topic_id(self) -> str | None:
+        """The id of the topic that was read or written last."""
+        if self._exists is None:
+            self.read()
+        topic = (self._reader.topic or self._reader.find()) if self._exists else None
+        return None if topic is None else uuid_to_text(topic.topic_id)
+
     def append(self, entries: Entries) -> int:
         """Write all entries or none, creating the topic first; return the last one's offset.
 

@@ -22,6 +22,7 @@ from kgitops.cluster.kafka.transport.connection import (
 )
 from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
+from kgitops.model.errors import UnreachableError
 
 T = TypeVar("T")
 
@@ -108,13 +109,32 @@ class Connections:
         return self._brokers
 
     def learn(self, metadata: Message) -> None:
-        """Update the brokers' addresses from a Metadata response."""
-        if self.cluster_id is None:
-            self.cluster_id = metadata.cluster_id or ""
+        """Update the brokers' addresses from a Metadata response.
+
+        Raises:
+            UnreachableError: it is of another cluster than the first one.
+        """
+        self.check_cluster(metadata.cluster_id or "")
         self._brokers = {
             broker.node_id: Server(host=broker.host, port=broker.port)
             for broker in metadata.brokers
         }
+
+    def check_cluster(self, cluster_id: str) -> None:
+        """Check that an answer comes from the cluster that was reached first.
+
+        Raises:
+            UnreachableError: an address leads to another cluster since then.
+        """
+        if self.cluster_id is None:
+            self.cluster_id = cluster_id
+        if cluster_id != self.cluster_id:
+            servers = ",".join(map(str, self._servers))
+            raise UnreachableError(
+                f"{servers} leads to the cluster {cluster_id or 'without an id'} now, and led to "
+                f"{self.cluster_id or 'one without an id'} when kgitops connected; find out what "
+                "the address is for"
+            )
 
     def good_connections(self) -> list[BrokerConnection]:
         """Return the connections that are ready."""

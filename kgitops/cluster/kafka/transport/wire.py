@@ -205,6 +205,14 @@ class Wire:
         """The id in the metadata of :meth:`connect`, empty where the brokers report none."""
         return self._connections.cluster_id or ""
 
+    def check_cluster(self, cluster_id: str) -> None:
+        """Check that an answer comes from the cluster that was connected to.
+
+        Raises:
+            UnreachableError: an address leads to another cluster since then.
+        """
+        self._connections.check_cluster(cluster_id)
+
     def broker_ids(self) -> tuple[int, ...]:
         """Return the ids of the brokers that are alive, from the latest metadata."""
         return tuple(sorted(self._connections.brokers))

@@ -18,7 +18,7 @@ from kgitops.reconcile.http.page.units import (
 )
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
 from kgitops.reconcile.status import PendingPlan
-from kgitops.reconcile.wording import apply_command, counts_text, suspension_text
+from kgitops.reconcile.wording import apply_command, change_sentence, counts_text, suspension_text
 from kgitops.report.html import render as plan_page
 from kgitops.report.html.render import content_security_policy, environment, inline
 
@@ -66,6 +66,7 @@ class StatusPage(Struct, frozen=True, kw_only=True):
     now: str
     refresh: int | None
     pending: tuple[PendingCard, ...]
+    changed: tuple[Notice, ...]
     suspended: tuple[Notice, ...]
     fights: tuple[Notice, ...]
     units: tuple[UnitStateRow, ...]
@@ -90,6 +91,15 @@ def status_page(status: LoopStatus, now: datetime, ticks: float, *, refresh: boo
         refresh=REFRESH_S if refresh else None,
         pending=tuple(
             _card(unit, unit.pending, now) for unit in status.units if unit.pending is not None
+        ),
+        changed=tuple(
+            Notice(
+                project=unit.project,
+                cluster=unit.cluster,
+                sentence=change_sentence(unit.cluster_change, unit.cluster),
+            )
+            for unit in status.units
+            if unit.cluster_change is not None
         ),
         suspended=tuple(_suspended(status.units)),
         fights=tuple(
