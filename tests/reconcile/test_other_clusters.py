@@ -1,5 +1,6 @@
 """A loop whose address leads to another cluster, or whose registry is gone, applies nothing."""
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -17,6 +18,8 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
+from kgitops.reconcile.http.page.content import render_status
+from kgitops.reconcile.http.status_document import status_json
 from kgitops.reconcile.status import ClusterIdentity, TurnOutcome, TurnResult
 from kgitops.reconcile.turns.identity import KnownCluster, confirmation_record, recognized
 
@@ -329,7 +332,17 @@ def test_the_loop_reports_it_until_it_is_confirmed(turns: Turns, clusters: Clust
     assert content(turns.project) == before
     assert unit.cluster_change is not None
     assert loops.kinds() == ["synced", "failed"], "one event, since it is one change"
-    assert unit.cluster_change.found.cluster_id in loops.events[-1].sentence
+    found = unit.cluster_change.found.cluster_id
+    assert found in loops.events[-1].sentence
+    status, now = loops.loop.status(), loops.clock.now()
+    ticks = loops.clock.monotonic()
+    assert json.loads(status_json(status, ticks))["units"][0]["cluster_change"]["found"] == {
+        "cluster_id": found,
+        "registry_topic_id": None,
+    }
+    page = render_status(status, now, ticks).html.decode()
+    assert "Another cluster or registry than before" in page
+    assert found in page
     assert resume(turns) == 0
     loops.go(300)
     assert loops.unit().cluster_change is None

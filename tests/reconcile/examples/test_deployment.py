@@ -248,6 +248,7 @@ def test_alerts_cover_what_must_not_go_unseen() -> None:
         "KgitopsPlanWaits": "86400",
         "KgitopsDrift": "kgitops_drifted_objects",
         "KgitopsFight": "kgitops_fought_objects",
+        "KgitopsClusterChanged": "kgitops_cluster_changed",
     }.items():
         assert metric in rules[name]["expr"]
     assert all(rule["annotations"]["description"] for rule in rules.values())

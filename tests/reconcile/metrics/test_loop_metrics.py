@@ -12,7 +12,7 @@ from kgitops.reconcile.loop_status import LoopStatus
 from kgitops.reconcile.metrics.catalogue import METRICS
 from kgitops.reconcile.metrics.loop_metrics import LoopMetrics
 from kgitops.reconcile.notifications.delivery import SinkCounts
-from kgitops.reconcile.status import TurnOutcome
+from kgitops.reconcile.status import ClusterChange, ClusterIdentity, TurnOutcome
 from kgitops.serve.http.metric import MetricType
 
 UNIT = {"project": "payments", "cluster": "prod"}
@@ -131,6 +131,17 @@ def test_a_cluster_that_can_not_be_reached_keeps_what_was_last_seen() -> None:
     assert value(text, "kgitops_reconcile_last_exit_code", **UNIT) == 8
     unseen = scraped(LoopMetrics(), loop(unit(turns=tuple(map(failed, range(10))))))
     assert value(unseen, "kgitops_fought_objects", **UNIT) is None
+
+
+def test_another_cluster_is_a_gauge() -> None:
+    change = ClusterChange(
+        known=ClusterIdentity(cluster_id="A"),
+        found=ClusterIdentity(cluster_id="B"),
+        since="2026-11-24T10:00:00Z",
+    )
+    for found, expected in ((None, 0), (change, 1)):
+        text = scraped(LoopMetrics(), loop(unit(cluster_change=found)))
+        assert value(text, "kgitops_cluster_changed", **UNIT) == expected
 
 
 @pytest.mark.parametrize("accept", ["", "application/openmetrics-text; version=1.0.0"])
