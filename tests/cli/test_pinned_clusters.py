@@ -44,6 +44,8 @@ CONNECTING: dict[str, tuple[str, ...]] = {
     "policy audit": ("policy", "audit"),
     "registry check": ("registry", "check"),
     "registry repair": ("registry", "repair", "--auto-approve"),
+    "registry export": ("registry", "export", "-o", "new.json"),
+    "registry import": ("registry", "import", "saved.json", "--replace", "--auto-approve"),
     "vc create": ("vc", "create", *VIRTUAL_CLUSTER),
     "vc alter": ("vc", "alter", *VIRTUAL_CLUSTER, "--add", "--user", "a"),
     "vc delete": ("vc", "delete", *VIRTUAL_CLUSTER),
@@ -140,6 +142,9 @@ def test_a_command_refuses_another_cluster_and_changes_nothing(
             pin(project, served.url)
             swapped.refused(kgitops(*words, "-c", "prod"))
         return
+    if case == "registry import":
+        url = "embedded:.kgitops/local.db"
+        assert kgitops("registry", "export", "-o", "saved.json", "-c", url).code == 0
     ran = kgitops(*words, *(() if words[0] == "fleet" else ("-c", "prod")))
     swapped.refused(ran)
     assert (metadata_log(project.store), registry_of(project)) == before

@@ -32,9 +32,11 @@ from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
 
 IMPORT_PREFIX = "import/"
-_KEPT = ("nonce", "run", "takeover", "repair", "import", "suspend", "release")
+_KEPT = ("nonce", "run", "takeover", "repair", "import", "suspend", "confirm", "release")
 """Kinds of which the cluster's own records remain, and win over those of the file."""
-_NOT_LIVE = ("meta", "nonce", "repair", "import", "suspend")
+_NOT_LIVE = ("meta", "nonce", "repair", "import", "suspend", "confirm")
+_NOT_IMPORTED = ("release", "confirm")
+"""Kinds that a person decided at a moment, which an import must not decide again."""
 _UNFINISHED = (RunStatus.OPEN, RunStatus.FAILED)
 _ATOMIC_BYTES = 4 << 20
 _ATOMIC_RECORDS = 5_000
@@ -216,7 +218,7 @@ def _importable(
     for key, value in values.items():
         if _is_header(key) and key.removeprefix(RUN_PREFIX) in unfinished:
             importable[key] = {**value, "status": str(RunStatus.SUPERSEDED), "pieces": 0}
-        elif kind_of_record(key) == "release":
+        elif kind_of_record(key) in _NOT_IMPORTED:
             left_out.append(key)
         elif kind_of_record(key) != "run" or _is_header(key):
             importable[key] = value
