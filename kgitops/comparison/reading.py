@@ -18,7 +18,8 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
-from kgitops.plan.document.file import SealedPlan, read_plan, to_text
+from kgitops.plan.document.file import SealedPlan, to_text
+from kgitops.plan.reading import read_plan
 from kgitops.workflow.project.saved_plan import is_plan
 
 _NEXT = "name a file of kgitops snapshot -o or plan -o, or the folder of kgitops fleet plan --out"

@@ -1,8 +1,9 @@
 """The context in which each kind is planned: its inputs, and the changes that all kinds share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
@@ -10,28 +11,15 @@ from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
-from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.document.plan import Basis, Change, Drift, Kind, Precondition
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
 from kgitops.plan.normal_form import last_applied
-from kgitops.plan.ownership import (
-    EXECUTED_TOMBSTONES,
-    Ownership,
-    OwnershipStatus,
-    adoption_reason,
-    protection_fields,
-    record_change_reason,
-    registry_fields,
-    takeover_risks,
-)
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 
 _NO_FIELDS: Mapping[str, str | None] = {}
-_NO_IMPACT: Mapping[str, Json] = {}
-_MEMBER_KINDS = (Kind.LINK, Kind.BINDING, Kind.GROUP)
-"""Kinds whose objects are removed from a virtual cluster, not deleted."""
+_NO_BASIS = Basis()
 
 
 class PlanContext(Struct, frozen=True, kw_only=True):
@@ -108,50 +96,29 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         kind: Kind,
         requests: Sequence[Request],
         *,
-        after: Mapping[str, Json],
-        risky: Iterable[Risk] = (),
-        fields: tuple[FieldChange, ...] = (),
-        because: str = "it is declared",
+        basis: Basis = _NO_BASIS,
         owner_after: Owner | None = None,
         expects: Precondition | None = None,
-        impact: Mapping[str, Json] = _NO_IMPACT,
         derived_from: tuple[str, ...] = (),
         missing: bool = True,
     ) -> None:
         """Add the creation of a declared object; one that was managed is reported as missing.
 
-        ``expects`` is by default that there is no such object, with none of the fields.
-        Unless its end is no drift: it is not ``missing`` then.
+        ``expects`` is by default that there is no such object. Unless its end is no drift: it is
+        not ``missing`` then.
         """
         address = declared.address
-        owner = self.ownership.owner(address)
-        owner_after = owner_after or self.owner_after(declared, adopted=False)
         if missing and self.ownership.last_applied(address):
             self.report_missing(address)
-            verb = "removed" if kind in _MEMBER_KINDS else "deleted"
-            because = f"it was {verb} outside of kgitops"
-        shown = (*fields, *protection_fields(owner, owner_after))
-        expects = expects or self.expect(
-            address, exists=False, fields={field.path: field.before for field in fields}
-        )
-        self.draft.changes.append(
-            Change(
-                address=address,
-                kind=kind,
-                actions=(Action.CREATE,),
-                risks=_all_risks(shown, {*risky, *takeover_risks(self.ownership, address)}),
-                because=because,
-                source=declared.located.source,
-                before=None,
-                after=after,
-                fields=shown,
-                preconditions=(expects,),
-                requests=chain(requests, expects),
-                owner_before=owner,
-                owner_after=owner_after,
-                impact=impact,
-                derived_from=derived_from,
-            )
+        self._add(
+            declared,
+            kind,
+            requests,
+            before=None,
+            basis=basis,
+            owner_after=owner_after or self.owner_after(declared, adopted=False),
+            expects=expects or self.expect(address, exists=False),
+            derived_from=derived_from,
         )
 
     def adopt_or_update(
@@ -160,31 +127,16 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         kind: Kind,
         requests: Sequence[Request],
         *,
-        adoption: Risk,
         before: Mapping[str, Json],
-        after: Mapping[str, Json],
-        fields: tuple[FieldChange, ...],
         expects: Precondition | None = None,
     ) -> None:
-        """Add the change of an existing object, unless it and its record are as declared.
-
-        ``adoption`` is the risk of adopting it, if this project does not manage it yet.
-        """
+        """Add the change of an existing object, unless it and its record are as declared."""
         adopts = self.adopts(declared.address)
         owner_after = self.record_after(declared, adopts=adopts)
-        if not requests and not adopts and self.ownership.owner(declared.address) == owner_after:
-            return
-        self.update(
-            declared,
-            kind,
-            requests,
-            adopts=adoption if adopts else None,
-            owner_after=owner_after,
-            before=before,
-            after=after,
-            fields=fields,
-            expects=expects,
-        )
+        if requests or adopts or self.ownership.owner(declared.address) != owner_after:
+            self.update(
+                declared, kind, requests, owner_after=owner_after, before=before, expects=expects
+            )
 
     def update(
         self,
@@ -192,54 +144,55 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         kind: Kind,
         requests: Sequence[Request | ChainedRequest],
         *,
-        adopts: Risk | None,
         owner_after: Owner,
         before: Mapping[str, Json],
-        after: Mapping[str, Json],
-        fields: tuple[FieldChange, ...] = (),
-        risky: Iterable[Risk] = (),
-        because: str = "it differs from its document",
+        basis: Basis = _NO_BASIS,
         expects: Precondition | None = None,
         more_preconditions: tuple[Precondition, ...] = (),
-        impact: Mapping[str, Json] = _NO_IMPACT,
         derived_from: tuple[str, ...] = (),
     ) -> None:
         """Add the change of an existing object to its declaration, its adoption included.
 
-        ``adopts`` is the risk of the adoption, None if the project manages the object already.
-        Without ``fields`` only the registry's record changes. ``expects`` is by default that the
-        object exists with the fields as they are.
+        ``expects`` is by default that the object exists.
         """
-        address = declared.address
-        owner = self.ownership.owner(address)
-        shown = (*fields, *protection_fields(owner, owner_after))
-        if adopts:
-            risky = {*risky, adopts, *takeover_risks(self.ownership, address)}
-            because = adoption_reason(self.ownership, address)
-        elif not fields:
-            shown = registry_fields(owner, owner_after)
-            because = record_change_reason(owner, owner_after)
-        updates = (Action.UPDATE,) if fields or not adopts else ()
-        expects = expects or self.expect(
-            address, fields={field.path: field.before for field in fields}
+        self._add(
+            declared,
+            kind,
+            requests,
+            before=before,
+            basis=basis,
+            owner_after=owner_after,
+            expects=expects or self.expect(declared.address),
+            more_preconditions=more_preconditions,
+            derived_from=derived_from,
         )
+
+    def _add(
+        self,
+        declared: DesiredObject,
+        kind: Kind,
+        requests: Sequence[Request | ChainedRequest],
+        *,
+        before: Mapping[str, Json] | None,
+        basis: Basis,
+        owner_after: Owner,
+        expects: Precondition,
+        derived_from: tuple[str, ...],
+        more_preconditions: tuple[Precondition, ...] = (),
+    ) -> None:
+        address = declared.address
         self.draft.changes.append(
             Change(
                 address=address,
                 kind=kind,
-                actions=((Action.ADOPT, *updates) if adopts else updates),
-                risks=_all_risks(shown, risky),
-                because=because,
                 source=declared.located.source,
                 before=before,
-                after=after,
-                fields=shown,
                 preconditions=(expects, *more_preconditions),
                 requests=chain(requests, expects),
-                owner_before=owner,
+                owner_before=self.ownership.owner(address),
                 owner_after=owner_after,
-                impact=impact,
                 derived_from=derived_from,
+                basis=replace(basis, taken_from=self.ownership.taken_from(address)),
             )
         )
 
@@ -291,11 +244,6 @@ class PlanContext(Struct, frozen=True, kw_only=True):
                     self.draft.keep(address, "foreign")
                 case OwnershipStatus.MINE:
                     pass  # planned as a removal, or kept with a rule of its own
-
-
-def _all_risks(fields: Iterable[FieldChange], more: Iterable[Risk]) -> tuple[Risk, ...]:
-    all_risks = {*more, *(field.risk for field in fields if field.risk)}
-    return worst_first(all_risks or {risks.REGISTRY_ONLY})
 
 
 def selected(desired: DesiredState, address: str) -> bool:

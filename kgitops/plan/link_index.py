@@ -7,7 +7,6 @@ from msgspec import Struct, field
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateTopicRequest
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.plan.document.plan import Change
@@ -23,10 +22,9 @@ class LinkIndex(Struct, frozen=True):
         """Return the links that lead to the physical topic, in order."""
         return self.by_topic.get(topic, ())
 
-    def affected(self, topic: str, *, besides: LocalName | None) -> Mapping[str, Json]:
+    def affected(self, topic: str, *, besides: LocalName | None) -> tuple[str, ...]:
         """Return the other links that a change of the topic affects, for its impact (VC-036)."""
-        others = [str(local) for local in self.to(topic) if local != besides]
-        return {"affects": others} if others else {}
+        return tuple(str(local) for local in self.to(topic) if local != besides)
 
 
 NO_LINKS = LinkIndex()

@@ -197,6 +197,14 @@ def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]
     }
 
 
+def option_texts(options: LoweringOptions) -> dict[str, str]:
+    """Write the options of a virtual cluster as the texts of fields."""
+    return {
+        "options.capLowering": options.cap_lowering.value,
+        "options.denyWins": str(options.deny_wins).lower(),
+    }
+
+
 def link_view(local: LocalName, topic: str | None, target: LocalName | None) -> dict[str, Json]:
     """Show a link for ``before`` and ``after``, and for the registry."""
     return {

@@ -88,6 +88,11 @@ class Ownership(Struct, frozen=True):
         owner = self.owners.get(address)
         return "nobody" if owner is None else self.names.get(owner.project, owner.project)
 
+    def taken_from(self, address: str) -> str | None:
+        """Return the name of the project that the object is taken over from, None if it is not."""
+        takes = self.status(address) is OwnershipStatus.TAKEABLE
+        return self.label(address) if takes else None
+
     def executed_tombstones(self, address: str) -> tuple[str, ...]:
         """Return the Tombstones that this project executed at ``address``: they never act again."""
         owner = self.owners.get(address)
@@ -175,20 +180,13 @@ def _clash(project: Project, registry: RegistryState, identity: str) -> str | No
     return None
 
 
-def takeover_risks(ownership: Ownership, address: str) -> set[Risk]:
-    """Return the risk of an object that is taken over from another project, if it is."""
-    return {risks.OBJECT_TAKEN} if ownership.status(address) is OwnershipStatus.TAKEABLE else set()
-
-
-def adoption_reason(ownership: Ownership, address: str) -> str:
-    """Explain why an existing object is adopted."""
-    match ownership.status(address):
-        case OwnershipStatus.TAKEABLE:
-            return f"it is taken over from the project {ownership.label(address)!r}"
-        case OwnershipStatus.MINE:
-            return "it was deleted and re-created outside of kgitops"
-        case _:
-            return "it exists and no project manages it"
+def adoption_reason(before: Owner | None, taken_from: str | None) -> str:
+    """Explain why an existing object is adopted; ``taken_from`` names the project that owns it."""
+    if taken_from is not None:
+        return f"it is taken over from the project {taken_from!r}"
+    if before is not None and not before.spent:
+        return "it was deleted and re-created outside of kgitops"
+    return "it exists and no project manages it"
 
 
 def record_change_reason(before: Owner | None, after: Owner) -> str:

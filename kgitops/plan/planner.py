@@ -43,6 +43,8 @@ from kgitops.plan.safety import (
     managed_counts,
     unused_allowances,
 )
+from kgitops.plan.shown.derive import with_shown
+from kgitops.plan.shown.topics import shown_defaults
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
@@ -104,7 +106,8 @@ def make_plan(
         draft.changes, current.quotas, client, desired.principal
     )
     last = own_quota_ranks(client, desired.principal)
-    named = _with_origins(_with_labels(draft.changes, desired), desired)
+    shown = with_shown(draft.changes, current.broker_defaults)
+    named = _with_origins(_with_labels(shown, desired), desired)
     changes = order_changes(named, capabilities.validation, last)
     losses = access_losses(current.acls, changes, desired.principal)
     changes = with_rights_lost(changes, losses)
@@ -118,7 +121,10 @@ def make_plan(
             git_sha=git_sha,
             dirty=dirty,
         ),
-        base=base_of(current, base_digest),
+        base=replace(
+            base_of(current, base_digest),
+            defaults=shown_defaults(changes, current.broker_defaults),
+        ),
         principal=desired.principal,
         changes=changes,
         drift=tuple(sorted(draft.drift, key=lambda row: (row.address, row.path))),

@@ -12,16 +12,13 @@ from kgitops.model.resources.quotas import (
     make_entity,
     quota_text,
 )
-from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange, Kind
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import Basis, Drift, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import quota_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 
 _Quotas = Mapping[str, float]
 
@@ -70,22 +67,13 @@ def _plan(context: PlanContext, quota: DesiredQuota, current: _Quotas) -> None:
         for key in sorted({*quota.quotas, *last})
         if quota.quotas.get(key) != current.get(key)
     }
-    fields = _fields(requested, current)
-    after = quota_view(quota.entity, overlaid(current, requested))
+    requests, held = _requests(quota.entity, requested), _expected(requested, current)
+    expects = context.expect(address, exists=bool(current), fields=held)
     if not current:
-        context.create(
-            quota, Kind.QUOTA, _requests(quota.entity, requested), after=after, fields=fields
-        )
+        context.create(quota, Kind.QUOTA, requests, expects=expects)
         return
-    context.adopt_or_update(
-        quota,
-        Kind.QUOTA,
-        _requests(quota.entity, requested),
-        adoption=risks.QUOTA_ADOPT,
-        before=quota_view(quota.entity, current),
-        after=after,
-        fields=fields,
-    )
+    before = quota_view(quota.entity, current)
+    context.adopt_or_update(quota, Kind.QUOTA, requests, before=before, expects=expects)
 
 
 def _remove(
@@ -96,27 +84,19 @@ def _remove(
     A partial quota still counts for its virtual cluster, so its keys are removed as well.
     """
     current, partial = _current(state, entity), state.partial_quotas
-    owned = [
-        key
-        for key in _numbers(removal.owner.last_applied)
-        if key in current or (entity, key) in partial
-    ]
+    last = _numbers(removal.owner.last_applied)
+    owned = [key for key in last if key in current or (entity, key) in partial]
     requested: dict[str, float | None] = {}
     if removal.kind is RemovalKind.DELETE:
         requested = dict.fromkeys(sorted(owned))
-    remaining = overlaid(current, requested)
-    fields = _fields(requested, current)
     remove(
         context,
         removal,
         Kind.QUOTA,
         _requests(entity, requested),
-        risks=(risks.QUOTA_REMOVE if requested else risks.QUOTA_FORGET,),
         before=quota_view(entity, current) if current else None,
-        remaining=quota_view(entity, remaining) if remaining else None,
-        because=removal.because if owned else f"{removal.because}{ALREADY_GONE}",
-        fields=fields,
-        expected={field.path: field.before for field in fields},
+        expected=_expected(requested, current),
+        basis=Basis(in_part=not requested and any((entity, key) in partial for key in owned)),
     )
 
 
@@ -125,24 +105,8 @@ def _numbers(last: Mapping[str, object]) -> _Quotas:
     return {key: float(text) for key, text in quotas.items()} if isinstance(quotas, dict) else {}
 
 
-def _fields(requested: Mapping[str, float | None], current: _Quotas) -> tuple[FieldChange, ...]:
-    return tuple(
-        FieldChange(
-            path=f"quotas.{key}",
-            before=_text(current.get(key)),
-            after=_text(value),
-            risk=_risk(current.get(key), value),
-        )
-        for key, value in requested.items()
-    )
-
-
-def _risk(before: float | None, after: float | None) -> Risk:
-    if after is None:
-        return risks.QUOTA_REMOVE
-    if before is None:
-        return risks.QUOTA_CREATE
-    return risks.QUOTA_LOWER if after < before else risks.QUOTA_RAISE
+def _expected(requested: Mapping[str, float | None], current: _Quotas) -> Mapping[str, str | None]:
+    return {f"quotas.{key}": _text(current.get(key)) for key in requested}
 
 
 def _drift(quota: DesiredQuota, current: _Quotas, last: _Quotas) -> list[Drift]:

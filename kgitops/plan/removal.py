@@ -13,8 +13,7 @@ from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.names import is_internal
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.context import PlanContext, selected
-from kgitops.plan.document.plan import Action, Change, FieldChange, Kind, Precondition
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import Basis, Change, Kind, NamedTombstone, Precondition
 from kgitops.plan.draft import PlanDraft, chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
 
@@ -23,7 +22,7 @@ PROTECTED = "protected"
 """The rule by which an object is kept that would be removed, were it not protected."""
 _TOPIC = "topic/"
 _NO_FIELDS: Mapping[str, str | None] = {}
-_NO_IMPACT: Mapping[str, Json] = {}
+_NO_BASIS = Basis()
 
 
 class RemovalKind(Enum):
@@ -39,13 +38,18 @@ class Removal(Struct, frozen=True, kw_only=True):
     address: str
     owner: Owner
     kind: RemovalKind
-    because: str
     tombstone: Tombstone | None = None
 
     @property
     def owner_after(self) -> Owner | None:
         """The record that the registry keeps of it."""
         return after_removal(self.owner, self.tombstone.name if self.tombstone else None)
+
+    @property
+    def named(self) -> NamedTombstone | None:
+        """The Tombstone's name and reason, for the basis of the change."""
+        by = self.tombstone
+        return NamedTombstone(name=by.name, reason=by.reason) if by else None
 
     @property
     def source(self) -> Source | None:
@@ -68,6 +72,21 @@ def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
     return replace(
         owner, spent=True, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: executed}
     )
+
+
+def removal_reason(address: str, owner: Owner, tombstone: NamedTombstone | None) -> str:
+    """Explain why an object is removed: by a Tombstone, or because its document is gone."""
+    if tombstone is not None:
+        return f"the Tombstone {tombstone.name} names it: {tombstone.reason}"
+    if is_internal(address.removeprefix(_TOPIC)):
+        return "brokers own it, whatever the registry says, so that it is only forgotten"
+    if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
+        return (
+            "its document was removed, and an adopted object without a written deletionPolicy is "
+            "only forgotten"
+        )
+    policy = removal_policy(owner).value
+    return f"its document was removed and its last applied deletionPolicy is {policy}"
 
 
 def find_removals(
@@ -147,7 +166,6 @@ def _by_tombstone(
                     address=address,
                     owner=owner,
                     kind=RemovalKind.DELETE,
-                    because=f"the Tombstone {tombstone.name} names it: {tombstone.reason}",
                     tombstone=tombstone,
                 )
             case OwnershipStatus.FOREIGN | OwnershipStatus.TAKEABLE:
@@ -192,20 +210,12 @@ def _by_absence(
         draft.keep(address, "other-cluster")
         return None
     if is_internal(address.removeprefix(_TOPIC)):
-        because = "brokers own it, whatever the registry says, so that it is only forgotten"
-        return Removal(address=address, owner=owner, kind=RemovalKind.FORGET, because=because)
+        return Removal(address=address, owner=owner, kind=RemovalKind.FORGET)
     match removal_policy(owner):
         case DeletionPolicy.DELETE:
-            because = "its document was removed and its last applied deletionPolicy is Delete"
-            return Removal(address=address, owner=owner, kind=RemovalKind.DELETE, because=because)
+            return Removal(address=address, owner=owner, kind=RemovalKind.DELETE)
         case DeletionPolicy.ORPHAN:
-            because = (
-                "its document was removed and its last applied deletionPolicy is Orphan"
-                if owner.last_applied["deletionPolicyWritten"]
-                else "its document was removed, and an adopted object without a written "
-                "deletionPolicy is only forgotten"
-            )
-            return Removal(address=address, owner=owner, kind=RemovalKind.FORGET, because=because)
+            return Removal(address=address, owner=owner, kind=RemovalKind.FORGET)
         case DeletionPolicy.PROTECT:
             draft.refuse(
                 f"{address} is protected: its document was removed, but its last applied "
@@ -222,27 +232,19 @@ def remove(
     kind: Kind,
     requests: Sequence[Request] = (),
     *,
-    risks: tuple[Risk, ...],
     before: Mapping[str, Json] | None,
-    remaining: Mapping[str, Json] | None = None,
-    deletes: bool | None = None,
-    because: str | None = None,
     topic_id: str | None = None,
-    exists: bool | None = None,
-    fields: tuple[FieldChange, ...] = (),
     expected: Mapping[str, str | None] = _NO_FIELDS,
-    impact: Mapping[str, Json] = _NO_IMPACT,
     derived_from: tuple[str, ...] = (),
+    basis: Basis = _NO_BASIS,
 ) -> None:
     """Add the deletion of an object, or that it is forgotten; without ``before`` it is gone.
 
-    It ``deletes`` the object if there are requests, unless stated otherwise; ``remaining`` is what
-    is left of it then. ``expected`` are the fields that must still hold.
+    ``expected`` are the fields that must still hold.
     """
-    deletes = bool(requests) if deletes is None else deletes
     expects = Precondition(
         object=removal.address,
-        exists=before is not None if exists is None else exists,
+        exists=before is not None,
         topic_id=topic_id,
         owner=removal.owner.project,
         fields=expected,
@@ -251,19 +253,14 @@ def remove(
         Change(
             address=removal.address,
             kind=kind,
-            actions=(Action.DELETE if deletes else Action.FORGET,),
-            risks=risks,
-            because=because or removal.because,
             source=removal.source,
             before=before,
-            after=remaining if deletes else before,
-            fields=fields,
             preconditions=(expects,),
             requests=chain(requests, expects),
             owner_before=removal.owner,
             owner_after=removal.owner_after,
-            impact=impact,
             derived_from=derived_from,
+            basis=replace(basis, tombstone=removal.named),
         )
     )
 
@@ -275,19 +272,9 @@ def remove_whole(
     request: Request,
     *,
     before: Mapping[str, Json] | None,
-    deleted: Risk,
-    forgotten: Risk,
     expected: Mapping[str, str | None] = _NO_FIELDS,
 ) -> None:
     """Add the removal of an object that ``request`` deletes as a whole, if it still exists."""
     deletes = before is not None and removal.kind is RemovalKind.DELETE
-    remove(
-        context,
-        removal,
-        kind,
-        [request] if deletes else (),
-        risks=(deleted if deletes else forgotten,),
-        before=before,
-        because=removal.because if before is not None else f"{removal.because}{ALREADY_GONE}",
-        expected=expected,
-    )
+    requests = [request] if deletes else ()
+    remove(context, removal, kind, requests, before=before, expected=expected)

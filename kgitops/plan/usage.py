@@ -2,40 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 
-from msgspec.structs import replace
-
-from kgitops.model.cluster_state import ClusterState, NotChecked, TopicUsage, Usage
+from kgitops.model.cluster_state import NotChecked, TopicUsage
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
 from kgitops.model.resources.topic_configs import effective_default
-from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.document.plan import Change, Kind, Plan
+from kgitops.plan.document.plan import Change, FieldChange, Kind, Measured
 from kgitops.plan.document.risks import RiskLevel
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 _LIMIT, _TIME, _SEGMENT = "retention.bytes", "retention.ms", "segment.bytes"
 SIZING = frozenset({f"configs.{_LIMIT}", f"configs.{_TIME}", "partitions", "replicationFactor"})
 """The fields that decide how much a topic will hold."""
-
-
-def topics_at_stake(plan: Plan) -> frozenset[str]:
-    """Return the topics whose records or clients a change may harm, or whose size it decides."""
-    names = (_topic_at_stake(change) for change in plan.changes)
-    return frozenset(name for name in names if name)
-
-
-def add_usage(plan: Plan, current: ClusterState, usage: Usage) -> Plan:
-    """Add the blast radius of these topics to the plan, and warnings if it could not be read."""
-    if not usage.topics and not usage.not_checked:
-        return plan
-    problems = frozenset(warning.problem for warning in plan.warnings)
-    new = (item for item in not_checked(usage.not_checked) if item.problem not in problems)
-    return replace(
-        plan,
-        changes=tuple(_with_usage(change, current, usage) for change in plan.changes),
-        warnings=(*plan.warnings, *new),
-    )
 
 
 def not_checked(items: Iterable[NotChecked]) -> list[Finding]:
@@ -46,61 +24,59 @@ def not_checked(items: Iterable[NotChecked]) -> list[Finding]:
     ]
 
 
-def _topic_at_stake(change: Change) -> str | None:
-    sized = any(field.path in SIZING for field in change.fields)
-    if change.kind is not Kind.TOPIC or (change.level is RiskLevel.SAFE and not sized):
+def topic_at_stake(change: Change) -> str | None:
+    """Return the topic whose records or clients the change may harm, or whose size it decides."""
+    if change.kind is not Kind.TOPIC or not is_at_stake(change.level, change.fields):
         return None
-    return next(
-        (
-            planned.request.topic
-            for planned in change.requests
-            if isinstance(planned.request, _AT_STAKE)
-        ),
-        None,
+    requests = (planned.request for planned in change.requests)
+    return next((it.topic for it in requests if isinstance(it, _AT_STAKE)), None)
+
+
+def is_at_stake(level: RiskLevel, fields: Iterable[FieldChange]) -> bool:
+    """Tell if a change of a topic with this level and these fields may harm it or decides size."""
+    return level is not RiskLevel.SAFE or any(field.path in SIZING for field in fields)
+
+
+def measured(usage: TopicUsage | None) -> Measured | None:
+    """Return the usage of a topic as a plan holds it."""
+    if usage is None:
+        return None
+    return Measured(
+        log_start_offsets=_texts(usage.log_start_offsets),
+        high_watermarks=_texts(usage.high_watermarks),
+        size_bytes=_texts(usage.size_bytes),
+        active_groups=usage.active_groups,
     )
 
 
-def _with_usage(change: Change, current: ClusterState, usage: Usage) -> Change:
-    name = _topic_at_stake(change)
-    if name is None or name not in usage.topics:
-        return change
-    records = {
-        partition: offset
-        for planned in change.requests
-        if isinstance(planned.request, DeleteRecordsRequest)
-        for partition, offset in planned.request.deleted_message_offsets.items()
-    }
-    impact = topic_impact(current.topics[name], usage.topics[name], records)
-    held = impact.get("bytes")
-    estimate = disk_estimate(
-        change.before,
-        change.after,
-        current.broker_defaults,
-        int(held) if isinstance(held, str) else None,
-    )
-    return replace(change, impact={**change.impact, **impact, **estimate})
+def _texts(values: Iterable[int | None]) -> tuple[str | None, ...]:
+    return tuple(None if value is None else str(value) for value in values)
+
+
+def _numbers(texts: Iterable[str | None]) -> tuple[int | None, ...]:
+    return tuple(None if text is None else int(text) for text in texts)
 
 
 def topic_impact(
-    state: TopicState, usage: TopicUsage | None, records: Mapping[int, int] | None = None
-) -> Mapping[str, Json]:
+    partitions: int, usage: Measured | None, records: Mapping[int, int] | None = None
+) -> dict[str, Json]:
     """Return the topic's partitions, bytes, records and active groups, and the deleted records.
 
     A number is omitted if any partition's share is unknown: a part would read as the whole.
     """
-    impact: dict[str, Json] = {"partitions": state.num_partitions}
+    impact: dict[str, Json] = {"partitions": partitions}
     if usage is None:
         return impact
-    size = _total(usage.size_bytes, state.num_partitions)
+    size = _total(_numbers(usage.size_bytes), partitions)
     if size is not None:
         impact["bytes"] = str(size)
-    starts, ends = usage.log_start_offsets, usage.high_watermarks
+    starts, ends = _numbers(usage.log_start_offsets), _numbers(usage.high_watermarks)
     held = _total(
         tuple(
             None if start is None or end is None else end - start
             for start, end in zip(starts, ends, strict=False)
         ),
-        state.num_partitions,
+        partitions,
     )
     if held is not None:
         impact["records"] = str(held)

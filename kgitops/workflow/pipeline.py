@@ -132,7 +132,7 @@ def plan_state(
     on_stage("asking the policies")
     evaluator, seen = declared.policies.evaluator, judged_on or current
     plan = judge_plan(plan, evaluator, seen, desired, declared.policies.bundle)
-    plan = with_impact(cluster, current, plan)
+    plan = with_impact(cluster, plan)
     is_denied = denial_check(evaluator, seen, principal=plan.principal)
     return validate_on_brokers(plan, cluster, on_stage, is_denied=is_denied)
 

@@ -29,7 +29,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.plan import Plan, PlannedRequest
-from kgitops.plan.usage import add_usage, topics_at_stake
+from kgitops.plan.shown.derive import add_usage, topics_at_stake
 from kgitops.plan.users.diff import concerned_users, managed_users
 from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.project.selection import Workspace
@@ -78,14 +78,14 @@ def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -
     return replace(state, users=cluster.read_users()) if read else state
 
 
-def with_impact(cluster: Cluster, current: ClusterState, plan: Plan) -> Plan:
+def with_impact(cluster: Cluster, plan: Plan) -> Plan:
     """Add the usage of the topics that the plan may hurt.
 
     Raises:
         UnreachableError: the cluster can't be reached.
     """
     names = topics_at_stake(plan)
-    return add_usage(plan, current, cluster.read_usage(names)) if names else plan
+    return add_usage(plan, cluster.read_usage(names)) if names else plan
 
 
 def find_pending_undo_requests(

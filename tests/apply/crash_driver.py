@@ -18,7 +18,7 @@ from apply.plans import Apply, open_cluster, spelt
 from builders import UID
 
 from kgitops.model.requests import Request
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 
 
 def main(store: Path, plan: Path, folder: Path, times: int) -> None:

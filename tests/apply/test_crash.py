@@ -14,7 +14,8 @@ from used import used
 
 from kgitops.apply.journal.reading import latest_values
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.file import SealedPlan, read_plan, to_text
+from kgitops.plan.document.file import SealedPlan, to_text
+from kgitops.plan.reading import read_plan
 
 TESTS = Path(__file__).parent.parent
 

@@ -25,7 +25,8 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.topics import RequestedTopicState
-from kgitops.plan.document.file import SealedPlan, read_plan, seal, to_text
+from kgitops.plan.document.file import SealedPlan, seal, to_text
+from kgitops.plan.reading import read_plan
 
 Words = tuple[object, ...]
 Arrange = Callable[[Project, Kgitops], Words]

@@ -4,15 +4,31 @@ import json
 from pathlib import Path
 
 import pytest
+from builders import a_cluster, a_desired, a_topic, plan_of
 from cli.conftest import Kgitops
 from fleet.output.fleet_results import committed, unit
+from msgspec.structs import replace
 from report.fleet.fleets import FLEETS, a_run, a_unit, large
 from report.plans import judged_plan, no_changes, twelve_changes
 
 from kgitops.fleet.summary import History
 from kgitops.fleet.summary_json import run_to_text
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.reading import read_plan
 from kgitops.report.fleet.highlights import headline
+
+
+def planned() -> Plan:
+    """A plan as it is made: one new topic."""
+    return plan_of(a_desired(a_topic()), a_cluster())
+
+
+def denied() -> Plan:
+    """The same, denied by a policy."""
+    made, judged = planned(), judged_plan()
+    results = next(change.policies for change in judged.changes if change.denied)
+    changes = tuple(replace(change, policies=results) for change in made.changes)
+    return replace(made, changes=changes, policies_loaded=judged.policies_loaded)
 
 
 def save(history: History, folder: Path) -> None:
@@ -65,7 +81,7 @@ def test_one_run_of_a_history_is_shown_by_its_folder(here: Path, kgitops: Kgitop
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "sarif", "junit", "github"])
 def test_one_clusters_plan_is_shown_as_any_plan_is(form: str, here: Path, kgitops: Kgitops) -> None:
-    committed(here / "out", (unit("prod-eu"), judged_plan()), (unit("prod-us"), no_changes()))
+    committed(here / "out", (unit("prod-eu"), denied()), (unit("prod-us"), no_changes()))
     ran = kgitops("fleet", "summary", "out", "-c", "prod-eu", "-o", "plan.json", "--format", form)
     shown = kgitops("show", "plan.json", "--format", form)
     assert (ran.code, ran.out) == (shown.code, shown.out)
@@ -74,11 +90,11 @@ def test_one_clusters_plan_is_shown_as_any_plan_is(form: str, here: Path, kgitop
 
 def test_a_saved_plan_is_whole_and_of_the_newest_run(here: Path, kgitops: Kgitops) -> None:
     (here / "runs").mkdir()
-    committed(here / "runs" / "monday", (unit("prod-eu"), twelve_changes()))
+    committed(here / "runs" / "monday", (unit("prod-eu"), planned()))
     ran = kgitops("fleet", "summary", "runs", "--cluster", "prod-eu", "-o", "plan.json")
     assert ran.code == 0
     sealed = read_plan((here / "plan.json").read_text(), "plan.json")
-    assert len(sealed.plan.changes) == len(twelve_changes().changes)
+    assert len(sealed.plan.changes) == len(planned().changes)
     detailed = kgitops("fleet", "summary", "runs", "-c", "prod-eu", "--detailed-exitcode")
     assert detailed.code == 2
 
@@ -99,7 +115,7 @@ def test_several_projects_of_a_cluster_are_told_apart(here: Path, kgitops: Kgito
 def test_a_run_that_was_killed_while_it_took_its_place_is_put_back(
     here: Path, kgitops: Kgitops
 ) -> None:
-    committed(here / "out", (unit("prod-eu"), twelve_changes()))
+    committed(here / "out", (unit("prod-eu"), planned()))
     whole = kgitops("fleet", "summary", "out").out
     (here / "out").rename(here / ".out.kgitops-old")
     ran = kgitops("fleet", "summary", "out")

@@ -19,8 +19,9 @@ from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import RequestResult
-from kgitops.plan.document.file import read_plan, seal, to_text
+from kgitops.plan.document.file import seal, to_text
 from kgitops.plan.document.plan import Change, Precondition
+from kgitops.plan.reading import read_plan
 
 EVERYONE = """\
 apiVersion: kgitops/v1

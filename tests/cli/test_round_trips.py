@@ -12,7 +12,7 @@ from cli.projects import EXAMPLES, Project, acl, quota, topic
 from kgitops.cli.running.options import Format
 from kgitops.model.registry import Json
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 
 APPLIED = (
     topic(configs={"retention.ms": 1000}, deletionPolicy="Delete"),

@@ -8,7 +8,7 @@ from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, acl, topic
 
 from kgitops.cli.running.streams import is_special
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from reconcile.notifications.receivers import Receiver, receiver
 from reconcile.turning import Turns
 
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 from kgitops.reconcile.status import TurnOutcome
 
 ZSTD = {"compression.type": "zstd"}

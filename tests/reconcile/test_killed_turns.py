@@ -10,7 +10,7 @@ from reconcile.kill_driver import take
 from reconcile.turning import Turns
 
 from kgitops.apply.journal.reading import latest_values, unfinished_runs
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 from kgitops.reconcile.status import TurnOutcome
 
 TESTS = Path(__file__).parents[1]

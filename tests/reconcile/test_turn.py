@@ -9,7 +9,7 @@ from reconcile.turning import Turns
 
 from kgitops.cli.main import main
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 from kgitops.reconcile.status import TurnOutcome
 
 SHORT = {"retention.ms": 60_000, "compression.type": "zstd"}

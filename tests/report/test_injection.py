@@ -42,7 +42,7 @@ from kgitops.cli.running.errors import refuse
 from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.json.layout import json_line
 from kgitops.plan.document.documents import plan_to_json
-from kgitops.plan.document.file import read_plan, to_text
+from kgitops.plan.document.file import read_sealed_plan, to_text
 from kgitops.report.ci.github import render_github, render_github_refusal
 from kgitops.report.ci.junit import render_junit, render_policy_tests_junit
 from kgitops.report.ci.sarif import render_sarif
@@ -321,7 +321,7 @@ def test_colour_and_ascii_change_nothing_else(payloads: Sequence[str]) -> None:
 def test_json_keeps_a_payload_whole(payloads: Sequence[str]) -> None:
     for payload in payloads:
         plan = poisoned(payload)
-        assert read_plan(to_text(sealed(plan)), "plan.json").plan == plan
+        assert read_sealed_plan(to_text(sealed(plan)), "plan.json").plan == plan
         document = json.loads(render_json(plan))
         document.pop("plan_digest")
         assert document == plan_to_json(plan)

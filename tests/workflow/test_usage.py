@@ -14,7 +14,7 @@ from kgitops.model.cluster_state import NotChecked, Usage
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.plan.usage import add_usage, topics_at_stake
+from kgitops.plan.shown.derive import add_usage, topics_at_stake
 from kgitops.workflow.plan_stages import with_impact, with_offsets
 
 ORDERS = a_topic(
@@ -51,7 +51,7 @@ def cluster() -> Counting:
 def planned(cluster: Counting, desired: DesiredState) -> Plan:
     current = with_offsets(cluster, desired, cluster.read_state())
     plan = make_plan(desired, current, target_name="t", capabilities=ALL_CAPABILITIES)
-    return with_impact(cluster, current, plan)
+    return with_impact(cluster, plan)
 
 
 def test_nothing_is_asked_where_nothing_is_at_stake(cluster: Counting):
@@ -105,7 +105,7 @@ def test_what_could_not_be_read_is_said_once_and_stops_nothing(cluster: Counting
     current = cluster.read_state().with_usage(Usage(not_checked=(UNKNOWN,)))
     plan = make_plan(a_desired(OTHER), current, target_name="t", capabilities=ALL_CAPABILITIES)
     more = NotChecked(problem="nor how much there is", advice="measure it")
-    plan = add_usage(plan, current, Usage(not_checked=(UNKNOWN, more)))
+    plan = add_usage(plan, Usage(not_checked=(UNKNOWN, more)))
     problems = [warning.problem for warning in plan.warnings]
     assert [problems.count(item.problem) for item in (UNKNOWN, more)] == [1, 1]
     assert not plan.verdict.stops

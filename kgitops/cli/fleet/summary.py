@@ -60,10 +60,12 @@ def summary(
         from kgitops.fleet.output.runs import newest_run
         from kgitops.fleet.output.slices import read_slice
         from kgitops.plan.document.file import text_parts
+        from kgitops.plan.reading import require_shown
 
         check_place(out)
         _recover(directory)
         sealed = read_slice(newest_run(directory), cluster, project)
+        require_shown(sealed, f"the plan of {cluster} in {directory}")
         if out:
             write_file(out, text_parts(sealed))
         show_plan(sealed, format_, full=full, no_color=no_color, saved_as=out)

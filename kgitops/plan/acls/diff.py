@@ -9,32 +9,22 @@ from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
-    EVERYONE,
     VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
-    Operation,
     PatternType,
-    PermissionType,
     ResourceType,
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding
 from kgitops.plan.acls.patterns import ResourcesInUse
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, Kind
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import Basis, Change, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
-from kgitops.plan.virtual_clusters.copied_acls import (
-    AclTranslation,
-    CopiedAcl,
-    find_copies,
-    of_source,
-)
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
+from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, CopiedAcl, find_copies
 from kgitops.plan.virtual_clusters.migrated_acls import plan_migrated
 
 
@@ -175,26 +165,14 @@ def _with_origin(owner: Owner, copy: CopiedAcl | None) -> Owner:
 def _create(
     context: PlanContext, acl: DesiredAcl, in_use: ResourcesInUse, copy: CopiedAcl | None
 ) -> None:
-    risky = {_grant_risk(acl.binding)}
-    if in_use.unguarded(acl.binding):
-        risky.add(risks.ACL_FIRST)
     context.create(
         acl,
         Kind.ACL,
         [CreateAclRequest(binding=acl.binding)],
-        after=acl_view(acl.binding),
-        risky=risky,
-        because=_because(copy),
+        basis=Basis(first_acl=in_use.unguarded(acl.binding)),
         owner_after=_with_origin(context.owner_after(acl, adopted=False), copy),
         derived_from=(copy.member,) if copy else (),
     )
-
-
-def _because(copy: CopiedAcl | None) -> str:
-    if copy is None:
-        return "it is declared"
-    source = of_source(str(copy.origin["copiedFrom"]))
-    return f"{copy.acl.binding.principal} has the right in {source}, and takes it along"
 
 
 def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
@@ -202,15 +180,12 @@ def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None
     owner_after = _with_origin(context.record_after(acl, adopts=adopts), copy)
     if not adopts and context.ownership.owner(acl.address) == owner_after:
         return
-    view = acl_view(acl.binding)
     context.update(
         acl,
         Kind.ACL,
         (),
-        adopts=risks.ACL_ADOPT if adopts else None,
         owner_after=owner_after,
-        before=view,
-        after=view,
+        before=acl_view(acl.binding),
         derived_from=(copy.member,) if copy else (),
     )
 
@@ -226,36 +201,12 @@ def _remove(
     One that is ``missing`` still counts for its virtual cluster, and may exist in part.
     """
     deleted = (binding or missing) if removal.kind is RemovalKind.DELETE else None
-    gone = "" if binding else ALREADY_GONE
-    if missing and deleted:
-        gone = "; it exists only in part on the cluster, and the rest is removed as well"
-    risk = risks.ACL_FORGET
-    if deleted:
-        denies = deleted.permission_type is PermissionType.DENY
-        risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
     origin = removal.owner.last_applied.get(ORIGIN)
-    because = removal.because
-    if origin and not removal.tombstone:
-        because = f"it was copied for {origin['member']}, which no longer asks for it"
     remove(
         context,
         removal,
         Kind.ACL,
         [DeleteAclRequest(binding=deleted)] if deleted else (),
-        risks=(risk,),
         before=acl_view(binding) if binding else None,
-        because=f"{because}{gone}",
         derived_from=(origin["member"],) if origin else (),
     )
-
-
-def _grant_risk(binding: AclBinding) -> Risk:
-    if binding.permission_type is PermissionType.DENY:
-        return risks.ACL_DENY
-    everyone = binding.principal == EVERYONE
-    everything = binding.resource_name == "*" and binding.pattern_type is PatternType.LITERAL
-    whole_cluster = (
-        binding.resource_type is ResourceType.CLUSTER and binding.operation is Operation.ALL
-    )
-    wide = everyone or everything or whole_cluster
-    return risks.ACL_WIDE_GRANT if wide else risks.ACL_GRANT

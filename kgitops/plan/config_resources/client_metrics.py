@@ -6,23 +6,20 @@ from kgitops.desired.state import DesiredClientMetrics, DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.addresses import client_metrics_address
 from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
-from kgitops.model.values import overlaid
 from kgitops.plan.config_resources.configs import (
-    RequestedConfigs,
     config_drift,
-    config_fields,
     config_requests,
+    expected_configs,
     last_configs,
     removed_configs,
     requested_configs,
 )
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import FieldChange, Kind
+from kgitops.plan.document.plan import Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import client_metrics_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 
 _KIND = ConfigResourceType.CLIENT_METRICS
 
@@ -57,47 +54,26 @@ def _plan(context: PlanContext, declared: DesiredClientMetrics, current: Mapping
     if managed and current:
         context.draft.drift += config_drift(address, declared.configs, last, current)
     requested = requested_configs(declared.configs, last, current)
-    fields = _fields(requested, current)
     requests = config_requests(_KIND, name, requested)
-    after = client_metrics_view(name, overlaid(current, requested))
-    if not current:
-        context.create(declared, Kind.CLIENT_METRICS, requests, after=after, fields=fields)
-        return
-    context.adopt_or_update(
-        declared,
-        Kind.CLIENT_METRICS,
-        requests,
-        adoption=risks.CLIENT_METRICS_ADOPT,
-        before=client_metrics_view(name, current),
-        after=after,
-        fields=fields,
+    expects = context.expect(
+        address, exists=bool(current), fields=expected_configs(requested, current)
     )
+    if not current:
+        context.create(declared, Kind.CLIENT_METRICS, requests, expects=expects)
+        return
+    before = client_metrics_view(name, current)
+    context.adopt_or_update(declared, Kind.CLIENT_METRICS, requests, before=before, expects=expects)
 
 
 def _remove(context: PlanContext, removal: Removal, name: str, current: Mapping[str, str]) -> None:
     """Remove the keys that were last applied; the subscription ends with its last key."""
     owned = removed_configs(removal.owner.last_applied, current)
     requested = owned if removal.kind is RemovalKind.DELETE else {}
-    remaining = overlaid(current, requested)
-    fields = _fields(requested, current)
     remove(
         context,
         removal,
         Kind.CLIENT_METRICS,
         config_requests(_KIND, name, requested),
-        risks=(risks.CLIENT_METRICS_REMOVE if requested else risks.CLIENT_METRICS_FORGET,),
         before=client_metrics_view(name, current) if current else None,
-        remaining=client_metrics_view(name, remaining) if remaining else None,
-        because=removal.because if owned else f"{removal.because}{ALREADY_GONE}",
-        fields=fields,
-        expected={field.path: field.before for field in fields},
-    )
-
-
-def _fields(requested: RequestedConfigs, current: Mapping[str, str]) -> tuple[FieldChange, ...]:
-    return config_fields(
-        requested,
-        current,
-        changed=risks.CLIENT_METRICS_SET,
-        removed=risks.CLIENT_METRICS_REMOVE,
+        expected=expected_configs(requested, current),
     )

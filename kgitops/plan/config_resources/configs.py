@@ -43,6 +43,11 @@ def config_requests(
     ]
 
 
+def expected_configs(requested: RequestedConfigs, current: Configs) -> dict[str, str | None]:
+    """Return the fields of a precondition: what is requested, as it is now."""
+    return {f"configs.{key}": current.get(key) for key in requested}
+
+
 def config_fields(
     requested: RequestedConfigs, current: Configs, *, changed: Risk, removed: Risk
 ) -> tuple[FieldChange, ...]:

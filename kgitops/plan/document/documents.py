@@ -34,9 +34,11 @@ from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import Reason, Verdict
 from kgitops.plan.document.plan import (
+    NEVER_EMPTY,
     AccessLoss,
     Action,
     Base,
+    Basis,
     Change,
     Desired,
     Drift,
@@ -57,8 +59,6 @@ FORMAT_VERSION = "1.0"
 PLAN_KIND: Literal["kgitops.plan"] = "kgitops.plan"
 
 _AtLeastOne = Meta(min_length=1, description="an array of at least one item")
-_NeverEmpty = Meta(extra_json_schema={"minItems": 1})
-"""For an array that is left out when it is empty."""
 _WITH_ALL_COUNTS = Meta(extra_json_schema={"required": [*Action, "kept", "drift", "denied"]})
 Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$", description="a SHA-256 digest")]
 
@@ -76,11 +76,12 @@ class RegistryDocument(Struct, frozen=True, kw_only=True):
     offset: WholeNumberText
 
 
-class BaseDocument(Struct, frozen=True, kw_only=True):
+class BaseDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``base``."""
 
     digest: str
     registry: RegistryDocument | None
+    defaults: Annotated[Mapping[str, str], Meta(extra_json_schema={"minProperties": 1})] = {}
 
 
 class ReasonDocument(Struct, frozen=True, kw_only=True):
@@ -106,7 +107,7 @@ class RequestDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     depends_on: tuple[str, ...]
     undoes: str | None
     body: Json
-    physical: Annotated[tuple[str, ...], _NeverEmpty] = ()
+    physical: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
     expects: Precondition
     validated: Validator
 
@@ -126,7 +127,7 @@ class ChangeDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     address: str
     kind: Kind
     actions: Annotated[tuple[Action, ...], _AtLeastOne]
-    derived_from: Annotated[tuple[str, ...], _NeverEmpty] = ()
+    derived_from: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
     labels: Annotated[Mapping[str, str], Meta(extra_json_schema={"minProperties": 1})] = {}
     origins: Annotated[Mapping[str, ValueOrigin], Meta(extra_json_schema={"minProperties": 1})] = {}
     reason: ReasonDocument
@@ -136,6 +137,7 @@ class ChangeDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     after: Mapping[str, Json] | None
     fields: tuple[FieldChange, ...]
     impact: Mapping[str, Json]
+    basis: Basis | None = None
     ownership: OwnershipDocument
     preconditions: tuple[Precondition, ...]
     requests: tuple[RequestDocument, ...]
@@ -188,7 +190,7 @@ class PlanDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refusals: tuple[Reason, ...]
     partial: bool
     allow_deletes: Mapping[str, Count]
-    allow_empty_folders: Annotated[tuple[str, ...], _NeverEmpty] = ()
+    allow_empty_folders: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
     managed_counts: Mapping[str, Count]
     summary: Annotated[Mapping[str, Count], _WITH_ALL_COUNTS]
     verdict: Verdict
@@ -222,7 +224,7 @@ def plan_document(plan: Plan) -> PlanDocument:
         format_version=FORMAT_VERSION,
         kind=PLAN_KIND,
         tool=ToolDocument(version=__version__),
-        base=BaseDocument(digest=plan.base.digest, registry=registry),
+        base=BaseDocument(digest=plan.base.digest, registry=registry, defaults=plan.base.defaults),
         changes=(),
         summary=summary(plan),
         plan_digest="",
@@ -262,6 +264,7 @@ def read_plan_document(document: PlanDocument, *, exactly: bool = True) -> Plan:
             digest=document.base.digest,
             registry_topic_id=registry.topic_id if registry else None,
             registry_offset=int(registry.offset) if registry else None,
+            defaults=document.base.defaults,
         ),
         changes=tuple(
             read_change(bytes(change), f"changes[{at}]", exactly=exactly)

@@ -161,7 +161,7 @@ def _canonical(document: PlanDocument, changes: Iterable[ChangeDocument]) -> str
     return canonical_json(replace(document, changes=encoded)).decode()
 
 
-def read_plan(content: str, file: str) -> SealedPlan:
+def read_sealed_plan(content: str, file: str) -> SealedPlan:
     """Read the sealed plan in ``content``; ``check_usable`` tells if it is still usable now.
 
     Raises:
@@ -172,7 +172,7 @@ def read_plan(content: str, file: str) -> SealedPlan:
 
 
 def read_canonical(content: str, file: str) -> SealedPlan:
-    """Read the sealed plan that ``canonical_text`` wrote; errors as for ``read_plan``."""
+    """Read the sealed plan that ``canonical_text`` wrote; errors as for ``read_sealed_plan``."""
     with without_garbage_collection():
         return _read(content, _is_canonical) or refuse(content, file, laid_out=False)
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from kgitops.manifests.value_origin import ValueOrigin
@@ -16,6 +17,9 @@ from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, denial_sentence
 from kgitops.plan.document.risks import Risk, RiskLevel
+
+NEVER_EMPTY = Meta(extra_json_schema={"minItems": 1})
+"""For an array that is left out when it is empty."""
 
 
 class Action(StrEnum):
@@ -107,6 +111,41 @@ class PlannedRequest(Struct, frozen=True, kw_only=True):
     expects: Precondition
 
 
+class Measured(Struct, frozen=True, kw_only=True):
+    """The data of a topic when it was planned, an item a partition, as text; None if unknown."""
+
+    log_start_offsets: tuple[str | None, ...]
+    high_watermarks: tuple[str | None, ...]
+    size_bytes: tuple[str | None, ...]
+    active_groups: tuple[str, ...] | None
+
+
+class NamedTombstone(Struct, frozen=True, kw_only=True):
+    """The Tombstone that removes an object, and its reason."""
+
+    name: str
+    reason: str
+
+
+class Basis(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Facts that a change shows, or its risks rest on, beyond ``before``, requests and records.
+
+    ``affects`` are other links to the topic; ``still_allowed`` the ACLs that a leaving member
+    keeps; ``taken_from`` is the name of the project that owns the object now. ``first_acl``: no
+    ACL guards the existing resource yet. ``in_part``: the object exists, or parts of it, though
+    ``before`` does not show that. ``handed_over``: a TopicLink takes the name of the topic.
+    """
+
+    tombstone: NamedTombstone | None = None
+    measured: Measured | None = None
+    affects: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
+    still_allowed: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
+    taken_from: str | None = None
+    first_acl: bool = False
+    in_part: bool = False
+    handed_over: bool = False
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """The planned change of one object.
 
@@ -116,16 +155,18 @@ class Change(Struct, frozen=True, kw_only=True):
     ``derived_from`` are the addresses of the declared objects that cause it, if it is not declared
     itself (VC-407). ``labels`` are those of the document; its requests have the same, for policies.
     ``origins`` are those of the declared values that its document does not hold itself, by path.
+    Actions, ``after``, ``fields``, ``risks``, ``because`` and ``impact`` follow from the rest,
+    ``basis`` included: planners leave them to ``plan.shown``.
     """
 
     address: str
     kind: Kind
-    actions: tuple[Action, ...]
-    risks: tuple[Risk, ...]
-    because: str
+    actions: tuple[Action, ...] = ()
+    risks: tuple[Risk, ...] = ()
+    because: str = ""
     source: Source | None
     before: Mapping[str, Json] | None
-    after: Mapping[str, Json] | None
+    after: Mapping[str, Json] | None = None
     fields: tuple[FieldChange, ...] = ()
     preconditions: tuple[Precondition, ...] = ()
     requests: tuple[PlannedRequest, ...] = ()
@@ -136,6 +177,7 @@ class Change(Struct, frozen=True, kw_only=True):
     derived_from: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
+    basis: Basis | None = None
 
     def with_labels(self, labels: Mapping[str, str]) -> "Change":
         """Return the change with these labels, which its requests get as well where they can."""
@@ -217,9 +259,13 @@ class Desired(Struct, frozen=True, kw_only=True):
 
 
 class Base(Struct, frozen=True, kw_only=True):
-    """The cluster's state that a plan was made from; without a registry its fields are None."""
+    """The cluster's state that a plan was made from; without a registry its fields are None.
+
+    ``defaults`` are the brokers' defaults of the topic configs that the plan's changes show.
+    """
 
     digest: str
+    defaults: Mapping[str, str] = field(default_factory=dict)
     registry_topic_id: str | None = None
     registry_offset: int | None = None
 

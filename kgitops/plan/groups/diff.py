@@ -14,23 +14,21 @@ from kgitops.model.resources.config_resources import ConfigResourceType, normal_
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
-from kgitops.model.values import overlaid
 from kgitops.plan.config_resources.configs import (
     config_drift,
-    config_fields,
     config_requests,
+    expected_configs,
     last_configs,
     removed_configs,
     requested_configs,
 )
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import FieldChange, Kind
+from kgitops.plan.document.plan import Basis, Kind
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.groups.resets import planned_reset, reset_fields
+from kgitops.plan.groups.resets import committed, planned_reset
 from kgitops.plan.normal_form import group_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 
 _KIND = ConfigResourceType.GROUP
 _IDLE: Mapping[str, str | None] = {"active": "false"}
@@ -94,37 +92,21 @@ def _plan(context: PlanContext, group: DesiredGroup, found: FoundGroup) -> None:
         context.draft.findings.append(_active(group.located.at("spec", "resetOffsets"), address))
         return
     requested = requested_configs(group.configs, last, current)
-    offsets = reset_fields(reset, found)
-    fields = (
-        *config_fields(
-            requested, current, changed=risks.GROUP_CONFIG, removed=risks.GROUP_CONFIG_REMOVE
-        ),
-        *offsets,
-    )
     # Offsets first: a group that has members by then is refused as a whole.
     requests: list[Request] = []
     if reset:
         requests.append(AlterConsumerGroupOffsetsRequest(group=group.name, topics=reset))
     requests += config_requests(_KIND, group.name, requested)
-    after = group_view(group.name, overlaid(current, requested))
+    expected = {**expected_configs(requested, current), **committed(reset, found)}
     if not found.exists:
-        _create(context, group, requests, after, fields, was_there=bool(last))
+        _create(context, group, requests, expected, was_there=bool(last))
         return
     context.adopt_or_update(
         group,
         Kind.GROUP,
         requests,
-        adoption=risks.GROUP_ADOPT,
         before=group_view(group.name, current),
-        after=after,
-        fields=fields,
-        expects=context.expect(
-            address,
-            fields={
-                **{field.path: field.before for field in fields},
-                **(_IDLE if reset else {}),
-            },
-        ),
+        expects=context.expect(address, fields={**expected, **(_IDLE if reset else {})}),
     )
 
 
@@ -132,8 +114,7 @@ def _create(
     context: PlanContext,
     group: DesiredGroup,
     requests: list[Request],
-    after: Mapping[str, object],
-    fields: tuple[FieldChange, ...],
+    expected: Mapping[str, str | None],
     *,
     was_there: bool,
 ) -> None:
@@ -145,10 +126,8 @@ def _create(
         group,
         Kind.GROUP,
         requests,
-        after=after,
-        fields=fields,
-        risky=(risks.GROUP_CREATE,),
         owner_after=owner_after,
+        expects=context.expect(group.address, exists=False, fields=expected),
         missing=was_there,
     )
 
@@ -156,41 +135,26 @@ def _create(
 def _remove(context: PlanContext, removal: Removal, found: FoundGroup) -> None:
     """Delete the group, and the configs that were last applied."""
     current = normal_resource_configs(_KIND, found.configs)
-    owned = removed_configs(removal.owner.last_applied, current)
     there = found.known or bool(found.offsets)
     deletes = removal.kind is RemovalKind.DELETE
     if deletes and found.active:
         context.draft.findings.append(_active(removal.source, removal.address))
         return
-    requested = owned if deletes else {}
+    requested = removed_configs(removal.owner.last_applied, current) if deletes else {}
     requests: list[Request] = []
     if deletes and there:
         requests.append(DeleteConsumerGroupRequest(group=found.name))
     requests += config_requests(_KIND, found.name, requested)
-    remaining = overlaid(current, requested)
-    fields = config_fields(
-        requested, current, changed=risks.GROUP_CONFIG, removed=risks.GROUP_CONFIG_REMOVE
-    )
-    gone = not (there or owned)
-    expected = {field.path: field.before for field in fields}
+    expected = expected_configs(requested, current)
     remove(
         context,
         removal,
         Kind.GROUP,
         requests,
-        risks=_removal_risks(requests, there=there),
         before=group_view(found.name, current) if found.exists else None,
-        remaining=group_view(found.name, remaining) if remaining else None,
-        because=f"{removal.because}{ALREADY_GONE}" if gone else removal.because,
-        fields=fields,
         expected={**expected, **_IDLE} if deletes and there else expected,
+        basis=Basis(in_part=there and not requests),
     )
-
-
-def _removal_risks(requests: list[Request], *, there: bool) -> tuple[risks.Risk, ...]:
-    if not requests:
-        return (risks.GROUP_FORGET,)
-    return (risks.GROUP_DELETE,) if there else (risks.GROUP_CONFIG_REMOVE,)
 
 
 def _active(source: Source | None, address: str) -> Finding:

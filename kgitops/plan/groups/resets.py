@@ -61,13 +61,14 @@ def planned_reset(
     return tuple(topics)
 
 
-def reset_fields(reset: Iterable[TopicOffsets], found: FoundGroup) -> tuple[FieldChange, ...]:
-    """Return each partition's offset before and after, with the records that lie between."""
-    return tuple(
-        _field(item.topic, partition, found.offsets.get((item.topic, partition)), offset)
-        for item in reset
-        for partition, offset in sorted(item.offsets.items())
-    )
+def committed(reset: Iterable[TopicOffsets], found: FoundGroup) -> dict[str, str | None]:
+    """Return what is committed now for the offsets of a reset, as fields of a precondition."""
+    keys = [(item.topic, partition) for item in reset for partition in sorted(item.offsets)]
+    offsets = {key: found.offsets.get(key) for key in keys}
+    return {
+        offset_path(*key): None if offset is None else str(offset)
+        for key, offset in offsets.items()
+    }
 
 
 def offset_path(topic: str, partition: int) -> str:
@@ -75,7 +76,8 @@ def offset_path(topic: str, partition: int) -> str:
     return f"offsets.{topic}.{partition}"
 
 
-def _field(topic: str, partition: int, before: int | None, after: int) -> FieldChange:
+def offset_field(topic: str, partition: int, before: int | None, after: int) -> FieldChange:
+    """Return a partition's offset before and after, with the records that lie between."""
     return FieldChange(
         path=offset_path(topic, partition),
         before=None if before is None else str(before),

@@ -10,16 +10,15 @@ from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
 from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext, local_name
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange, Kind
-from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
+from kgitops.plan.document.plan import Basis, Drift, Kind
+from kgitops.plan.normal_form import assignment_text, topic_view
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topics.records import records_to_delete
-from kgitops.plan.topics.replicas import plan_replicas, replica_risk, unreachable_min_isr
+from kgitops.plan.topics.replicas import plan_replicas
 from kgitops.plan.topics.steps import alter_steps
-from kgitops.plan.topics.throttles import TopicThrottle, stale_throttle_fields, topic_throttle
-from kgitops.plan.usage import topic_impact
+from kgitops.plan.topics.throttles import TopicThrottle, topic_throttle
+from kgitops.plan.usage import measured
 
 
 def plan_alteration(
@@ -37,9 +36,7 @@ def plan_alteration(
     same_topic = owner is not None and not owner.spent and owner.topic_id == state.topic_id
     last = context.ownership.last_applied(topic.address) if same_topic else {}
     adopts = not same_topic or context.ownership.status(topic.address) is not OwnershipStatus.MINE
-    configs = diff_configs(
-        topic, state.configs, last.get("configs", {}), context.current.broker_defaults
-    )
+    configs = diff_configs(topic, state.configs, last.get("configs", {}))
     context.draft.drift += (*_shape_drift(topic, state, last), *configs.drift)
     replicas = plan_replicas(context, topic, state)
     effective = _Effective(state, configs, context.current.broker_defaults)
@@ -54,70 +51,41 @@ def plan_alteration(
     throttle = topic_throttle(state, replicas, rate=rate, stale=stale)
     # Producers would be refused while too few replicas are in sync.
     waits = state.reassigning and bool(stale or _MIN_ISR in configs.requested)
-    fields = (
-        *_link_fields(relink),
-        *configs.fields,
-        *_shape_fields(state, assignment),
-        *_record_fields(records),
-        *stale_throttle_fields(state, stale),
+    requests = alter_steps(
+        state,
+        configs=configs.requested,
+        replicas=replicas,
+        throttle=throttle,
+        waits=waits,
+        generated=topic.assignment is None,
+        delete_records=records,
+        local=local_name(topic),
+        relink=relink,
     )
     owner_after = context.record_after(topic, adopts=adopts, topic_id=state.topic_id)
-    if not fields and not adopts and owner == owner_after:
+    if not requests and not adopts and owner == owner_after:
         return
-    risky = {risks.DISK_GROWTH} if len(assignment) > len(state.assignment) else set()
-    if any(field.path in _IN_SYNC for field in fields):
-        risky |= unreachable_min_isr(topic, effective.value(_MIN_ISR))
-    before = topic_view(state)
     context.update(
         topic,
         Kind.TOPIC,
-        alter_steps(
-            state,
-            configs=configs.requested,
-            replicas=replicas,
-            throttle=throttle,
-            waits=waits,
-            generated=topic.assignment is None,
-            delete_records=records,
-            local=local_name(topic),
-            relink=relink,
-        ),
-        adopts=risks.TOPIC_ADOPT if adopts else None,
+        requests,
         owner_after=owner_after,
-        before=before,
-        after=_view_after(before, state, assignment, effective),
-        fields=fields,
-        risky=risky,
+        before=topic_view(state),
         expects=context.expect(
             topic.address,
             topic_id=state.topic_id,
             fields=_expected(state, configs, assignment, throttle, waits=waits),
         ),
-        impact={
-            **topic_impact(state, context.current.usage.get(state.name), records),
-            **context.links.affected(state.name, besides=local_name(topic)),
-        }
-        if fields
-        else {},
+        basis=Basis(
+            measured=measured(context.current.usage.get(state.name)),
+            affects=context.links.affected(state.name, besides=local_name(topic)),
+        )
+        if requests
+        else Basis(),
     )
 
 
-def _view_after(
-    before: Mapping[str, Json], state: TopicState, assignment: Assignment, effective: "_Effective"
-) -> dict[str, Json]:
-    """Show the topic once the plan is applied; unchanged parts are shared with ``before``."""
-    after = {**before, "configs": in_order(effective.configs)}
-    return after if assignment == state.assignment else after | shape_view(assignment)
-
-
-def _link_fields(relink: AlterVirtualClusterRequest | None) -> list[FieldChange]:
-    if relink is None:
-        return []
-    return [FieldChange(path="link", before=None, after=relink.topic, risk=risks.TOPIC_RELINK)]
-
-
 _MIN_ISR = "min.insync.replicas"
-_IN_SYNC = ("replicationFactor", f"configs.{_MIN_ISR}")
 
 
 class _Effective:
@@ -135,52 +103,6 @@ class _Effective:
     def conflicts(self, topic: DesiredTopic) -> list[Finding]:
         """Return a finding for each conflict between the configs."""
         return config_conflicts(topic, self.configs, self._existing, self._defaults)
-
-
-def _shape_fields(state: TopicState, wanted: Assignment) -> list[FieldChange]:
-    now = state.assignment
-    fields = []
-    if len(wanted) > len(now):
-        fields.append(
-            FieldChange(
-                path="partitions",
-                before=str(len(now)),
-                after=str(len(wanted)),
-                risk=risks.PARTITIONS_UP,
-            )
-        )
-    if wanted[: len(now)] == now:
-        return fields
-    if len(wanted[0]) != len(now[0]):
-        fields.append(
-            FieldChange(
-                path="replicationFactor",
-                before=str(len(now[0])),
-                after=str(len(wanted[0])),
-                risk=replica_risk(now, wanted),
-            )
-        )
-    fields.append(
-        FieldChange(
-            path="assignments",
-            before=assignment_text(now),
-            after=assignment_text(wanted),
-            risk=replica_risk(now, wanted),
-        )
-    )
-    return fields
-
-
-def _record_fields(records: Mapping[int, int]) -> list[FieldChange]:
-    return [
-        FieldChange(
-            path=f"deleteRecordsBefore.{partition}",
-            before=None,
-            after=str(offset),
-            risk=risks.RECORDS_DELETE,
-        )
-        for partition, offset in sorted(records.items())
-    ]
 
 
 def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json]) -> list[Drift]:
@@ -224,7 +146,7 @@ def _expected(
     waits: bool,
 ) -> Mapping[str, str | None]:
     """Return the fields that the change reads or writes, for its precondition."""
-    fields = {field.path: field.before for field in configs.fields}
+    fields = dict(configs.expected)
     for key in throttle.marks:
         value = state.configs.get(key)
         fields[f"configs.{key}"] = None if value is None else normal_value(key, value)

@@ -18,34 +18,32 @@ from kgitops.plan.document.risks import Risk
 
 
 class ConfigDiff(Struct, frozen=True, kw_only=True):
-    """The configs to change, and the drift; ``requested`` maps a removed key to None."""
+    """The configs to change, and the drift; ``requested`` maps a removed key to None.
+
+    ``expected`` are the fields of the precondition: what is requested, as it is now.
+    """
 
     requested: Mapping[str, str | None]
-    fields: tuple[FieldChange, ...]
+    expected: Mapping[str, str | None]
     drift: tuple[Drift, ...]
 
 
 def diff_configs(
-    desired: DesiredTopic,
-    existing: Mapping[str, str],
-    last: Mapping[str, str],
-    broker_defaults: Mapping[str, str],
+    desired: DesiredTopic, existing: Mapping[str, str], last: Mapping[str, str]
 ) -> ConfigDiff:
     """Compare the keys that kgitops owns: those it last applied and those now declared."""
     wanted = desired.configs
     current = {key: normal_value(key, value) for key, value in existing.items()}
     exact = desired.configs_policy is ConfigsPolicy.EXACT
     requested: dict[str, str | None] = {}
-    fields = []
     for key in sorted(_differing(wanted, current)):
         undeclared = key not in wanted and key not in last
         if undeclared and (not exact or is_throttle(key)):
             continue
         requested[key] = wanted.get(key)
-        fields.append(_field(key, current.get(key), wanted.get(key), broker_defaults))
     return ConfigDiff(
         requested=requested,
-        fields=tuple(fields),
+        expected={f"configs.{key}": current.get(key) for key in requested},
         drift=tuple(_drift(desired, current, last, set(requested))),
     )
 
@@ -78,9 +76,10 @@ def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str
         yield from (key for key in other if key not in one)
 
 
-def _field(
+def config_field(
     key: str, before: str | None, after: str | None, broker_defaults: Mapping[str, str]
 ) -> FieldChange:
+    """Return the change of a config, None where the topic does not set it."""
     default, source = effective_default(key, broker_defaults)
     removed = after is None
     return FieldChange(

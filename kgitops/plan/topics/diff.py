@@ -2,30 +2,29 @@
 
 from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
 from kgitops.model.requests import NEW_UUID, CreateTopicRequest
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.names import collision_key
-from kgitops.model.resources.topic_configs import effective_default
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext, local_name
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Kind
+from kgitops.plan.document.plan import Basis, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
-from kgitops.plan.normal_form import known_after_apply, topic_view
+from kgitops.plan.normal_form import topic_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 from kgitops.plan.topics.alter import plan_alteration
 from kgitops.plan.topics.configs import config_conflicts
 from kgitops.plan.topics.local_topic_removal import remove_local
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.records import refuse_records
-from kgitops.plan.topics.replicas import plan_replicas, unreachable_min_isr
+from kgitops.plan.topics.replicas import plan_replicas
 from kgitops.plan.topics.steps import delete_request
-from kgitops.plan.usage import disk_estimate, topic_impact
+from kgitops.plan.usage import measured
 
 
 def plan_topics(
@@ -142,20 +141,10 @@ def _create(context: PlanContext, topic: DesiredTopic) -> None:
         requested_configs=topic.configs,
         generated_replica_assignments=topic.assignment is None,
     )
-    min_isr = (
-        topic.configs.get("min.insync.replicas")
-        or effective_default("min.insync.replicas", context.current.broker_defaults)[0]
-    )
     context.create(
         topic,
         Kind.TOPIC,
         [CreateTopicRequest(topic=state.name, requested_state=state, local=local)],
-        after=topic_view(state) | ({"name": known_after_apply(topic.name)} if local else {}),
-        risky={risks.TOPIC_CREATE, *unreachable_min_isr(topic, min_isr)},
-        impact={
-            "partitions": state.num_partitions,
-            **disk_estimate(None, topic_view(state), context.current.broker_defaults),
-        },
     )
 
 
@@ -164,21 +153,18 @@ def _remove(context: PlanContext, removal: Removal) -> None:
     state = context.current.topics.get(name)
     if _is_going(context, removal.address, state):
         return
-    because = removal.because
-    deletes = removal.kind is RemovalKind.DELETE
-    if state is None:
-        deletes, because = False, f"{because}{ALREADY_GONE}"
-    elif state.topic_id is None or state.topic_id != removal.owner.topic_id:
-        # Somebody re-created the topic: the new one is unmanaged, so it stays.
-        deletes, because = False, f"{because}; the topic of that name is a different one now"
+    deletes = removal.kind is RemovalKind.DELETE and is_same_topic(removal.owner, state)
     remove(
         context,
         removal,
         Kind.TOPIC,
         [delete_request(state, None)] if deletes and state else (),
-        risks=(risks.TOPIC_DELETE if deletes else risks.TOPIC_FORGET,),
         before=topic_view(state) if state else None,
-        because=because,
         topic_id=state.topic_id if state else None,
-        impact=topic_impact(state, context.current.usage.get(name)) if state else {},
+        basis=Basis(measured=measured(context.current.usage.get(name))) if state else Basis(),
     )
+
+
+def is_same_topic(owner: Owner, state: TopicState | None) -> bool:
+    """Tell if the topic is the applied one; a re-created one is unmanaged, and stays."""
+    return state is not None and state.topic_id is not None and state.topic_id == owner.topic_id

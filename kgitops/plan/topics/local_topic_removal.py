@@ -1,22 +1,20 @@
 """Plans topics of virtual clusters that are no longer declared: unlinks, forgets, deletes them."""
 
-from collections.abc import Mapping
+from msgspec.structs import replace
 
-from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind
+from kgitops.plan.document.plan import Basis, Change, Kind
 from kgitops.plan.draft import chain
 from kgitops.plan.normal_form import link_view, topic_view
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, remove
+from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.steps import delete_request
-from kgitops.plan.usage import topic_impact
+from kgitops.plan.usage import measured
 
 
 def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
@@ -26,25 +24,23 @@ def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
     link = local_topics.link(local)
     applied = local_topics.applied(removal.address)
     state = context.current.topics.get(link.topic) if link else applied
-    if state is None:
-        _forget(context, removal, None, None, ALREADY_GONE)
-    elif state.topic_id != removal.owner.topic_id:
+    if state is None or state.topic_id != removal.owner.topic_id:
         # Somebody relinked the name: the other topic is unmanaged, so it stays, and its link too.
-        _forget(context, removal, None, state, "; the topic of that name is a different one now")
+        _forget(context, removal, None, state)
     elif local in local_topics.replaced:
-        _hand_over(context, removal, local, state)
+        _hand_over(context, removal, state)
     elif removal.kind is RemovalKind.DELETE:
         if link:
             _unlink(context, removal, local, link)
         _delete(context, removal, local, state)
     elif link and last["deletionPolicyWritten"]:
-        _forget(context, removal, local, state, "")
+        _forget(context, removal, local, state)
     else:
         # An adopted topic had its link before: both stay.
-        _forget(context, removal, None, state, "")
+        _forget(context, removal, None, state)
 
 
-def _hand_over(context: PlanContext, removal: Removal, local: LocalName, state: TopicState) -> None:
+def _hand_over(context: PlanContext, removal: Removal, state: TopicState) -> None:
     """Plan the removal of a topic whose link a TopicLink takes over in one step (VC-403a)."""
     if removal.kind is RemovalKind.DELETE:
         context.draft.findings.append(
@@ -56,7 +52,7 @@ def _hand_over(context: PlanContext, removal: Removal, local: LocalName, state: 
             )
         )
         return
-    _forget(context, removal, None, state, f"; a TopicLink has the name {local} from now on")
+    _forget(context, removal, None, state, handed_over=True)
 
 
 def _forget(
@@ -64,7 +60,8 @@ def _forget(
     removal: Removal,
     unlinked: LocalName | None,
     state: TopicState | None,
-    why: str,
+    *,
+    handed_over: bool = False,
 ) -> None:
     """Forget the topic, and remove its link if ``unlinked`` names it; the records stay."""
     remove(
@@ -72,12 +69,9 @@ def _forget(
         removal,
         Kind.TOPIC,
         [_removing(unlinked)] if unlinked else (),
-        deletes=False,
-        risks=(risks.TOPIC_UNLINK if unlinked else risks.TOPIC_FORGET,),
         before=topic_view(state) if state else None,
-        because=f"{removal.because}{why}",
         topic_id=state.topic_id if state else None,
-        impact=_impact(context, state) if state else {},
+        basis=replace(_basis(context, state), handed_over=handed_over),
     )
 
 
@@ -89,12 +83,8 @@ def _unlink(context: PlanContext, removal: Removal, local: LocalName, link: Topi
         Change(
             address=address,
             kind=Kind.LINK,
-            actions=(Action.DELETE,),
-            risks=(risks.LINK_REMOVE,),
-            because=f"{removal.because}, and this is its name",
             source=removal.source,
             before=link_view(local, link.topic, None),
-            after=None,
             preconditions=(expects,),
             requests=chain([_removing(local)], expects),
             derived_from=(removal.address,),
@@ -108,15 +98,15 @@ def _delete(context: PlanContext, removal: Removal, local: LocalName, state: Top
         removal,
         Kind.TOPIC,
         [delete_request(state, local)],
-        risks=(risks.TOPIC_DELETE,),
         before=topic_view(state),
         topic_id=state.topic_id,
-        impact=_impact(context, state),
+        basis=_basis(context, state),
     )
 
 
-def _impact(context: PlanContext, state: TopicState) -> Mapping[str, Json]:
-    return topic_impact(state, context.current.usage.get(state.name))
+def _basis(context: PlanContext, state: TopicState | None) -> Basis:
+    usage = context.current.usage.get(state.name) if state else None
+    return Basis(measured=measured(usage))
 
 
 def _removing(local: LocalName) -> AlterVirtualClusterRequest:

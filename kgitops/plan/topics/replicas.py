@@ -8,8 +8,6 @@ from kgitops.model.placement import PlacementError, place, reassign
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.risks import Risk
 
 
 class TargetReplicas(Struct, frozen=True, kw_only=True):
@@ -111,20 +109,3 @@ def _moves(topic: DesiredTopic, state: TopicState) -> bool:
     if topic.assignment is not None:
         return topic.assignment[: state.num_partitions] != state.assignment
     return any(len(replicas) != topic.replication_factor for replicas in state.assignment)
-
-
-def replica_risk(before: Assignment, after: Assignment) -> Risk:
-    """Return the risk of changing one assignment into the other."""
-    if len(after[0]) < len(before[0]):
-        return risks.REPLICATION_DOWN
-    if len(after[0]) > len(before[0]):
-        return risks.REPLICATION_UP
-    moved = any(set(old) != set(new) for old, new in zip(before, after, strict=False))
-    return risks.REPLICAS_MOVE if moved else risks.LEADER_ORDER
-
-
-def unreachable_min_isr(topic: DesiredTopic, min_insync_replicas: str | None) -> set[Risk]:
-    """Return the risk that losing one broker stops producers, if there is that risk."""
-    needed = int(min_insync_replicas or "1")
-    full = needed > 1 and needed >= topic.replication_factor
-    return {risks.MIN_ISR_UNREACHABLE} if full else set()

@@ -20,15 +20,7 @@ from kgitops.model.resources.topics import (
 )
 from kgitops.model.source import Finding, Severity
 from kgitops.model.values import overlaid
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import (
-    Action,
-    Change,
-    FieldChange,
-    Kind,
-    PlannedRequest,
-    Precondition,
-)
+from kgitops.plan.document.plan import Change, Kind, PlannedRequest, Precondition
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import broker_view
 from kgitops.plan.stale_throttles import RestoredConfigs
@@ -69,20 +61,6 @@ def topic_throttle(
         marks={key: normal_value(key, text) for key, text in marks.items()},
         restored={key: theirs.get(key) for key in marks},
     )
-
-
-def stale_throttle_fields(state: TopicState, stale: RestoredConfigs) -> Iterable[FieldChange]:
-    """Return the field changes that remove marks of an unfinished run."""
-    return [
-        FieldChange(
-            path=f"configs.{key}",
-            before=state.configs.get(key),
-            after=value,
-            risk=risks.REPLICATION_THROTTLE,
-            note="an unfinished run left it",
-        )
-        for key, value in sorted(stale.items())
-    ]
 
 
 def add_throttles(
@@ -161,22 +139,8 @@ def _broker_change(
     return Change(
         address=address,
         kind=Kind.BROKER,
-        actions=(Action.UPDATE,),
-        risks=(risks.REPLICATION_THROTTLE,),
-        because="replicas are going to move" if moves else "an unfinished run left it throttled",
         source=None,
         before=broker_view(broker),
-        after=broker_view(replace(broker, throttles=overlaid(held, restored))),
-        fields=tuple(
-            FieldChange(
-                path=f"throttles.{key}",
-                before=before[key],
-                after=limited[key] if moves else restored[key],
-                risk=risks.REPLICATION_THROTTLE,
-                note="until the replicas have moved" if moves else "an unfinished run left it",
-            )
-            for key in sorted(limited)
-        ),
         preconditions=(expects,),
         requests=(put, *undoing),
     )

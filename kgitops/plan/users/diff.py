@@ -14,19 +14,16 @@ from kgitops.model.resources.users import ScramIterations, ScramMechanism, user_
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import FieldChange, Kind, Precondition
+from kgitops.plan.document.plan import Kind, Precondition
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import user_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 from kgitops.plan.users.credentials import (
     Credentials,
     changed_fields,
-    credentials_after,
     drift_rows,
-    iterations_field,
     iterations_path,
     last_credentials,
 )
@@ -116,12 +113,9 @@ def _plan(context: PlanContext, user: DesiredUser, held: ScramIterations) -> Non
     if last and held:
         context.draft.drift += drift_rows(user, held, last)
     removed = sorted(key for key in last if key not in user.credentials and key in held)
-    fields: list[FieldChange] = []
     requests: list[Request] = []
     for mechanism, credential in sorted(user.credentials.items()):
-        changed = changed_fields(mechanism, credential, held, last)
-        fields += changed
-        if changed:
+        if changed_fields(mechanism, credential, held, last):
             _check_known(context, user, mechanism, credential)
             requests.append(
                 AlterUserScramCredentialsRequest(
@@ -132,26 +126,13 @@ def _plan(context: PlanContext, user: DesiredUser, held: ScramIterations) -> Non
                     virtual_cluster=user.virtual_cluster,
                 )
             )
-    for mechanism in removed:
-        fields.append(iterations_field(mechanism, held, None, risks.MECHANISM_REMOVE))
-        requests.append(_removal(user.name, mechanism, user.virtual_cluster))
-    after = user_view(user.name, credentials_after(held, user.credentials, removed))
+    requests += [_removal(user.name, mechanism, user.virtual_cluster) for mechanism in removed]
     expected = _expected(context, address, bool(held), user.credentials, removed, held)
     if not held:
-        context.create(
-            user, Kind.USER, requests, after=after, fields=tuple(fields), expects=expected
-        )
+        context.create(user, Kind.USER, requests, expects=expected)
         return
-    context.adopt_or_update(
-        user,
-        Kind.USER,
-        requests,
-        adoption=risks.USER_ADOPT,
-        before=user_view(user.name, held),
-        after=after,
-        fields=tuple(fields),
-        expects=expected,
-    )
+    before = user_view(user.name, held)
+    context.adopt_or_update(user, Kind.USER, requests, before=before, expects=expected)
 
 
 def _check_known(
@@ -179,19 +160,13 @@ def _remove(context: PlanContext, removal: Removal, current: ClusterState) -> No
     held = (current.users or {}).get(name, _NOBODY)
     owned = sorted(key for key in last_credentials(removal.owner.last_applied) if key in held)
     removed = owned if removal.kind is RemovalKind.DELETE else []
-    remaining = credentials_after(held, {}, removed)
-    fields = tuple(iterations_field(key, held, None, risks.USER_DELETE) for key in removed)
     remove(
         context,
         removal,
         Kind.USER,
         [_removal(name, mechanism, scope) for mechanism in removed],
-        risks=(risks.USER_DELETE if removed else risks.USER_FORGET,),
         before=user_view(name, held) if held else None,
-        remaining=user_view(name, remaining) if remaining else None,
-        because=removal.because if owned else f"{removal.because}{ALREADY_GONE}",
-        fields=fields,
-        expected={field.path: field.before for field in fields},
+        expected={iterations_path(key): str(held[key]) for key in removed},
     )
 
 

@@ -5,13 +5,12 @@ from kgitops.desired.state import DesiredState, DesiredVirtualCluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.addresses import virtual_cluster_address
-from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
+from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange, Kind
+from kgitops.plan.document.plan import Drift, Kind
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.normal_form import virtual_cluster_view
+from kgitops.plan.normal_form import option_texts, virtual_cluster_view
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove_whole
 
@@ -44,27 +43,24 @@ def _create(context: PlanContext, declared: DesiredVirtualCluster) -> None:
         declared,
         Kind.VIRTUAL_CLUSTER,
         [req.CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)],
-        after=virtual_cluster_view(declared.name, declared.options),
-        risky={risks.VIRTUAL_CLUSTER_CREATE},
     )
 
 
 def _keep_or_change(
     context: PlanContext, declared: DesiredVirtualCluster, current: VirtualCluster
 ) -> None:
-    fields = _option_fields(current.options, declared.options)
     context.draft.drift += _drift(context, declared, current)
+    now, wanted = option_texts(current.options), option_texts(declared.options)
+    expected = {path: now[path] for path in now if now[path] != wanted[path]}
     request = req.AlterVirtualClusterRequest(
         virtual_cluster=declared.name, options=declared.options
     )
     context.adopt_or_update(
         declared,
         Kind.VIRTUAL_CLUSTER,
-        [request] if fields else (),
-        adoption=risks.VIRTUAL_CLUSTER_ADOPT,
+        [request] if expected else (),
         before=virtual_cluster_view(declared.name, current.options),
-        after=virtual_cluster_view(declared.name, declared.options),
-        fields=fields,
+        expects=context.expect(declared.address, fields=expected),
     )
 
 
@@ -79,8 +75,6 @@ def _remove(context: PlanContext, removal: Removal) -> None:
         Kind.VIRTUAL_CLUSTER,
         req.DeleteVirtualClusterRequest(virtual_cluster=name),
         before=virtual_cluster_view(name, current.options) if current else None,
-        deleted=risks.VIRTUAL_CLUSTER_DELETE,
-        forgotten=risks.VIRTUAL_CLUSTER_FORGET,
     )
 
 
@@ -111,23 +105,6 @@ def _warn_of_lost_offsets(
     )
 
 
-def _texts(options: LoweringOptions) -> dict[str, str]:
-    """Write the options as text fields."""
-    return {
-        "options.capLowering": options.cap_lowering.value,
-        "options.denyWins": str(options.deny_wins).lower(),
-    }
-
-
-def _option_fields(before: LoweringOptions, after: LoweringOptions) -> tuple[FieldChange, ...]:
-    old, new = _texts(before), _texts(after)
-    return tuple(
-        FieldChange(path=path, before=old[path], after=new[path], risk=risks.LOWERING_OPTIONS)
-        for path in old
-        if old[path] != new[path]
-    )
-
-
 def _drift(
     context: PlanContext, declared: DesiredVirtualCluster, existing: VirtualCluster
 ) -> list[Drift]:
@@ -138,7 +115,7 @@ def _drift(
         "options.capLowering": last["capLowering"],
         "options.denyWins": str(last["denyWins"]).lower(),
     }
-    now, wanted = _texts(existing.options), _texts(declared.options)
+    now, wanted = option_texts(existing.options), option_texts(declared.options)
     return [
         Drift(
             address=declared.address,

@@ -2,14 +2,12 @@
 
 from kgitops.desired.state import DesiredLink, DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange, Kind
+from kgitops.plan.document.plan import Basis, Drift, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import link_view
@@ -82,15 +80,11 @@ def _plan(context: PlanContext, link: DesiredLink, destination: LinkDestination)
                 )
             )
             return
-        view = link_view(link.local, current.topic, None)
         context.adopt_or_update(
             link,
             Kind.LINK,
             (),
-            adoption=risks.LINK_ADOPT,
-            before=view,
-            after=view,
-            fields=(),
+            before=link_view(link.local, current.topic, None),
             expects=context.expect(link.address, fields={"topic": current.topic}),
         )
         return
@@ -98,13 +92,7 @@ def _plan(context: PlanContext, link: DesiredLink, destination: LinkDestination)
 
 
 def _add(context: PlanContext, link: DesiredLink, destination: LinkDestination) -> None:
-    context.create(
-        link,
-        Kind.LINK,
-        [_request(link, destination)],
-        after=_after(link, destination),
-        risky={risks.LINK_ADD},
-    )
+    context.create(link, Kind.LINK, [_request(link, destination)])
 
 
 def _retarget(
@@ -130,26 +118,11 @@ def _retarget(
         link,
         Kind.LINK,
         [_request(link, destination, replaces=current.topic)],
-        adopts=risks.LINK_ADOPT if adopts else None,
         owner_after=context.record_after(link, adopts=adopts),
         before=link_view(link.local, current.topic, None),
-        after=_after(link, destination),
-        fields=(
-            FieldChange(
-                path="topic",
-                before=current.topic,
-                after=destination.shown,
-                risk=risks.LINK_RETARGET,
-            ),
-        ),
-        because="it differs from its document"
-        if mine
-        else f"a TopicLink takes the place of the topic {link.local}",
+        expects=context.expect(link.address, fields={"topic": current.topic}),
+        basis=Basis(handed_over=of_topic and not mine),
     )
-
-
-def _after(link: DesiredLink, destination: LinkDestination) -> dict[str, Json]:
-    return link_view(link.local, destination.shown, link.target)
 
 
 def _request(
@@ -181,7 +154,5 @@ def _remove(context: PlanContext, removal: Removal) -> None:
             entity_name=local.name,
         ),
         before=link_view(local, current.topic, None) if current else None,
-        deleted=risks.LINK_REMOVE,
-        forgotten=risks.LINK_FORGET,
         expected={"topic": current.topic} if current else {},
     )

@@ -7,11 +7,9 @@ from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Kind
-from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.document.plan import Basis, Kind
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, remove
+from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.virtual_clusters.membership import Membership
 
 _SHOWN = 5
@@ -29,29 +27,17 @@ def remove_member(
         entity_type is EntityType.GROUP and not removal.owner.adopted
     )
     delete = there and not moved and leaves
-    because = removal.because
-    if delete and removal.kind is RemovalKind.FORGET:
-        because = "its document was removed; what it has committed stays"
-    if moved:
-        because = "it moves to another virtual cluster"
-    elif not there:
-        because = f"{because}{ALREADY_GONE}"
     # ACLs outside of virtual clusters apply to the user from then on (VC-089).
     allows = membership.global_allows(name) if delete and entity_type is EntityType.USER else ()
     exposed = sorted(map(acl_address, allows))
     requests = _requests(removal, at, entity_type, name) if delete else ()
-    drops = any(isinstance(request, DeleteGroupRequest) for request in requests)
     remove(
         context,
         removal,
         Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING,
         requests,
-        risks=_risks(entity_type, drops=drops, exposed=bool(exposed))
-        if delete
-        else (risks.MEMBER_FORGET,),
         before=member_view(at, entity_type, name) if there else None,
-        because=because,
-        impact={"still_allowed": exposed} if exposed else {},
+        basis=Basis(still_allowed=tuple(exposed)),
     )
     if exposed:
         context.draft.warnings.append(_warning(removal, name, exposed))
@@ -69,17 +55,6 @@ def _requests(removal: Removal, at: str, entity_type: EntityType, name: str) -> 
         # While a consumer is in the group this fails, and the group keeps its name (VC-119).
         return [DeleteGroupRequest(virtual_cluster=at, group=name), remove]
     return [remove]
-
-
-def _risks(entity_type: EntityType, *, drops: bool, exposed: bool) -> tuple[Risk, ...]:
-    match entity_type:
-        case EntityType.GROUP:
-            return worst_first({risks.GROUP_REMOVE, *({risks.GROUP_DELETE} if drops else ())})
-        case EntityType.TRANSACTIONAL_ID:
-            return (risks.TRANSACTIONAL_ID_REMOVE,)
-        case _:
-            more = {risks.MEMBER_EXPOSED} if exposed else set()
-            return worst_first({risks.MEMBER_UNBIND, *more})
 
 
 def _warning(removal: Removal, name: str, exposed: Sequence[str]) -> Finding:

@@ -4,20 +4,18 @@ from collections.abc import Sequence
 
 from kgitops.desired.state import DesiredMember, DesiredState, MembersMode
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Json, Owner
+from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange, Kind
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import Drift, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.ownership import Ownership, OwnershipStatus, takeover_risks
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.removal import find_removals
 from kgitops.plan.virtual_clusters.member_removal import remove_member
 from kgitops.plan.virtual_clusters.membership import Membership
@@ -109,13 +107,7 @@ def _check_sources(context: PlanContext, member: DesiredMember) -> None:
 
 
 def _add(context: PlanContext, member: DesiredMember) -> None:
-    context.create(
-        member,
-        kind_of_member(member.entity_type),
-        _requests(member, None),
-        after=_after(member),
-        risky={_add_risk(member)},
-    )
+    context.create(member, kind_of_member(member.entity_type), _requests(member, None))
 
 
 def _move(context: PlanContext, member: DesiredMember, moved_from: str, old: str) -> None:
@@ -125,20 +117,8 @@ def _move(context: PlanContext, member: DesiredMember, moved_from: str, old: str
         member,
         kind_of_member(member.entity_type),
         _requests(member, moved_from),
-        adopts=None,
         owner_after=context.owner_after(member, adopted=False),
         before={**view, "virtualCluster": moved_from},
-        after=_after(member),
-        fields=(
-            FieldChange(
-                path="virtualCluster",
-                before=moved_from,
-                after=member.virtual_cluster,
-                risk=risks.MEMBER_MOVE,
-            ),
-        ),
-        risky=takeover_risks(context.ownership, member.address),
-        because=f"it moves from {moved_from}",
         expects=context.expect(member.address, exists=False),
         more_preconditions=(context.expect(old),),
     )
@@ -181,11 +161,8 @@ def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Mem
         context.draft.findings.append(problem)
         return
     requests: Sequence[Request] = ()
-    fields: tuple[FieldChange, ...] = ()
     if changes:
         requests = _requests(member, None)
-        risk = risks.GROUP_TAKE_OVER if member.adopt else risks.GROUP_ADD
-        fields = (FieldChange(path="adopts", before=taken, after=member.adopt, risk=risk),)
     elif adopts:
         # A run may have ended between the two: the group is unmanaged, and nothing was copied.
         requests = _copy(member)
@@ -194,11 +171,9 @@ def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Mem
         member,
         kind_of_member(member.entity_type),
         requests,
-        adopts=risks.MEMBER_ADOPT if adopts else None,
         owner_after=owner_after,
         before={**view, "adopts": taken} if is_group else view,
-        after=_after(member),
-        fields=fields,
+        expects=context.expect(member.address, fields={"adopts": taken} if changes else {}),
     )
 
 
@@ -209,21 +184,6 @@ def _same(owner: Owner | None, after: Owner) -> bool:
     kept = {key: after.last_applied[key] for key in _INSTRUCTIONS}
     same = {**owner.last_applied, **kept} == after.last_applied
     return same and owner.adopted == after.adopted and owner.project == after.project
-
-
-def _after(member: DesiredMember) -> dict[str, Json]:
-    view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    return {**view, "adopts": member.adopt} if member.entity_type is EntityType.GROUP else view
-
-
-def _add_risk(member: DesiredMember) -> Risk:
-    match member.entity_type:
-        case EntityType.GROUP:
-            return risks.GROUP_TAKE_OVER if member.adopt else risks.GROUP_ADD
-        case EntityType.TRANSACTIONAL_ID:
-            return risks.TRANSACTIONAL_ID_ADD
-        case _:
-            return risks.MEMBER_BIND
 
 
 def _report_extra(context: PlanContext, membership: Membership, declared: frozenset[str]) -> None:

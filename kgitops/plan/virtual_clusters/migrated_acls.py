@@ -12,8 +12,7 @@ from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext, selected
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.document.plan import Change, Kind, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.ownership import OwnershipStatus
@@ -86,13 +85,8 @@ def _deletion(
     return Change(
         address=address,
         kind=Kind.ACL,
-        actions=(Action.DELETE,),
-        risks=(risks.ACL_MIGRATED,),
-        because=f"{member.name} has the right in {member.virtual_cluster}, and its "
-        "removeOldAclsFrom asks for it",
         source=member.located.source,
         before=acl_view(binding),
-        after=None,
         preconditions=(expects, *_who_asks(context, member), *stands),
         requests=chain([request], expects),
         owner_before=owner,

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.reading import read_plan
 from kgitops.reconcile.loop_status import LoopStatus
 from kgitops.report.html.render import render_html
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kgitops.model.errors import KgitopsError
-from kgitops.plan.document.file import SealedPlan, check_usable, read_plan, text_parts
+from kgitops.plan.document.file import SealedPlan, check_usable, text_parts
 from kgitops.plan.document.plan import Plan
+from kgitops.plan.reading import read_plan
 from kgitops.reconcile.status import PendingPlan
 from kgitops.reconcile.turns.fights import HealHistory, history_from_text, history_to_text
 from kgitops.reconcile.turns.identity import DAMAGED, KnownCluster, known_from_text, known_to_text

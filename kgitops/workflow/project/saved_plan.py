@@ -9,8 +9,9 @@ from pathlib import Path
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UntrustedPlanError, UsageError
 from kgitops.model.registry import DEFAULT_PROJECT
-from kgitops.plan.document.file import SealedPlan, read_plan
+from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
+from kgitops.plan.reading import read_plan
 from kgitops.workflow.project.project_root import (
     PROJECT_FILE,
     find_enclosing_project,

@@ -37,7 +37,7 @@ from kgitops.model.resources.virtual_clusters import TopicLink
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import PLAN_KEYS
-from kgitops.plan.document.file import read_plan
+from kgitops.plan.document.file import read_sealed_plan
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
@@ -155,7 +155,7 @@ class Attacked:
     def _refused(self, text: str) -> ExitCode | None:
         apply = Apply(cluster=self.cluster, settings=ApplySettings())
         try:
-            sealed = read_plan(text, "forged.json")
+            sealed = read_sealed_plan(text, "forged.json")
             approve(sealed)
             self.result = replace_project(apply, "mine").plan(sealed, "forged")
         except KgitopsError as error:
@@ -285,7 +285,7 @@ def test_no_forged_field_does_harm(attacked: Attacked, honest: object, chunk: in
     for forgery in every[chunk::CHUNKS]:
         text = forged(world, forgery)
         try:
-            sealed = read_plan(text, "forged.json")
+            sealed = read_sealed_plan(text, "forged.json")
         except UntrustedPlanError:
             continue
         if executed(sealed.plan) == genuine and sealed.plan.verdict == world.plan.verdict:
@@ -394,7 +394,7 @@ def test_no_program_is_started_for_a_password_that_a_plan_names_throughout(
     text = json.dumps(sealed_to_json(sealed_now(plan, FakeClock(), "forged")))
     assert text.count(json.dumps(own)) == 2
     forged_text = resealed(json.loads(text.replace(json.dumps(own), json.dumps(other))))
-    said = refusal(attacked, read_plan(forged_text, "forged.json").plan)
+    said = refusal(attacked, read_sealed_plan(forged_text, "forged.json").plan)
     assert "--allow-secret-commands" in said
 
 

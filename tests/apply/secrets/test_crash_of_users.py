@@ -16,7 +16,8 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DeletionPolicy
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.file import SealedPlan, read_plan, to_text
+from kgitops.plan.document.file import SealedPlan, to_text
+from kgitops.plan.reading import read_plan
 
 TESTS = Path(__file__).parents[2]
 SHA_256, SHA_512 = ScramMechanism

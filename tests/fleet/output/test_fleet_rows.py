@@ -37,7 +37,7 @@ from kgitops.plan.document.documents import (
     plan_document,
     plan_to_json,
 )
-from kgitops.plan.document.file import read_plan, to_text
+from kgitops.plan.document.file import read_sealed_plan, to_text
 from kgitops.plan.document.plan import Plan
 
 Row = dict[str, object]
@@ -62,7 +62,7 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
     found = read_slice(tmp_path / "out", "prod-eu")
 
     assert json.loads(to_text(found)) == json.loads(to_text(sealed(plan)))
-    assert read_plan(to_text(found), "plan.json").plan == found.plan
+    assert read_sealed_plan(to_text(found), "plan.json").plan == found.plan
     assert to_text(read_slice(tmp_path / "out", "prod-eu", "payments")) == to_text(found)
 
 

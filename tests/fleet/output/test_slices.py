@@ -15,7 +15,7 @@ from kgitops.fleet.output import slices
 from kgitops.fleet.output.slices import read_slice
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.file import read_plan, to_text
+from kgitops.plan.document.file import read_sealed_plan, to_text
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_each_unit_has_its_own_plan(out: Path) -> None:
     ):
         found = read_slice(out, cluster, project)
         assert found == sealed(plan)
-        assert read_plan(to_text(found), "plan.json") == found
+        assert read_sealed_plan(to_text(found), "plan.json") == found
         assert to_text(read_slice(out, cluster, project)) == to_text(found)
 
 

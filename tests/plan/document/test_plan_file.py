@@ -17,7 +17,7 @@ from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.layout import json_text
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.documents import change_document, plan_to_json
-from kgitops.plan.document.file import check_usable, plan_digest, read_plan, to_text
+from kgitops.plan.document.file import check_usable, plan_digest, read_sealed_plan, to_text
 from kgitops.plan.document.plan import Plan
 
 
@@ -32,7 +32,7 @@ def resealed(document: dict[str, object]) -> str:
 
 def refusal(text: str) -> str:
     with pytest.raises(UntrustedPlanError) as caught:
-        read_plan(text, "plan.json")
+        read_sealed_plan(text, "plan.json")
     assert caught.value.exit is ExitCode.UNTRUSTED
     assert str(caught.value).startswith("plan.json ")
     return str(caught.value)
@@ -41,13 +41,13 @@ def refusal(text: str) -> str:
 @pytest.mark.parametrize("name", ALL_PLANS)
 def test_a_plan_survives_the_file(name: str) -> None:
     plan = sealed(ALL_PLANS[name]())
-    assert read_plan(to_text(plan), "plan.json") == plan
+    assert read_sealed_plan(to_text(plan), "plan.json") == plan
 
 
 @given(any_plan)
 @settings(max_examples=examples(60))
 def test_any_plan_survives_the_file(plan: Plan) -> None:
-    assert read_plan(to_text(sealed(plan)), "plan.json").plan == plan
+    assert read_sealed_plan(to_text(sealed(plan)), "plan.json").plan == plan
 
 
 @given(any_plan)

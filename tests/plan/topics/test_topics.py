@@ -690,7 +690,13 @@ def test_a_topic_that_is_to_be_made_has_no_records_to_delete() -> None:
                 size_bytes=(1, 2, 3),
                 active_groups=("readers",),
             ),
-            {"partitions": 3, "bytes": "6", "records": "12", "active_groups": ["readers"]},
+            {
+                "partitions": 3,
+                "bytes": "6",
+                "records": "12",
+                "active_groups": ["readers"],
+                "bytes_expected": "0",
+            },
         ),
         (
             TopicUsage(

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from builders import a_cluster, a_desired, a_topic, plan_of
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
@@ -159,7 +160,7 @@ def test_another_name_of_this_machine_is_refused(host: str, status: int) -> None
 
 
 def test_a_plan_that_waits_is_shown(tmp_path: Path) -> None:
-    made, pending = waiting_plan(twelve_changes(), tmp_path)
+    made, pending = waiting_plan(plan_of(a_desired(a_topic()), a_cluster()), tmp_path)
     with serving(loop(unit(pending=pending))) as state:
         link = f"/plans/{made.plan_digest.removeprefix('sha256:')}"
         assert f'href="{link[1:]}"' in get(state.port, "/")[2]
@@ -202,7 +203,7 @@ def test_no_path_leads_to_a_file(path: str, tmp_path: Path) -> None:
 
 def test_a_plan_whose_file_is_not_that_plan(tmp_path: Path) -> None:
     """Whoever may write the folder can't have another plan shown as this one."""
-    made, pending = waiting_plan(twelve_changes(), tmp_path)
+    made, pending = waiting_plan(plan_of(a_desired(a_topic()), a_cluster()), tmp_path)
     file = tmp_path / "plan.json"
     written = file.read_text(encoding="utf-8")
     link = f"/plans/{made.plan_digest.removeprefix('sha256:')}"

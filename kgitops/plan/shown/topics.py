@@ -1,0 +1,294 @@
+"""The values shown of topics, and of the throttles of brokers while replicas move."""
+
+from collections.abc import Iterable, Mapping
+from itertools import starmap
+
+from kgitops.model.registry import Json
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterStep,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+)
+from kgitops.model.resources.topic_configs import effective_default, normal_value
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.model.values import overlaid
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, FieldChange, Kind
+from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.normal_form import (
+    assignment_text,
+    in_order,
+    known_after_apply,
+    shape_view,
+    topic_view,
+)
+from kgitops.plan.shown.values import (
+    ContradictionError,
+    Shown,
+    Surroundings,
+    altered,
+    basis_of,
+    created,
+    gives_up,
+    is_adopted,
+    reason_of_removal,
+    removed,
+    requests_of,
+)
+from kgitops.plan.topics.configs import config_field
+from kgitops.plan.usage import disk_estimate, is_at_stake, topic_impact
+
+_MIN_ISR = "min.insync.replicas"
+_IN_SYNC = ("replicationFactor", f"configs.{_MIN_ISR}")
+_UNFINISHED = "an unfinished run left it"
+_SIZING = ("cleanup.policy", "remote.storage.enable", "retention.bytes", "retention.ms")
+SHOWN_DEFAULTS = frozenset({_MIN_ISR, *_SIZING, "segment.bytes"})
+"""The configs whose defaults every change of a topic may show, whatever it changes."""
+
+
+def shown_topic(change: Change, around: Surroundings) -> Shown:
+    """Derive what is shown of a change of a topic."""
+    if gives_up(change):
+        return _removed(change)
+    if change.before is None:
+        return _created(change, around)
+    return _altered(change, change.before, around)
+
+
+def _created(change: Change, around: Surroundings) -> Shown:
+    (request,) = requests_of(change)
+    if not isinstance(request, CreateTopicRequest):
+        raise ContradictionError("is not created by its request")
+    state, local = request.requested_state, request.local
+    view = topic_view(state)
+    estimate = disk_estimate(None, view, around.defaults)
+    return created(
+        change,
+        after=view | ({"name": known_after_apply(local.name)} if local else {}),
+        risky={
+            risks.TOPIC_CREATE,
+            *_unreachable_min_isr(state.replication_factor, state.configs, around),
+        },
+        impact={"partitions": state.num_partitions, **estimate},
+    )
+
+
+def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -> Shown:
+    now = _assignment(before)
+    wanted, configs = now, before["configs"]
+    asked: dict[str, str | None] = {}
+    restored: dict[str, str | None] = {}
+    records: dict[int, int] = {}
+    links: list[FieldChange] = []
+    undone = {planned.undoes for planned in change.requests}
+    for planned in change.requests:
+        match planned.request:
+            case AlterTopicRequest(step=AlterStep.CONFIGS, requested_state=state):
+                if planned.undoes is not None:
+                    restored |= state.requested_configs
+                elif planned.id not in undone:
+                    asked |= state.requested_configs
+            case AlterTopicRequest(requested_state=state):
+                wanted = state.assignment
+            case DeleteRecordsRequest(deleted_message_offsets=offsets):
+                records |= offsets
+            case AlterVirtualClusterRequest(topic=topic):
+                links.append(
+                    FieldChange(path="link", before=None, after=topic, risk=risks.TOPIC_RELINK)
+                )
+            case _:
+                raise ContradictionError("has a request for something else")
+    held = {key: normal_value(key, value) for key, value in configs.items()}
+    fields = (
+        *links,
+        *(config_field(key, held.get(key), asked[key], around.defaults) for key in sorted(asked)),
+        *_shape_fields(now, wanted),
+        *starmap(_record_field, sorted(records.items())),
+        *(
+            FieldChange(
+                path=f"configs.{key}",
+                before=configs.get(key),
+                after=restored[key],
+                risk=risks.REPLICATION_THROTTLE,
+                note=_UNFINISHED,
+            )
+            for key in sorted(restored)
+            if restored[key] != configs.get(key)
+        ),
+    )
+    configs_after = overlaid(configs, asked)
+    risky = {risks.DISK_GROWTH} if len(wanted) > len(now) else set()
+    if any(field.path in _IN_SYNC for field in fields):
+        risky |= _unreachable_min_isr(len(wanted[0]), configs_after, around)
+    view = {**before, "configs": in_order(configs_after)}
+    owner = change.owner_before
+    adopts = is_adopted(change) or owner is None or owner.topic_id != before["topic_id"]
+    shown = altered(
+        change,
+        after=view if wanted == now else view | shape_view(wanted),
+        fields=fields,
+        adoption=risks.TOPIC_ADOPT if adopts else None,
+        risky=risky,
+    )
+    if not fields:
+        return shown
+    return _with_impact(shown, change, records, around)
+
+
+def _with_impact(
+    shown: Shown, change: Change, records: Mapping[int, int], around: Surroundings
+) -> Shown:
+    basis, before = basis_of(change), change.before or {}
+    impact = topic_impact(before["partitions"], basis.measured, records)
+    if basis.affects:
+        impact["affects"] = list(basis.affects)
+    level = shown.risks[0].level
+    if basis.measured is not None and is_at_stake(level, shown.fields):
+        size = impact.get("bytes")
+        impact |= disk_estimate(
+            change.before, shown.after, around.defaults, None if size is None else int(size)
+        )
+    return Shown(
+        actions=shown.actions,
+        after=shown.after,
+        fields=shown.fields,
+        risks=shown.risks,
+        because=shown.because,
+        impact=impact,
+    )
+
+
+def _removed(change: Change) -> Shown:
+    before, owner = change.before, change.owner_before
+    requests = requests_of(change)
+    deletes = any(isinstance(request, DeleteTopicRequest) for request in requests)
+    risk = risks.TOPIC_DELETE if deletes else risks.TOPIC_FORGET
+    if requests and not deletes:
+        risk = risks.TOPIC_UNLINK
+    because = reason_of_removal(change, gone=before is None)
+    if before is not None and owner is not None:
+        if before["topic_id"] is None or before["topic_id"] != owner.topic_id:
+            # Somebody re-created the topic: the new one is unmanaged, so it stays.
+            because += "; the topic of that name is a different one now"
+        elif basis_of(change).handed_over:
+            local = LocalName(owner.last_applied["virtualCluster"], owner.last_applied["name"])
+            because += f"; a TopicLink has the name {local} from now on"
+    impact = {} if before is None else topic_impact(before["partitions"], basis_of(change).measured)
+    return removed(change, risk=risk, deletes=deletes, because=because, impact=impact)
+
+
+def _unreachable_min_isr(
+    replication_factor: int, configs: Mapping[str, str], around: Surroundings
+) -> set[Risk]:
+    """Return the risk that losing one broker stops producers, if there is that risk."""
+    value = configs.get(_MIN_ISR) or effective_default(_MIN_ISR, around.defaults)[0]
+    needed = int(value or "1")
+    full = needed > 1 and needed >= replication_factor
+    return {risks.MIN_ISR_UNREACHABLE} if full else set()
+
+
+def _assignment(view: Mapping[str, Json]) -> Assignment:
+    return tuple(tuple(replicas) for replicas in view["assignments"])
+
+
+def _shape_fields(now: Assignment, wanted: Assignment) -> list[FieldChange]:
+    fields = []
+    if len(wanted) > len(now):
+        fields.append(
+            FieldChange(
+                path="partitions",
+                before=str(len(now)),
+                after=str(len(wanted)),
+                risk=risks.PARTITIONS_UP,
+            )
+        )
+    if wanted[: len(now)] == now:
+        return fields
+    risk = _replica_risk(now, wanted)
+    if len(wanted[0]) != len(now[0]):
+        fields.append(
+            FieldChange(
+                path="replicationFactor",
+                before=str(len(now[0])),
+                after=str(len(wanted[0])),
+                risk=risk,
+            )
+        )
+    fields.append(
+        FieldChange(
+            path="assignments",
+            before=assignment_text(now),
+            after=assignment_text(wanted),
+            risk=risk,
+        )
+    )
+    return fields
+
+
+def _replica_risk(before: Assignment, after: Assignment) -> Risk:
+    if len(after[0]) < len(before[0]):
+        return risks.REPLICATION_DOWN
+    if len(after[0]) > len(before[0]):
+        return risks.REPLICATION_UP
+    moved = any(set(old) != set(new) for old, new in zip(before, after, strict=False))
+    return risks.REPLICAS_MOVE if moved else risks.LEADER_ORDER
+
+
+def _record_field(partition: int, offset: int) -> FieldChange:
+    return FieldChange(
+        path=f"deleteRecordsBefore.{partition}",
+        before=None,
+        after=str(offset),
+        risk=risks.RECORDS_DELETE,
+    )
+
+
+def shown_broker(change: Change, around: Surroundings) -> Shown:
+    """Derive what is shown of a broker's throttle: until the replicas have moved, or no longer."""
+    del around
+    setting, *undoing = change.requests
+    held: Mapping[str, str] = (change.before or {})["throttles"]
+    restored: dict[str, str | None] = {}
+    for planned in undoing:
+        if not isinstance(planned.request, AlterBrokerRequest):
+            raise ContradictionError("has a request for something else")
+        restored |= planned.request.configs
+    if not isinstance(setting.request, AlterBrokerRequest):
+        raise ContradictionError("has a request for something else")
+    limited = setting.request.configs
+    moves = any(len(planned.depends_on) > 1 for planned in undoing)
+    return Shown(
+        actions=(Action.UPDATE,),
+        after={
+            **(change.before or {}),
+            "throttles": dict(sorted(overlaid(held, restored).items())),
+        },
+        fields=tuple(
+            FieldChange(
+                path=f"throttles.{key}",
+                before=held.get(key),
+                after=limited[key] if moves else restored[key],
+                risk=risks.REPLICATION_THROTTLE,
+                note="until the replicas have moved" if moves else _UNFINISHED,
+            )
+            for key in sorted(limited)
+        ),
+        risks=worst_first({risks.REPLICATION_THROTTLE}),
+        because="replicas are going to move" if moves else "an unfinished run left it throttled",
+    )
+
+
+def shown_defaults(changes: Iterable[Change], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the brokers' defaults that changes of topics show, or their risks rest on."""
+    topics = [change for change in changes if change.kind is Kind.TOPIC]
+    keys: set[str] = set(SHOWN_DEFAULTS) if topics else set()
+    for change in topics:
+        for request in requests_of(change):
+            if isinstance(request, AlterTopicRequest):
+                keys.update(request.requested_state.requested_configs)
+    return {key: defaults[key] for key in sorted(keys) if key in defaults}
