@@ -145,7 +145,10 @@ def topic_config_values(builder: ObjectBuilder, configs: Mapping[str, Value]) ->
             written[key] = text
         elif problem := _problem(key, text):
             builder.lose(value, f"{builder}: {problem}", "it is left out; correct it there")
-        elif not is_throttle(key):  # set and removed by the tool that moves replicas
+        elif is_throttle(key):
+            problem = f"{builder}: {key} is set by a tool while it moves replicas"
+            builder.lose(value, problem, "it is left out")
+        else:
             written[key] = written_config(key, text)
     return written
 

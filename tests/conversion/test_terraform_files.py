@@ -372,3 +372,12 @@ resource "kafka_topic" "b" {
     project = converted(tmp_path)
     assert not documents(project)
     assert [loss.source.line for loss in project.conversion.losses] == [6, 9]
+
+
+def test_a_throttle_is_told(tmp_path: Path) -> None:
+    config = '  config = {\n    "leader.replication.throttled.replicas" = "*"\n  }\n'
+    topic = 'resource "kafka_topic" "t" {\n  name = "t"\n  partitions = 1\n'
+    write(tmp_path, {"main.tf": f"{topic}  replication_factor = 1\n{config}}}\n"})
+    (loss,) = converted(tmp_path).conversion.losses
+    assert loss.source.line == 6
+    assert "is set by a tool while it moves replicas" in loss.problem
