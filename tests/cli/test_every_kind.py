@@ -14,8 +14,10 @@ from cli.projects import Project, acl, document, topic
 from strategies import SALTED
 
 from kgitops.cluster.connect import connect
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DesiredAcl, DesiredObject
 from kgitops.manifests.kind_models import KINDS
+from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -198,6 +200,28 @@ def test_a_catalogue_shows_objects_of_every_kind(project: Project, kgitops: Kgit
     for item in declared_in(project):
         name = item.binding.principal if isinstance(item, DesiredAcl) else object_name(item.address)
         assert str(name).rpartition(" ")[2].rpartition("/")[2] in page, item.address
+
+
+def test_groups_that_may_not_be_read_are_told_and_managed_ones_exported(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> frozenset[str]:
+        raise UnreachableError("grant it DescribeConfigs on the cluster")
+
+    project.write(document("ClientMetrics", "lag", configs={"interval.ms": 5000}))
+    project.write_file(policies=[{"class": "kgitops.policies:ScramStrength"}])
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    monkeypatch.setattr(EmbeddedCluster, "list_configured", refuse)
+    ran = kgitops("export", project.folder, "-o", "exported")
+    assert (ran.code, "Wrote 1 document in 1 file" in ran.said) == (0, True)
+    audited = kgitops("policy", "audit", project.folder)
+    assert (audited.code, "groups and client metrics were not read" in audited.said) == (0, True)
+    for said in (ran.said, audited.said):
+        for kind in ("Groups", "Client metrics"):
+            missing = f"{kind} that this project does not manage are left out: grant it Describe"
+            assert missing in said
+    told = kgitops("policy", "audit", project.folder, "--format", "json")
+    assert json.loads(told.out)["groups_read"] is False
 
 
 def test_what_can_not_be_exported_is_a_finding(applied: Project, kgitops: Kgitops) -> None:
