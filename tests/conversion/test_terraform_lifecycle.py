@@ -45,6 +45,7 @@ IGNORED = {
     '[config["retention.ms"]]': SIZE | {"configs": {"cleanup.policy": "compact"}},
     '["config.retention.ms"]': SIZE | {"configs": {"cleanup.policy": "compact"}},
     '[config["retention.ms"], config["cleanup.policy"]]': SIZE,
+    "[for name in local.names : name]": None,
     "[nothing]": SIZE | {"configs": CONFIGS},
 }
 
@@ -56,6 +57,14 @@ def test_what_terraform_ignores_is_told_at_its_line_and_not_declared(
     write(tmp_path, {"main.tf": lifecycle(f"ignore_changes = {ignored}")})
     assert declared(tmp_path) == IGNORED[ignored]
     assert {line for line, _ in losses(tmp_path)} == {7}
+
+
+def test_what_several_blocks_ignore_is_not_declared(tmp_path: Path) -> None:
+    more = "  lifecycle {\n    prevent_destroy = true\n  }\n"
+    more += "  lifecycle {\n    ignore_changes = [config]\n  }"
+    write(tmp_path, {"main.tf": TOPIC.format(more=more)})
+    assert declared(tmp_path) == SIZE | {"deletionPolicy": "Protect"}
+    assert [line for line, _ in losses(tmp_path)] == [10]
 
 
 def test_each_ignored_attribute_is_told_at_its_own_line(tmp_path: Path) -> None:

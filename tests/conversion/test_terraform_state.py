@@ -140,6 +140,29 @@ def test_a_moved_resource_is_not_destroyed(kind: str, tmp_path: Path) -> None:
     assert result(tmp_path, files) == ({"t"}, [])
 
 
+@pytest.mark.parametrize("key", [None, "a"])
+def test_a_resource_that_moves_to_a_key_is_not_destroyed(key: str | None, tmp_path: Path) -> None:
+    """Before and after it has moved."""
+    moved = 'moved {\n  from = kafka_topic.t\n  to = kafka_topic.t["a"]\n}\n'
+    files = {
+        "main.tf": topic('for_each = toset(["a"])', "each.key") + moved,
+        "terraform.tfstate": state(instance("a", key)),
+    }
+    assert result(tmp_path, files) == ({"a"}, [])
+
+
+@pytest.mark.parametrize("module", ["module.m", 'module.m["a"]'])
+def test_a_module_that_moves_to_a_key_is_not_destroyed(module: str, tmp_path: Path) -> None:
+    call = 'module "m" {\n  source = "./m"\n  for_each = toset(["a"])\n}\n'
+    moved = 'moved {\n  from = module.m\n  to = module.m["a"]\n}\n'
+    files = {
+        "main.tf": call + moved,
+        "m/main.tf": topic("", '"t"'),
+        "terraform.tfstate": state(instance("t"), module=module),
+    }
+    assert result(tmp_path, files) == ({"t"}, [])
+
+
 def test_a_resource_that_gets_a_count_is_not_destroyed(tmp_path: Path) -> None:
     files = {
         "main.tf": topic("count = 1", '"t"'),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.keys import Fate, declared, harmless
+from kgitops.conversion.reading.values import Value
 from kgitops.conversion.tools.terraform.keys import LIFECYCLE, SECRETS, find_argument
 from kgitops.model.source import Source
 
@@ -15,9 +16,10 @@ _ONLY_LIFECYCLE = {
     "*": harmless("it is read by the table of the resource"),
 }
 _ALL = ("all", "*")
+"""The words for all attributes, the second before Terraform 0.12."""
 _CONFIG = "config"
 _VERSION = "password_wo_version"
-_PATH = re.compile(r"""(?P<name>[\w-]+)(?:\.(?P<dotted>.+)|\[\s*"(?P<quoted>[^"]*)"\s*\])?""")
+_PATH = re.compile(r"""(?P<name>[\w-]+|\*)(?:\.(?P<dotted>.+)|\[\s*"(?P<quoted>[^"]*)"\s*\])?""")
 _BY_HAND = "declare it by hand, as `kgitops export` shows it"
 
 
@@ -43,20 +45,22 @@ class Lifecycle(Struct, frozen=True):
 
 def read_lifecycle(builder: ObjectBuilder) -> Lifecycle:
     """Read the block; what has no counterpart is a loss."""
-    fields = builder.read(_ONLY_LIFECYCLE).fields("lifecycle")
-    ignored = []
-    for item in fields.items("ignore_changes"):
-        text = item.text() or ""
-        found = _PATH.fullmatch(text)
-        if found is None:
-            ignored.append(Ignored(text, None, item.source))
-        else:
-            key = found["quoted"] if found["quoted"] is not None else found["dotted"]
-            ignored.append(Ignored(found["name"], key, item.source))
-    fields.flag("enabled")  # `Module.instances` has counted it
-    protected, destroyed = fields.flag("prevent_destroy"), fields.flag("destroy")
-    policy = "Protect" if protected else "Orphan" if destroyed is False else ""
+    ignored: list[Ignored] = []
+    policy = ""
+    for fields in builder.read(_ONLY_LIFECYCLE).mappings("lifecycle"):
+        ignored += map(_ignored, fields.items("ignore_changes"))
+        fields.flag("enabled")  # `Module.instances` has counted it
+        protected, destroyed = fields.flag("prevent_destroy"), fields.flag("destroy")
+        policy = "Protect" if protected else "Orphan" if destroyed is False else policy
     return Lifecycle(tuple(ignored), policy)
+
+
+def _ignored(item: Value) -> Ignored:
+    found = _PATH.fullmatch(item.text() or "")
+    if found is None:  # an expression, which may name anything
+        return Ignored(_ALL[0], None, item.source)
+    key = found["quoted"] if found["quoted"] is not None else found["dotted"]
+    return Ignored(found["name"], key, item.source)
 
 
 class Declarable(Struct, frozen=True):

@@ -18,7 +18,6 @@ from kgitops.conversion.tools.terraform.resources import is_kafkas, resource_obj
 
 _VERSION = 4
 _WORKSPACES = "terraform.tfstate.d"
-_MOST_MOVES = 100
 _PROVIDER = re.compile(
     r'(?:module\..*\.)?provider(?:\["[^"]+"\]|\.[\w-]+)(?:\.([\w-]+))?(?:\["?([^"\]]*)"?\])?'
 )
@@ -65,12 +64,14 @@ class Configuration(Struct):
         return "destroys it" if all(destroyed) else "forgets it and leaves it on the cluster"
 
     def _now(self, address: str) -> str:
-        for _ in range(_MOST_MOVES):
-            start = next((start for start in self.moved if _is_below(address, start)), None)
+        """The address after all moves: each block moves an object once."""
+        left = dict(self.moved)
+        while True:
+            moves = (start for start, end in left.items() if _moves(address, start, end))
+            start = next(moves, None)
             if start is None:
-                break
-            address = self.moved[start] + address.removeprefix(start)
-        return address
+                return address
+            address = left.pop(start) + address.removeprefix(start)
 
 
 def _plain(address: str) -> str:
@@ -81,6 +82,12 @@ def _plain(address: str) -> str:
 def _is_below(address: str, start: str) -> bool:
     rest = address.removeprefix(start)
     return address.startswith(start) and rest[:1] in ("", ".", "[")
+
+
+def _moves(address: str, start: str, end: str) -> bool:
+    """Tell if a move is the object's; one to a key is not that of an object with a key."""
+    key = address.removeprefix(start).startswith("[")
+    return _is_below(address, start) and not (key and end.endswith("]"))
 
 
 def configuration_of(path: str, roots: Mapping[str, Configuration]) -> Configuration | None:
