@@ -144,6 +144,29 @@ def test_an_export_of_what_nobody_manages_is_only_adopted(
     assert len(changes) == len(others) - with_nothing_on_the_cluster + bindings
 
 
+def test_a_default_that_a_topic_does_not_have_is_taken_out(
+    project: Project, kgitops: Kgitops
+) -> None:
+    defaults = {
+        "partitions": 2,
+        "replicationFactor": 1,
+        "configs": {"retention.ms": 1000},
+        "deletionPolicy": "Delete",
+    }
+    of_cluster = {"topic": {"configsPolicy": "Exact", "configs": {"segment.ms": 1000}}}
+    own = {"configs": {"retention.ms": None}, "configsPolicy": "Declared"}
+    project.write(
+        document("Topic", "own", **own, deletionPolicy="Orphan"), document("Topic", "like-all")
+    )
+    project.write_file(defaults={"topic": defaults}, cluster={"defaults": of_cluster})
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    assert "0 to adopt, nothing to change." in export_into_place(project, kgitops)
+    ran = kgitops("plan", project.folder, "--detailed-exitcode")
+    assert (ran.code, "No changes." in ran.said) == (0, True)
+    text = (project.folder / "manifests" / "topics.yaml").read_text()
+    assert text.count("retention.ms: null") == 1
+
+
 @pytest.mark.parametrize("url", URLS.values(), ids=URLS)
 def test_two_projects_export_their_parts_of_a_virtual_cluster(
     url: str, project: Project, kgitops: Kgitops, here: Path
