@@ -137,3 +137,11 @@ def test_numbers_that_readers_of_one_tool_take_differently_are_reported(tmp_path
 def test_a_merge_that_the_tool_does_not_make_is_reported(tmp_path: Path) -> None:
     conversion = converted(JIKKOU, "jikkou", tmp_path).conversion
     assert 8 in {loss.source.line for loss in conversion.losses}
+
+
+def test_a_variable_of_topicctl_without_braces_is_not_a_name(tmp_path: Path) -> None:
+    text = "meta: {name: orders-$ENV, cluster: c, environment: e, region: r}\n"
+    spec = "spec: {partitions: 1, replicationFactor: 1, placement: {strategy: any}}\n"
+    conversion = converted(text + spec, "topicctl", tmp_path).conversion
+    assert not any(item.documents for item in conversion.objects)
+    assert "has the template 'orders-$ENV'" in conversion.losses[0].problem

@@ -1,6 +1,7 @@
 """Finds and reads the files of the source; whatever can't be read is an object that is lost."""
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -118,9 +119,17 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def read_yaml_files(folder: SourceFolder, dialect: Dialect = Dialect.YAML_12) -> list[YamlFile]:
-    """Every YAML file of the folder, parsed; its scalars are read as the dialect has them."""
-    return [read_yaml(file, dialect) for file in folder.with_suffix(*YAML_SUFFIXES)]
+def read_yaml_files(
+    folder: SourceFolder,
+    dialect: Dialect = Dialect.YAML_12,
+    placeholder: re.Pattern[str] = TEMPLATE,
+) -> list[YamlFile]:
+    """Every YAML file of the folder, parsed; its scalars are read as the dialect has them.
+
+    A scalar with a ``placeholder`` is a template, whose value is not known.
+    """
+    files = folder.with_suffix(*YAML_SUFFIXES)
+    return [read_yaml(file, dialect, placeholder) for file in files]
 
 
 def documents_of(files: Iterable[YamlFile]) -> Iterator[Value]:
@@ -136,7 +145,11 @@ def converted_file(file: YamlFile, objects: Iterable[SourceObject]) -> Converted
     )
 
 
-def read_yaml(file: FoundFile, dialect: Dialect = Dialect.YAML_12) -> YamlFile:
+def read_yaml(
+    file: FoundFile,
+    dialect: Dialect = Dialect.YAML_12,
+    placeholder: re.Pattern[str] = TEMPLATE,
+) -> YamlFile:
     """The documents of a file; problems are objects that are lost."""
     text = read_source(file)
     if isinstance(text, Finding):
@@ -147,7 +160,7 @@ def read_yaml(file: FoundFile, dialect: Dialect = Dialect.YAML_12) -> YamlFile:
     broken = [broken_document(_explained(problem, text), file.name) for problem in problems]
     spans = [span for root, offset in roots for span in scalar_spans(root, offset)]
     comments = Comments(find_comments(text.text, spans) if not broken else ())
-    source = SourceFile(text, file.relative, comments, dialect=dialect)
+    source = SourceFile(text, file.relative, comments, dialect=dialect, placeholder=placeholder)
     documents = []
     for root, offset in roots:
         constructor = Constructor(empty=None)

@@ -21,14 +21,15 @@ from kgitops.manifests.yaml.nodes import (
 from kgitops.manifests.yaml.text import SourceText, shown
 from kgitops.model.source import Source
 
-# Helm, Go and Jinja templates, Flux's and Terraform's ${…}.
-TEMPLATE = re.compile(r"\{\{|\{%|\$\{|<%")
+# Helm, Go and Jinja templates, Flux's and Terraform's ${…}, Kustomize's $(…).
+TEMPLATE = re.compile(r"\{\{|\{%|\$[{(]|<%")
 
 
 class SourceFile(Struct, frozen=True):
     """A file of the source: its text, its ``path`` below the converted folder, its comments.
 
-    ``advice`` is what to do about a value that is not known here; ``dialect`` is that of the tool.
+    ``advice`` is what to do about a value that is not known here; ``dialect`` is that of the tool,
+    and ``placeholder`` what it replaces by itself.
     """
 
     text: SourceText
@@ -36,6 +37,7 @@ class SourceFile(Struct, frozen=True):
     comments: Comments
     advice: str = "convert what the template tool makes of it"
     dialect: Dialect = Dialect.YAML_12
+    placeholder: re.Pattern[str] = TEMPLATE
 
 
 class Value:
@@ -181,9 +183,9 @@ class Value:
         """The first text in it that a template tool was to fill in; None if there is none."""
         node = self.node
         if isinstance(node, ScalarNode):
-            return str(node.value) if TEMPLATE.search(node.value) else None
+            return str(node.value) if self.file.placeholder.search(node.value) else None
         children = [value for _, value in self.entries()] + self.items()
-        keys = (name for name, _ in self.entries() if TEMPLATE.search(name))
+        keys = (name for name, _ in self.entries() if self.file.placeholder.search(name))
         return next(keys, None) or next(filter(None, (item.template() for item in children)), None)
 
     def merges(self) -> list["Value"]:

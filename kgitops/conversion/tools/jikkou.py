@@ -119,7 +119,16 @@ _OBJECTS: Mapping[str, Keys] = {
     "KafkaPrincipalAuthorization": {
         "spec": declared({"acls": declared(_ACLS), "roles": declared()})
     },
-    "KafkaClientQuota": {"spec": declared(_QUOTA)},
+    "KafkaClientQuota": {
+        "metadata": declared(
+            {
+                "name": harmless("a quota is named by its entity"),
+                "labels": declared(),
+                "annotations": declared(_ANNOTATIONS),
+            }
+        ),
+        "spec": declared(_QUOTA),
+    },
     "KafkaUser": {"spec": declared({"authentications": declared(_LOGIN)})},
     "ConfigMap": {"data": setting("the configs of the topics that refer to it")},
     "KafkaPrincipalRole": {
@@ -221,7 +230,8 @@ def _object(
         return builder.refuse(f"kgitops does not know {header(value)[0]}", "convert it by hand")
     fields = builder.read(TABLES[kind])
     metadata = fields.fields("metadata")
-    metadata.take("name")
+    if kind != "KafkaClientQuota":
+        metadata.take("name")
     builder.label({**labels, **metadata.texts("labels")})
     annotation = _refused(metadata) or refused
     if annotation is not None:

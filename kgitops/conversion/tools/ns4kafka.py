@@ -33,6 +33,7 @@ from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import Operation, PatternType, ResourceType
 
 _NAMESPACED = ("Topic", "AccessControlEntry", "KafkaStream", "ResourceQuota")
+_BY_OTHER_NAMES = ("AccessControlEntry", "ResourceQuota")
 # Of ns4kafka alone: they say who may declare what, or are about other servers than brokers.
 _OTHERS = ("RoleBinding", "Connector", "ConnectCluster", "Schema", "KafkaUserResetPassword")
 # The bindings that an OWNER gets (ns4kafka's AccessControlEntryAsyncExecutor).
@@ -59,6 +60,10 @@ _METADATA: Keys = {
         "status",
     ),
 }
+_UNNAMED: Keys = {
+    **_METADATA,
+    "name": harmless("what is declared is named by its rights, or by its user"),
+}
 _LIMIT = lost("it says what the namespace may declare", "write a policy for it (kgitops policy)")
 _SCHEMAS = lost("schemas are a schema registry's", "keep it in ns4kafka")
 TABLES: Mapping[str, Keys] = {
@@ -76,7 +81,7 @@ TABLES: Mapping[str, Keys] = {
     },
     "AccessControlEntry": {
         **_RESOURCE,
-        "metadata": declared(_METADATA),
+        "metadata": declared(_UNNAMED),
         "spec": declared(
             same(
                 declared(),
@@ -91,7 +96,7 @@ TABLES: Mapping[str, Keys] = {
     "KafkaStream": {**_RESOURCE, "metadata": declared(_METADATA)},
     "ResourceQuota": {
         **_RESOURCE,
-        "metadata": declared(_METADATA),
+        "metadata": declared(_UNNAMED),
         "spec": declared(
             {
                 **same(declared(), *_USER_QUOTAS),
@@ -217,7 +222,8 @@ def _object(value: Value, kind: str, namespaces: _Namespaces) -> SourceObject:
         return builder.refuse("kgitops has no such kind", "keep it in ns4kafka")
     fields = builder.read(TABLES[kind])
     metadata = fields.fields("metadata")
-    metadata.take("name")
+    if kind not in _BY_OTHER_NAMES:
+        metadata.take("name")
     if kind == "Namespace":
         metadata.take("cluster")
         _namespace(builder, fields.fields("spec"))

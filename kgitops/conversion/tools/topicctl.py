@@ -29,6 +29,8 @@ from kgitops.conversion.topics import TopicSource, declare_topic, read_assignmen
 from kgitops.model.registry import Json
 
 _MINUTE_MS = 60_000
+_VARIABLE = re.compile(rf"{TEMPLATE.pattern}|\$\w")
+"""Variables of the environment, which topicctl replaces also without braces: ``$NAME``."""
 _PLACEMENT = "kgitops does not place replicas by strategies"
 _STAY = "they stay where they are; write assignments where the place matters"
 _CLUSTER = "spec.clusters"
@@ -103,7 +105,9 @@ TABLES: Mapping[str, Keys] = {
         ),
     },
     "acl": {
-        "meta": declared(_OF_A_CLUSTER),
+        "meta": declared(
+            {**_OF_A_CLUSTER, "name": harmless("an Acl is named by the rights that it gives")}
+        ),
         "spec": declared(
             {
                 "acls": declared(
@@ -143,7 +147,7 @@ def count(folder: SourceFolder) -> int:
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all of topicctl's documents; others are lost."""
-    files = read_yaml_files(folder, Dialect.GO)
+    files = read_yaml_files(folder, Dialect.GO, _VARIABLE)
     several = len({name for item in documents_of(files) if (name := _cluster_of(item))}) > 1
     clusters: dict[str, ConvertedCluster] = {}
     converted = [converted_file(file, _objects(file, clusters, several=several)) for file in files]
@@ -192,7 +196,8 @@ def _object(value: Value, kind: str, *, several: bool) -> SourceObject:
     builder = ObjectBuilder(kind, value.text_at("meta", "name") or "", value)
     fields = builder.read(TABLES[kind])
     meta, spec = fields.fields("meta"), fields.fields("spec")
-    meta.take("name")
+    if kind == "topic":
+        meta.take("name")
     cluster = meta.text("cluster")
     clusters = (cluster,) if several and cluster else ()
     builder.label(meta.texts("labels"))
@@ -218,7 +223,7 @@ def _cluster(value: Value, clusters: dict[str, ConvertedCluster]) -> SourceObjec
     if not addresses:
         problem = "it is reached by ZooKeeper alone, which Kafka 4 does not have"
         return builder.refuse(problem, "write its bootstrapAddrs")
-    if any(not text or "$" in text or TEMPLATE.search(text) for text in addresses):
+    if any(not text or _VARIABLE.search(text) for text in addresses):
         problem = "one of its bootstrapAddrs is not known here"
         return builder.refuse(problem, "write the cluster's address in kgitops.yaml")
     cluster = ConvertedCluster(
@@ -249,17 +254,17 @@ def _configs(builder: ObjectBuilder, tls: KeyedFields, sasl: KeyedFields) -> dic
              ("keyPath", "ssl.key.location"))  # fmt: skip
     for key, config in files:
         if (path := tls.text(key)) and secure:
-            known = not ("$" in path or TEMPLATE.search(path))
+            known = not _VARIABLE.search(path)
             configs[config] = path if known else f"${{env:{word}_{key.upper()}}}"
     mechanism = (sasl.text("mechanism") or "").lower()
     user, password = sasl.text("username") or "", sasl.take("password")
     if logs_in:
         configs["sasl.mechanism"] = _MECHANISMS.get(mechanism, mechanism)
     if logs_in and configs["sasl.mechanism"] != "AWS_MSK_IAM":
-        known = bool(user) and not ("$" in user or TEMPLATE.search(user))
+        known = bool(user) and not _VARIABLE.search(user)
         configs["sasl.username"] = user if known else f"${{env:{word}_USERNAME}}"
         configs["sasl.password"] = f"${{env:{word}_PASSWORD}}"
-    if password is not None and "$" not in (password.text() or "") and not password.template():
+    if password is not None and not password.template():
         builder.lose(
             password,
             f"{builder}: sasl.password stands in the file, which is a secret and is not copied",
