@@ -58,10 +58,14 @@ class SourceObject(Struct, frozen=True, kw_only=True):
 
 
 class ConvertedCluster(Struct, frozen=True, kw_only=True):
-    """A cluster that the source names; ``configs`` are librdkafka's, secrets as placeholders."""
+    """A cluster that the source names; ``configs`` are librdkafka's, secrets as placeholders.
+
+    ``cluster_id`` is Kafka's own id of it, which the project pins.
+    """
 
     name: str
     bootstrap_servers: str
+    cluster_id: str | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
 
 

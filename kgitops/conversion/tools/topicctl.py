@@ -68,11 +68,8 @@ TABLES: Mapping[str, Keys] = {
         "meta": declared(_META),
         "spec": declared(
             {
-                "bootstrapAddrs": setting(_CLUSTER),
+                **same(setting(_CLUSTER), "bootstrapAddrs", "clusterID"),
                 **same(_NO_ZOOKEEPER, "zkAddrs", "zkPrefix", "zkLockPath"),
-                "clusterID": lost(
-                    "kgitops does not compare the cluster's id yet", "compare it by hand"
-                ),
                 "defaultThrottleMB": lost(
                     "kgitops sets no throttle where it moves replicas",
                     "set the replication throttle by hand before a plan that moves replicas",
@@ -226,8 +223,14 @@ def _cluster(value: Value, clusters: dict[str, ConvertedCluster]) -> SourceObjec
     if any(not text or _VARIABLE.search(text) for text in addresses):
         problem = "one of its bootstrapAddrs is not known here"
         return builder.refuse(problem, "write the cluster's address in kgitops.yaml")
+    cluster_id = spec.text("clusterID")
+    if cluster_id and _VARIABLE.search(cluster_id):
+        problem = f"{builder}: its clusterID is not known here"
+        builder.lose(value, problem, "write clusterId in kgitops.yaml")
+        cluster_id = None
     cluster = ConvertedCluster(
         name=builder.name,
+        cluster_id=cluster_id,
         bootstrap_servers=",".join(addresses),
         configs=_configs(builder, spec.fields("tls"), spec.fields("sasl")),
     )

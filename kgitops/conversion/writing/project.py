@@ -31,6 +31,7 @@ def project_text(conversion: Conversion, name: str) -> str:
     clusters: dict[str, Json] = {
         cluster.name: {
             "url": f"kafka://{cluster.bootstrap_servers}",
+            **({"clusterId": cluster.cluster_id} if cluster.cluster_id else {}),
             **({"configs": dict(cluster.configs)} if cluster.configs else {}),
         }
         for cluster in conversion.clusters
