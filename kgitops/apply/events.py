@@ -72,14 +72,7 @@ class RegistryUpgraded(Struct, frozen=True, kw_only=True):
 
     before: int
     after: int
-
-    @property
-    def sentence(self) -> str:
-        """The consequence for other versions of kgitops."""
-        return (
-            f"the registry of this cluster now has schema version {self.after}: older versions of "
-            "kgitops refuse this cluster; upgrade its pipelines, loops and gateways"
-        )
+    sentence: str
 
 
 class ApplyFinished(Struct, frozen=True, kw_only=True):

@@ -214,7 +214,11 @@ class Lock:
             raise self._lost() from None
         if upgrades and (own_meta is None or own_meta["schema_version"] == SCHEMA_VERSION):
             self._schema_version = SCHEMA_VERSION
-            self._on_event(RegistryUpgraded(before=before, after=SCHEMA_VERSION))
+            sentence = (
+                f"the registry of this cluster now has schema version {SCHEMA_VERSION}: older "
+                "versions of kgitops refuse this cluster; upgrade its pipelines, loops and gateways"
+            )
+            self._on_event(RegistryUpgraded(before=before, after=SCHEMA_VERSION, sentence=sentence))
 
     def _unfence(self) -> None:
         if self._fenced:

@@ -104,6 +104,7 @@ def test_a_lost_registry_comes_back_and_the_plan_is_empty_again(
     ran = kgitops("registry", "import", saved, applied.folder, "--auto-approve")
     assert ran.code == 0, ran
     assert "topic/orders: no project -> payments" in ran.said
+    assert json.loads(saved.read_text())["digest"] in ran.said
     assert "payments (" in ran.said
     assert "4 objects gained" in ran.said
     assert kgitops("registry", "check", applied.folder).code == 0

@@ -8,7 +8,9 @@ from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 from older_registry import make_version_1, versions
 
+from kgitops.apply.journal import damage
 from kgitops.cluster.registry import META_KEY
+from kgitops.model.json import records
 
 ANNOUNCED = "raises the registry of this cluster from schema version 1 to 2"
 TOLD = "the registry of this cluster now has schema version 2: older versions of kgitops refuse"
@@ -120,3 +122,37 @@ def test_a_snapshot_has_the_version_and_one_of_an_older_kgitops_is_of_version_1(
     refused = kgitops("plan", older.folder, "--snapshot", file)
     assert refused.code == 5
     assert "use a newer kgitops" in refused.said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan",),
+        ("drift",),
+        ("apply", "--auto-approve"),
+        ("apply", "--resume"),
+        ("reconcile", "--once"),
+        ("registry", "check"),
+        ("registry", "repair", "--auto-approve"),
+        ("registry", "export"),
+        ("snapshot",),
+    ],
+    ids=" ".join,
+)
+def test_a_kgitops_that_knows_version_1_refuses_an_upgraded_registry(
+    older: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """This kgitops stands in for an older one, which checks versions in the same places."""
+    older.write(topic("orders"), topic("audit"), acl(), quota())
+    older.write_file(reconcile={"mode": "auto"})
+    assert kgitops("apply", older.folder, "--auto-approve").code == 0
+    older.write(topic("orders"), topic("audit"), topic("late"), acl())
+    older.write_file(reconcile={"mode": "auto"})
+    before = older.records()
+    monkeypatch.setattr(records, "SCHEMA_VERSIONS", range(1, 2))
+    monkeypatch.setattr(records, "SCHEMA_VERSION", 1)
+    monkeypatch.setattr(damage, "SCHEMA_VERSION", 1)
+    ran = kgitops(*words, older.folder)
+    assert ran.code == 5, ran
+    assert "use a newer kgitops" in ran.said
+    assert older.records() == before

@@ -13,6 +13,7 @@ from kgitops.apply.events import (
     ApplyStarted,
     Event,
     Noted,
+    RegistryUpgraded,
     StepDone,
     StepFailed,
     StepStarted,
@@ -46,6 +47,10 @@ EVENTS: dict[str, tuple[Event, str]] = {
     "note": (
         Noted(step="r2", address="broker/1", sentence="it stays so"),
         "broker 1: it stays so",
+    ),
+    "registry_upgraded": (
+        RegistryUpgraded(before=1, after=2, sentence="older versions refuse it"),
+        "older versions refuse it",
     ),
     "apply_finished": (
         ApplyFinished(run_id="r", done=1, failed=1, not_attempted=1, verdict=PARTIAL),

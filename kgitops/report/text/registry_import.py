@@ -20,6 +20,7 @@ def render_import(plan: ImportPlan, export: RegistryExport, file: str, target: s
             f"  {file}: exported {export.created} at offset {export.registry.offset}, schema "
             f"version {export.registry.schema_version}"
         ],
+        [f"  {export.digest}"],
     ]
     if plan.is_empty:
         return _text([*lines, [], ["Nothing to import: the registry is as the file has it."]])

@@ -1,22 +1,27 @@
 """A registry on real brokers is exported and comes back, also after an import that was cut off."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from apply.faults import FaultyCluster
 from cli.conftest import Kgitops
 from cli.projects import acl, topic
 from older_registry import make_version_1, versions
 
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal import importing
 from kgitops.apply.journal.export_file import living_values
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.port import Cluster
-from kgitops.model.errors import UnreachableError
+from kgitops.model.errors import LockedError, UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.sandbox.sandbox import Sandbox
+from kgitops.workflow.registry_backup import load_export
 
 if TYPE_CHECKING:
     from real_kafka.conftest import KafkaProject
@@ -96,3 +101,75 @@ def test_an_import_that_was_cut_off_is_refused_until_it_is_done_and_leads_back_t
     plan = json.loads(kgitops("plan", "payments", "--format", "json").out)
     actions = {change["address"]: change["actions"] for change in plan["changes"]}
     assert actions["topic/late"] == actions["topic/audit"] == ["adopt"]
+
+
+class Died(BaseException):
+    """The process died: it writes nothing more, and releases nothing."""
+
+
+@pytest.mark.parametrize("write", [1, 2, 4])
+def test_a_killed_import_is_refused_and_the_next_one_is_whole(
+    kafka_cluster: Cluster,
+    project: "KafkaProject",
+    kgitops: Kgitops,
+    monkeypatch: pytest.MonkeyPatch,
+    write: int,
+) -> None:
+    """Its claim stays until the lease has ended, and its open transaction is aborted."""
+    project.write(topic("orders"), acl())
+    assert kgitops("apply", "payments", "--auto-approve").code == 0
+    assert kgitops("registry", "export", "payments", "-o", "registry.json").code == 0
+    wanted = own_records(kafka_cluster)
+    export = load_export(Path("registry.json"))
+    kafka_cluster.registry.append([(key, None) for key in wanted])
+    monkeypatch.setattr(importing, "_ATOMIC_RECORDS", 1)
+    count = iter(range(100))
+
+    def die(_: object) -> None:
+        if next(count) >= write:
+            raise Died
+
+    def restore(cluster: Cluster) -> None:
+        context = ApplyContext(
+            cluster=cluster,
+            settings=ApplySettings(lease_ms=4_000, timeout_ms=1_000),
+            on_event=lambda _: None,
+            interrupted=lambda: None,
+        )
+        plan = importing.plan_import(
+            cluster.registry.scan(),
+            export,
+            cluster_id=cluster.cluster_id,
+            file="registry.json",
+            may_replace=True,
+        )
+        assert importing.import_registry(
+            context,
+            export,
+            plan,
+            file="registry.json",
+            may_replace=True,
+            holder="User:restorer",
+            name="import-1",
+        )
+
+    with pytest.raises(Died):
+        restore(FaultyCluster(kafka_cluster, before_append=die))
+    kafka_cluster.registry.unfence()
+    half = kgitops("plan", "payments")
+    if write > 1:
+        assert half.code == 5
+        assert "the import did not finish" in half.said
+    else:
+        assert "2 to adopt" in half.said
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            restore(kafka_cluster)
+        except LockedError:
+            assert time.monotonic() < deadline
+            time.sleep(1)
+        else:
+            break
+    assert own_records(kafka_cluster) == wanted
+    assert kgitops("plan", "payments", "--detailed-exitcode").code == 0
