@@ -114,6 +114,15 @@ def test_where_no_plan_is_made_the_step_ends_with_kgitops_s_code(
         assert len(plan.uploads) == 1
 
 
+def test_each_line_of_the_folders_that_may_be_empty_is_a_folder(repository: Repository) -> None:
+    folders = "manifests/my team\n\n  other  \n"
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", cluster="prod", **{"allow-empty-folders": folders})
+    assert not plan.failed, plan.log
+    for folder in ("manifests/my team", "other"):
+        assert f"--allow-empty-folder {folder}: no such folder" in plan.log
+
+
 @pytest.mark.slow
 def test_without_changes_it_says_so_and_applies_to_nothing(repository: Repository) -> None:
     for _ in range(2):
