@@ -342,6 +342,7 @@ def a_cluster(
     brokers: Iterable[Broker] | int = 3,
     owners: Mapping[str, Owner] | None = None,
     projects: Mapping[str, str] | None = None,
+    formerly: Mapping[str, tuple[str, ...]] | None = None,
     usage: Mapping[str, TopicUsage] | None = None,
     broker_defaults: Mapping[str, str] | None = None,
 ) -> ClusterState:
@@ -354,6 +355,7 @@ def a_cluster(
             topic_id="registry",
             offset=7,
             projects={UID: PROJECT} if projects is None else projects,
+            formerly=formerly or {},
             owners=owners or {},
         )
     return ClusterState(

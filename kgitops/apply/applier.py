@@ -1,6 +1,6 @@
 """Applying an approved plan: exactly that plan, or nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kgitops.apply.checks import (
     Recheck,
@@ -13,8 +13,8 @@ from kgitops.apply.checks import (
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal.journal import Journal, RunState
-from kgitops.apply.journal.reading import Latest, known_projects, latest_values
-from kgitops.apply.journal.records import old_nonces, open_run
+from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.journal.records import old_nonces, open_run, read_notices
 from kgitops.apply.lock import acquire
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
@@ -23,8 +23,10 @@ from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps.progress import Progress
 from kgitops.apply.steps.steps import Step, build_steps
 from kgitops.approval.approve import ApprovedPlan
-from kgitops.desired.last_applied import former_identities, identities_to_remember
+from kgitops.cluster.port import RegistryEntry
+from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project
+from kgitops.model.registry import RegistryState
 from kgitops.plan.document.file import SealedPlan
 
 
@@ -55,19 +57,21 @@ def apply_plan(
             Progress(steps=steps), run_id=run_id, begun=False, signal=context.interrupted()
         )
     try:
-        latest = _check(context, sealed, steps, project, recheck)
-        known = known_projects(latest)
+        entries, registry = _check(context, sealed, steps, project, recheck)
+        latest = latest_values(entries)
         run, records = open_run(
             sealed,
             run_id=run_id,
             holder=holder,
             started=context.clock.now(),
-            formerly=identities_to_remember(project, known),
+            project=project,
+            registry=registry,
         )
-        mine = {project.identity, *former_identities(project, known)}
+        mine = {project.identity, *former_identities(project, registry)}
         opening = [
             *superseding_records(context, latest, sealed.plan, mine),
             *old_nonces(latest, context.clock.now()),
+            *(read_notices(entries, sealed.plan, project, registry) if registry else ()),
             *records,
         ]
         run_state = RunState(context, Journal(lock, run, opening), steps)
@@ -84,13 +88,14 @@ def _check(
     steps: Mapping[str, Step],
     project: Project,
     recheck: Recheck | None,
-) -> Latest:
-    """Check all that must hold before the first change; return the registry's latest values."""
-    latest = latest_values(context.cluster.registry.read() or ())
+) -> tuple[Sequence[RegistryEntry], RegistryState | None]:
+    """Check all that must hold before the first change; return the registry's log and state."""
+    entries = context.cluster.registry.read() or ()
+    latest = latest_values(entries)
     check_envelope(sealed, latest, now=context.clock.now())
     state = read_objects(context.cluster, steps.values())
     check_cluster(sealed.plan, state.cluster_id)
     check_steps(sealed.plan, steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
     check_logins(context, steps.values(), sealed.plan.principal)
-    return latest
+    return entries, state.registry

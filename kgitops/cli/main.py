@@ -81,7 +81,7 @@ GROUPS = {
     ),
     "registry": (
         "registry:registry",
-        "The records on the cluster of who owns what: checked, repaired, saved, restored.",
+        "The records on the cluster of who owns what: checked, repaired, released, saved.",
     ),
     "sandbox": (
         "sandbox:sandbox",

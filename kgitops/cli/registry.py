@@ -1,4 +1,4 @@
-"""``kgitops registry``: check, repair, export and import the records of who owns what."""
+"""``kgitops registry``: check, repair, release, export and import the records of who owns what."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from kgitops.cli.running.parameters import with_groups
 from kgitops.model.verdict import ExitCode
 
 registry = typer.Typer(
-    help="The records on the cluster of who owns what: checked, repaired, saved, restored.",
+    help="The records on the cluster of who owns what: checked, repaired, released, saved.",
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -182,6 +182,62 @@ def import_(
             return 128 + (interrupts.signal or 0)
     print_result("Imported. Plan now, and review all that is planned.\n")
     return int(ExitCode.SUCCESS)
+
+
+@registry.command("release")
+@with_groups
+def release(
+    project: ProjectOptions,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="UID", help="The project that may take the objects over."),
+    ] = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="End the release: nobody may take them over.")
+    ] = False,
+) -> int:
+    """Let another project take over this project's objects.
+
+    Nothing changes hands yet: the other project claims them with metadata.formerly or
+    metadata.takeFrom, and applies a plan that takes over. Until then --withdraw ends the release.
+
+    Example: kgitops registry release payments --to 6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11 -c prod
+    """
+    from kgitops.apply.releasing import releasable
+    from kgitops.cli.running.progress import print_upgrade
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.signals import graceful
+    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.model.errors import UsageError
+    from kgitops.model.wording import counted
+    from kgitops.workflow.execution import release_project
+    from kgitops.workflow.project.selection import open_workspace
+
+    if (to is None) != withdraw:
+        raise UsageError(
+            "give --to UID to release the project's objects, or --withdraw to end that"
+        )
+    workspace = open_workspace(make_selection(project))
+    own, target = workspace.project, workspace.target_name
+    with workspace.connected() as cluster:
+        state, count = releasable(cluster, own, to)
+        released = state.releases.get(own.identity)
+        if released == to:
+            print_notice(f"It is so already on {target}; nothing was written.")
+            return 0
+        with graceful() as interrupts:
+            if not release_project(cluster, own, to, interrupts, print_upgrade):
+                return 128 + (interrupts.signal or 0)
+    objects = f"{counted(count, 'object')} of {own.name} ({own.identity}) on {target}"
+    if to is None:
+        print_result(f"Withdrawn: {released} may no longer take over {objects}.\n")
+        return 0
+    other = state.projects.get(to)
+    print_result(
+        f"Released: {to}{f' ({other})' if other else ''} may take over {objects}. "
+        "To end that: kgitops registry release --withdraw.\n"
+    )
+    return 0
 
 
 def _print_damages(count: int, damages: "tuple[object, ...]") -> int:

@@ -10,6 +10,8 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 ``nonce/<nonce>``      a plan that was spent
 ``run/<id>``           one apply: its header; ``run/<id>/plan/<k>`` its plan in pieces
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
+``release/<id>``       the project that may take over this one's objects (:class:`Release`)
+``takeover/<run>/<n>`` the objects of one project that a run took over (:class:`TakeoverRecord`)
 ``vcs/…``              virtual clusters on a Kafka that has none (``kgitops.lowering.records``)
 ``import/<id>``        an import of an exported registry
 ``repair/<id>``        the records that ``kgitops registry repair`` restored or gave up
@@ -19,7 +21,7 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -30,7 +32,16 @@ from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
+from kgitops.model.registry import (
+    IMPORTING,
+    META_KEY,
+    SCHEMA_VERSION,
+    Json,
+    Owner,
+    RecordedRun,
+    RegistryState,
+    TakeoverRecord,
+)
 
 T = TypeVar("T")
 NOT_AN_OBJECT = "is not a JSON object, so someone else wrote it"
@@ -52,6 +63,9 @@ def read_object(text: str) -> Mapping[str, Json] | None:
 PROJECT_PREFIX = "project/"
 IMPORT_CUT_OFF = "was being imported, and the import did not finish"
 IMPORT_AGAIN = "run kgitops registry import FILE --replace again, with the same file"
+RELEASE_PREFIX = "release/"
+TAKEOVER_PREFIX = "takeover/"
+_FINISHED = ("done", "superseded")
 
 
 class ProjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,6 +73,14 @@ class ProjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     formerly: tuple[str, ...] = ()
+
+
+class Release(Struct, frozen=True, kw_only=True):
+    """A record ``release/<id>``: the project ``id`` lets ``to`` take over its objects."""
+
+    to: str
+    at: str
+    holder: str
 
 
 def meta_record(schema_version: int = SCHEMA_VERSION) -> Record:
@@ -70,6 +92,12 @@ def project_record(identity: str, name: str, formerly: Iterable[str] = ()) -> Re
     """Build the record of a project: its last applied name, and its former identities."""
     project = ProjectDocument(name=name, formerly=tuple(sorted(formerly)))
     return record(f"{PROJECT_PREFIX}{identity}", project)
+
+
+def release_record(identity: str, release: Release | None) -> Record:
+    """Build the record of a project's release; None withdraws it."""
+    key = f"{RELEASE_PREFIX}{identity}"
+    return (key, None) if release is None else record(key, release)
 
 
 def owner_record(address: str, owner: Owner | None) -> Record:
@@ -144,6 +172,9 @@ def build_registry_state(
     formerly = dict(before.formerly) if before else {}
     owners = dict(before.owners) if before else {}
     virtual_clusters = dict(before.virtual_clusters) if before else {}
+    releases = dict(before.releases) if before else {}
+    runs = dict(before.runs) if before else {}
+    takeovers = dict(before.takeovers) if before else {}
     entries = tuple(entries)
     past = superseded(entries)
     for entry in entries:
@@ -163,6 +194,13 @@ def build_registry_state(
                     _put(formerly, name, (project.formerly or None) if project else None)
                 case "vcs":
                     _put(virtual_clusters, name, entry.value)
+                case "release":
+                    release = _read(Release, entry)
+                    _put(releases, name, release.to if release else None)
+                case "takeover":
+                    _put(takeovers, name, _read(TakeoverRecord, entry))
+                case "run" if "/" not in name:
+                    _put(runs, name, _run_summary(entry.value))
                 case _ if entry.key == META_KEY:
                     refuse_import_marker(entry)
                     version = (entry.value or {}).get("schema_version")
@@ -184,7 +222,40 @@ def build_registry_state(
         owners=owners,
         virtual_clusters=virtual_clusters,
         schema_version=version,
+        releases=releases,
+        runs=_worth_keeping(runs),
+        takeovers=takeovers,
     )
+
+
+def _run_summary(value: Mapping[str, Json] | None) -> RecordedRun | None:
+    """Summarize a run's header; a field that can't be read is empty, and such a run unfinished."""
+    if value is None:
+        return None
+    return RecordedRun(
+        project=str(value.get("project", "")),
+        started=str(value.get("started", "")),
+        holder=str(value.get("holder", "")),
+        unfinished=value.get("status") not in _FINISHED,
+    )
+
+
+def _worth_keeping(runs: Mapping[str, RecordedRun]) -> Mapping[str, RecordedRun]:
+    """Return the unfinished runs, and of each project the newest of the others."""
+    newest: dict[str, tuple[str, str]] = {}
+    for name, run in runs.items():
+        if not run.unfinished:
+            newest[run.project] = max(newest.get(run.project, ("", "")), (run.started, name))
+    kept = {name for _, name in newest.values()}
+    return {name: run for name, run in runs.items() if run.unfinished or name in kept}
+
+
+def takeover_records(state: RegistryState) -> Iterator[Record]:
+    """Yield the records of releases and takeovers from which ``state`` was built."""
+    for identity, to in state.releases.items():
+        yield release_record(identity, Release(to=to, at="", holder=""))
+    for name, taken in state.takeovers.items():
+        yield record(f"{TAKEOVER_PREFIX}{name}", taken)
 
 
 def _read(kind: type[T], entry: RegistryEntry) -> T | None:

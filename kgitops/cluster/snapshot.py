@@ -6,7 +6,7 @@ from typing import Any, NoReturn, get_args
 from msgspec.structs import replace
 
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import meta_record, owner_record, project_record
+from kgitops.cluster.registry import meta_record, owner_record, project_record, takeover_records
 from kgitops.cluster.snapshot_json import (
     FORMAT_VERSION,
     KIND,
@@ -225,6 +225,7 @@ class SnapshotRegistryLog:
             ),
             *(owner_record(address, owner) for address, owner in self._state.owners.items()),
             *((f"vcs/{key}", value) for key, value in self._state.virtual_clusters.items()),
+            *takeover_records(self._state),
         ]
         first = self._state.offset - len(records) + 1
         return [

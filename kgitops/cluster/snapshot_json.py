@@ -32,7 +32,14 @@ from kgitops.model.json.objects import (
 )
 from kgitops.model.json.records import is_known_version
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import SCHEMA_VERSION, Json, Owner, RegistryState
+from kgitops.model.registry import (
+    SCHEMA_VERSION,
+    Json,
+    Owner,
+    RecordedRun,
+    RegistryState,
+    TakeoverRecord,
+)
 from kgitops.model.resources.quotas import ClientQuotaState, make_entity
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -77,6 +84,10 @@ class RegistryPart(JsonObject, frozen=True, kw_only=True):
                 f"has schema_version {self.schema_version}, this kgitops knows {SCHEMA_VERSION} "
                 "and older; use a newer kgitops"
             )
+
+    releases: Mapping[str, str] = field(default_factory=dict)
+    runs: Mapping[str, RecordedRun] = field(default_factory=dict)
+    takeovers: Mapping[str, TakeoverRecord] = field(default_factory=dict)
 
 
 class SnapshotDocument(JsonObject, frozen=True, kw_only=True):

@@ -1,8 +1,10 @@
 """The digest of a desired state: over its objects, not how or where they are written."""
 
-from kgitops.desired.credentials import credentials_view
+from collections.abc import Mapping
+
 from kgitops.desired.state import (
     DesiredClientMetrics,
+    DesiredCredential,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
@@ -16,8 +18,10 @@ from kgitops.desired.state import (
     Tombstone,
 )
 from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.json.codec import to_json
 from kgitops.model.registry import Json
 from kgitops.model.resources.quotas import quota_text
+from kgitops.model.resources.users import ScramMechanism
 
 
 def digest(state: DesiredState) -> str:
@@ -141,4 +145,16 @@ def _common(desired: DesiredObject) -> dict[str, Json]:
         "deletionPolicy": desired.deletion_policy,
         "deletionPolicyWritten": desired.deletion_policy_written,
         "labels": desired.labels,
+    }
+
+
+def credentials_view(credentials: Mapping[ScramMechanism, DesiredCredential]) -> dict[str, Json]:
+    """Show declared credentials by mechanism."""
+    return {
+        mechanism.value: {
+            "iterations": credential.iterations,
+            "password": to_json(credential.password),
+            "version": credential.version,
+        }
+        for mechanism, credential in credentials.items()
     }

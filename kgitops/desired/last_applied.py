@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.desired.credentials import credentials_of
+from kgitops.desired.claims import former_identities
 from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
     DesiredClientMetrics,
+    DesiredCredential,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
@@ -27,7 +28,8 @@ from kgitops.desired.state import (
     Safety,
 )
 from kgitops.model.json.canonical import canonical_json, sha256
-from kgitops.model.registry import DEFAULT_PROJECT, Json, RegistryState
+from kgitops.model.json.codec import from_json
+from kgitops.model.registry import Json, RegistryState
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -37,6 +39,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     EntityType,
@@ -44,28 +47,6 @@ from kgitops.model.resources.virtual_clusters import (
     LoweringOptions,
 )
 from kgitops.model.source import Located, Source
-
-
-def former_identities(project: Project, registry: RegistryState | None) -> frozenset[str]:
-    """Return the former identities of ``project``: their objects in the registry are its own.
-
-    A name in ``formerly`` stands for the project that bears it when this one is applied for the
-    first time. The registry records its identity, because another project may take the name later.
-    """
-    if registry is None:
-        return frozenset(project.formerly) - {project.identity, DEFAULT_PROJECT}
-    identities = {*project.formerly, *registry.formerly.get(project.identity, ())}
-    if project.identity not in registry.projects:
-        identities |= {it for it, name in registry.projects.items() if name in project.formerly}
-    return frozenset(identities - {project.identity, DEFAULT_PROJECT})
-
-
-def identities_to_remember(project: Project, registry: RegistryState | None) -> tuple[str, ...]:
-    """Return the former identities and the reserved names, as the registry records them."""
-    projects = registry.projects if registry else {}
-    former = {it for it in former_identities(project, registry) if it in projects}
-    return tuple(sorted({*former, *project.formerly}))
-
 
 ORIGIN = "origin"
 """The key in ``last_applied`` of a copied ACL that names its member and the source."""
@@ -106,7 +87,7 @@ def desired_from_registry(
     ]
     state = DesiredState(
         project=project,
-        scope=ManagedScope(whole=True),
+        scope=ManagedScope(whole=True, takes_over=False),
         safety=safety,
         principal=principal,
         digest=digest,
@@ -185,6 +166,22 @@ def _user(address: str, last: Mapping[str, Json], located: Located) -> DesiredUs
         virtual_cluster=last.get("virtualCluster"),
         located=located,
     )
+
+
+def credentials_of(view: Mapping[str, Json]) -> dict[ScramMechanism, DesiredCredential]:
+    """Read the credentials that ``digest.credentials_view`` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: they are of another shape.
+    """
+    return {
+        ScramMechanism(mechanism): DesiredCredential(
+            iterations=item["iterations"],
+            password=from_json(PasswordSource, item["password"], "password"),
+            version=item["version"],
+        )
+        for mechanism, item in view.items()
+    }
 
 
 def _group(address: str, last: Mapping[str, Json], located: Located) -> DesiredObject:

@@ -197,7 +197,10 @@ class Tombstone(_Located, frozen=True, kw_only=True):
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """The project that owns the manifests; ``identity`` is its uid, or its name without a uid."""
+    """The project that owns the manifests; ``identity`` is its uid, or its name without a uid.
+
+    ``formerly`` and ``take_from`` are claims on other projects (``desired.claims``).
+    """
 
     name: str
     uid: str | None = None
@@ -214,6 +217,7 @@ class Safety(Struct, frozen=True, kw_only=True):
     """Limits on deletions (contract §2); ``allow_deletes`` is the one override, per kind.
 
     Objects may be removed although the folders in ``allow_empty_folders`` are empty.
+    ``allow_takeover`` are the identities of projects that may be taken over without their release.
 
     ``replication_throttle`` limits each broker while replicas move, in bytes per second; 0: no
     limit. The default leaves more than half of a 1 Gbit/s link to clients.
@@ -224,6 +228,7 @@ class Safety(Struct, frozen=True, kw_only=True):
     replication_throttle: int = 50 * 1024 * 1024
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     allow_empty_folders: tuple[str, ...] = ()
+    allow_takeover: tuple[str, ...] = ()
 
 
 class ManagedScope(Struct, frozen=True, kw_only=True):
@@ -232,12 +237,14 @@ class ManagedScope(Struct, frozen=True, kw_only=True):
     ``whole``: the whole project was loaded, so an object that is not declared was removed.
     ``other_clusters``: addresses declared for other clusters only; a Tombstone alone removes them.
     ``targets`` and ``excludes``: addresses given on the command line; empty targets mean all.
+    ``takes_over``: the project's claims on other projects count.
     """
 
     whole: bool
     other_clusters: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
     excludes: frozenset[str] = frozenset()
+    takes_over: bool = True
 
 
 class DesiredState(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The registry on a cluster: the owner of each object, and the declaration last applied."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -35,6 +35,31 @@ class Owner(Struct, frozen=True, kw_only=True):
     last_applied: Mapping[str, Json]
 
 
+class RecordedRun(Struct, frozen=True, kw_only=True):
+    """Summarize an apply: whose it was, when it began, and who ran it."""
+
+    project: str
+    started: str
+    holder: str
+    unfinished: bool = False
+
+
+class TakeoverRecord(Struct, frozen=True, kw_only=True):
+    """Objects of ``project`` that the run ``run`` of the project ``by`` took over.
+
+    ``objects`` are the addresses, as far as they fit into one record; ``name`` and ``holder`` are
+    the taking project's name and the user who ran it.
+    """
+
+    project: str
+    by: str
+    name: str
+    run: str
+    at: str
+    holder: str
+    objects: tuple[str, ...]
+
+
 class RegistryState(Struct, frozen=True, kw_only=True):
     """The registry as read to its end: the topic that holds it, and the offset of that end."""
 
@@ -50,3 +75,18 @@ class RegistryState(Struct, frozen=True, kw_only=True):
     """The records below ``vcs/`` by the rest of their key, on a Kafka without virtual clusters."""
     schema_version: int = SCHEMA_VERSION
     """The version of ``meta``, which an older kgitops refuses where it is newer than its own."""
+    releases: Mapping[str, str] = field(default_factory=dict)
+    """Project identity to the one identity that it lets take over its objects."""
+    runs: Mapping[str, RecordedRun] = field(default_factory=dict)
+    """Run id to its summary: each project's unfinished runs, and its newest other one."""
+    takeovers: Mapping[str, TakeoverRecord] = field(default_factory=dict)
+    """The records below ``takeover/`` by the rest of their key, until the loser applied again."""
+
+    def identities_of(self, identity: str) -> frozenset[str]:
+        """Return the identity and the former identities that the registry remembers for it."""
+        return frozenset({identity, *self.formerly.get(identity, ())} - {DEFAULT_PROJECT})
+
+    def runs_of(self, identities: Collection[str]) -> Sequence[tuple[str, RecordedRun]]:
+        """Return the known runs of these identities with their ids, the oldest first."""
+        runs = [(run, it) for run, it in self.runs.items() if it.project in identities]
+        return sorted(runs, key=lambda item: (item[1].started, item[0]))

@@ -44,8 +44,11 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         if self.ownership.status(address) is OwnershipStatus.FOREIGN:
             label = self.ownership.label(address)
             self.draft.refuse(
-                f"{declared.located.source}: {address} belongs to the project {label!r}; remove "
-                f"the document, or declare metadata.takeFrom: [{label}] to take its objects over"
+                f"{declared.located.source}: {address} {self.ownership.foreign_words(address)}; "
+                f"remove the document. Only if {label!r} is to lose it, declare "
+                f"metadata.takeFrom: [{label}]: that takes over the objects declared here, in a "
+                "plan of their own, and needs that project's release (`kgitops registry release` "
+                "there)"
             )
             self.draft.keep(address, "foreign")
             return False

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from kgitops.desired.credentials import credentials_view
-from kgitops.desired.digest import reset_view
+from kgitops.desired.digest import credentials_view, reset_view
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredClientMetrics,

@@ -1,13 +1,20 @@
 """The owners of objects, according to the registry on the cluster (contract §1, Owners)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum, auto
 
 from msgspec import Struct
 
-from kgitops.desired.last_applied import former_identities
+from kgitops.desired.claims import (
+    ClaimKind,
+    OwnershipClaim,
+    claims_of,
+    former_identities,
+    is_free,
+    owned_by,
+)
 from kgitops.desired.state import DeletionPolicy, Project
-from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
+from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState, TakeoverRecord
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
@@ -34,18 +41,19 @@ class OwnershipStatus(Enum):
 class Ownership(Struct, frozen=True):
     """The registry from the point of view of one project.
 
-    ``former`` are the project's former identities, whose objects are its own. ``takeable`` are
-    identities whose objects it may take over: ``default``, and those it declares in ``takeFrom``.
-    ``managed`` are the addresses of the objects that it manages, by kind (``topic``, ``link``, …),
-    including those inside of virtual clusters.
+    ``former`` are the project's former identities, whose objects are its own. An object of the
+    project ``default`` is takeable; those of other projects take a plan that takes over
+    (``plan.takeovers``). ``managed`` are the addresses of the objects that it manages, by kind
+    (``topic``, ``link``, …), including those inside of virtual clusters. ``lost`` are the takeovers
+    by other projects, by address.
     """
 
     identity: str
     owners: Mapping[str, Owner]
     names: Mapping[str, str]
     former: frozenset[str]
-    takeable: frozenset[str]
     managed: Mapping[str, tuple[str, ...]]
+    lost: Mapping[str, TakeoverRecord]
 
     def status(self, address: str) -> OwnershipStatus:
         """Return the relation of this project to the object at ``address``."""
@@ -57,7 +65,9 @@ class Ownership(Struct, frozen=True):
         if self.is_own(owner):
             return OwnershipStatus.MINE
         return (
-            OwnershipStatus.TAKEABLE if owner.project in self.takeable else OwnershipStatus.FOREIGN
+            OwnershipStatus.TAKEABLE
+            if owner.project == DEFAULT_PROJECT
+            else OwnershipStatus.FOREIGN
         )
 
     def owner(self, address: str) -> Owner | None:
@@ -69,7 +79,7 @@ class Ownership(Struct, frozen=True):
         return owner.project == self.identity or owner.project in self.former
 
     def last_applied(self, address: str) -> Mapping[str, Json]:
-        """Return what this project, or one it may take over from, last applied; else nothing."""
+        """Return what this project, or ``default``, last applied to the object; else nothing."""
         owner = self.owners.get(address)
         if owner is None or self.status(address) not in (
             OwnershipStatus.MINE,
@@ -93,6 +103,17 @@ class Ownership(Struct, frozen=True):
         takes = self.status(address) is OwnershipStatus.TAKEABLE
         return self.label(address) if takes else None
 
+    def foreign_words(self, address: str) -> str:
+        """Return ``belongs to the project 'billing'``, and who took it over if that is known."""
+        owner, taken = self.owners.get(address), self.lost.get(address)
+        words = f"belongs to the project {self.label(address)!r}"
+        if owner is None or taken is None or owner.project != taken.by:
+            return words
+        return (
+            f"{words}, which took it over from this project in its run {taken.run} of {taken.at} "
+            f"by {taken.holder}"
+        )
+
     def executed_tombstones(self, address: str) -> tuple[str, ...]:
         """Return the Tombstones that this project executed at ``address``: they never act again."""
         owner = self.owners.get(address)
@@ -112,9 +133,6 @@ def removal_policy(owner: Owner) -> DeletionPolicy:
 
 def build_ownership(project: Project, registry: RegistryState | None) -> Ownership:
     """Build the ownership of ``project`` from the registry; without one no object is owned."""
-    names = registry.projects if registry else {}
-    declared = {*project.take_from, DEFAULT_PROJECT}
-    takeable = {identity for identity, name in names.items() if {identity, name} & declared}
     former = former_identities(project, registry)
     mine = {project.identity, *former}
     owners = registry.owners if registry else _NOBODY
@@ -125,20 +143,65 @@ def build_ownership(project: Project, registry: RegistryState | None) -> Ownersh
     return Ownership(
         identity=project.identity,
         owners=owners,
-        names=names,
+        names=registry.projects if registry else {},
         former=former,
-        takeable=frozenset((takeable | {DEFAULT_PROJECT}) - mine),
         managed={kind: tuple(addresses) for kind, addresses in managed.items()},
+        lost={
+            address: taken
+            for _, taken in sorted(registry.takeovers.items() if registry else ())
+            if taken.project in mine and taken.by not in mine
+            for address in taken.objects
+        },
     )
 
 
-def identity_problem(project: Project, registry: RegistryState | None) -> Reason | None:
-    """Explain why this project's name and uid contradict the registry; None if they do not."""
+def identity_problem(
+    project: Project,
+    registry: RegistryState | None,
+    *,
+    taking: Collection[str] = (),
+    allowed: Collection[str] = (),
+) -> Reason | None:
+    """Explain why this project's name and uid contradict the registry; None if they do not.
+
+    ``taking`` are the projects that the plan takes objects over from, and ``allowed`` those that
+    may be taken over without their release.
+    """
     if registry is None:
         return None
-    clashes = (_clash(project, registry, identity) for identity in sorted(registry.projects))
+    claims = {claim.identity: claim for claim in claims_of(project, registry)}
+    lifted = {
+        identity
+        for identity, claim in claims.items()
+        if identity in taking or _lifts(claim, project, registry, allowed)
+    }
+    clashes = (
+        _clash(project, registry, identity)
+        for identity in sorted(registry.projects)
+        if identity not in lifted
+    )
     sentence = _renamed(project, registry) or next(filter(None, clashes), None)
     return Reason(exit=ExitCode.REFUSED, sentence=sentence) if sentence else None
+
+
+def _lifts(
+    claim: OwnershipClaim, project: Project, registry: RegistryState, allowed: Collection[str]
+) -> bool:
+    """Return whether a claim by which this plan takes nothing permits two projects of one name.
+
+    It does with the other project's consent, if that project owns nothing, or once this project was
+    applied. It never gives back an identity that the other project took over.
+    """
+    if claim.kind is ClaimKind.FORMERLY:
+        return is_free(claim, registry)
+    if {project.identity, project.name} & {*registry.formerly.get(claim.identity, ())}:
+        return False
+    return (
+        project.identity in registry.projects
+        or claim.identity in allowed
+        or registry.releases.get(claim.identity) == project.identity
+        or not owned_by(claim.identities, registry.owners)
+    )
 
 
 def _renamed(project: Project, registry: RegistryState) -> str | None:
@@ -154,28 +217,33 @@ def _renamed(project: Project, registry: RegistryState) -> str | None:
 def _clash(project: Project, registry: RegistryState, identity: str) -> str | None:
     """Explain a conflict with the project ``identity`` of the registry; None if there is none."""
     name = registry.projects[identity]
-    taken = {*project.take_from, DEFAULT_PROJECT}
-    if identity == project.identity or {name, identity} & taken:
+    if identity == project.identity or DEFAULT_PROJECT in (name, identity):
         return None
     if identity in former_identities(project, registry):
         return None
+    consent = (
+        f"that moves all objects of {name!r} to this project, and needs its release (`kgitops "
+        f"registry release --to {project.identity}` there) or --allow-takeover {identity}"
+    )
+    former = {*registry.formerly.get(identity, ())}
+    if project.identity in former or (project.name in former and name != project.name):
+        return (
+            f"the project {name!r} ({identity}) says that it was formerly {project.name!r}"
+            f"{_taken_by(project, registry, identity)}; apply from there, or give this project "
+            "another name and uid"
+        )
     if name in project.formerly:
         return (
             f"the project {name!r} with the identity {identity} has a name of metadata.formerly, "
-            f"and was not this project when that was first applied; write {identity} into formerly "
-            f"if it is a former identity all the same, else remove {name} there"
+            f"and was not this project when that was first applied; remove {name} there, or write "
+            f"{identity} into formerly if it is a former identity all the same: {consent}"
         )
     if name == project.name:
         return (
             f"the cluster knows a project {name!r} with the identity {identity}, this one "
-            f"is {project.identity}; declare metadata.formerly: [{identity}] if it is a former "
-            f"identity of this one, metadata.takeFrom: [{name}] to take its objects over, or give "
-            "this project another name"
-        )
-    if {project.identity, project.name} & {*registry.formerly.get(identity, ())}:
-        return (
-            f"the project {name!r} ({identity}) says that it was formerly {project.name!r}; apply "
-            "from there, or give this project another name and uid"
+            f"is {project.identity}; give this project another name. Only if the other one is to "
+            f"end here, declare metadata.formerly: [{identity}]: {consent}. metadata.takeFrom: "
+            f"[{name}] does the same for the objects that this project declares"
         )
     return None
 
@@ -187,6 +255,19 @@ def adoption_reason(before: Owner | None, taken_from: str | None) -> str:
     if before is not None and not before.spent:
         return "it was deleted and re-created outside of kgitops"
     return "it exists and no project manages it"
+
+
+def _taken_by(project: Project, registry: RegistryState, identity: str) -> str:
+    """Return when and by whom the project ``identity`` took over this one, where that is known."""
+    runs = {
+        (taken.run, taken.at, taken.holder)
+        for taken in registry.takeovers.values()
+        if taken.project == project.identity and taken.by == identity
+    }
+    return "".join(
+        f", and took over its objects in its run {run} of {at} by {holder}"
+        for run, at, holder in sorted(runs, key=lambda found: found[1])
+    )
 
 
 def record_change_reason(before: Owner | None, after: Owner) -> str:

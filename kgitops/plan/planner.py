@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from kgitops.desired.claims import claims_of
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
@@ -46,6 +47,7 @@ from kgitops.plan.safety import (
 from kgitops.plan.shown.derive import with_shown
 from kgitops.plan.shown.topics import shown_defaults
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
+from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
@@ -87,13 +89,22 @@ def make_plan(
     project = desired.project
     ownership = build_ownership(project, current.registry)
     managed = _with_unchanged(managed_counts(ownership), unchanged_counts)
-    identity_conflict = identity_problem(project, current.registry)
+    takings = find_takeovers(desired, current.registry)
+    identity_conflict = identity_problem(
+        project,
+        current.registry,
+        taking=_claimed(desired, current.registry, takings),
+        allowed=desired.safety.allow_takeover,
+    )
     empty_project = None if unchanged_counts else empty_desired(desired, ownership)
     if identity_conflict or empty_project:
         # No conclusion about single objects is possible: a plan with changes would mislead.
         draft = PlanDraft(
             refusals=[reason for reason in (identity_conflict, empty_project) if reason]
         )
+        takings = ()
+    elif takings and current.registry:
+        draft = plan_takeovers(takings, desired, current.registry, target_name)
     else:
         stale_throttles = find_stale_throttles(pending_undo_requests, current)
         draft = _plan_kinds(
@@ -101,12 +112,15 @@ def make_plan(
         )
         add_throttles(draft, current, desired.safety.replication_throttle, stale_throttles.brokers)
         draft.findings += _unsupported(draft.changes, capabilities)
+    if desired.scope.takes_over:
+        draft.warnings += ownership_notices(project, current.registry)
     client = capabilities.client
     draft.warnings += warn_of_own_throttles(
         draft.changes, current.quotas, client, desired.principal
     )
     last = own_quota_ranks(client, desired.principal)
-    shown = with_shown(draft.changes, current.broker_defaults)
+    takeovers = tuple(taking.takeover for taking in takings)
+    shown = with_shown(draft.changes, current.broker_defaults, takeovers)
     named = _with_origins(_with_labels(shown, desired), desired)
     changes = order_changes(named, capabilities.validation, last)
     losses = access_losses(current.acls, changes, desired.principal)
@@ -148,8 +162,19 @@ def make_plan(
         partial=bool(scope.targets or scope.excludes or not scope.whole),
         allow_deletes=desired.safety.allow_deletes,
         allow_empty_folders=desired.safety.allow_empty_folders,
+        allow_takeover=desired.safety.allow_takeover,
+        takeovers=takeovers,
         managed_counts=managed,
     )
+
+
+def _claimed(
+    desired: DesiredState, registry: RegistryState | None, takings: Sequence[Taking]
+) -> frozenset[str]:
+    """Return the projects whose name or uid may be this one's; a plan of drift takes nothing."""
+    if not desired.scope.takes_over:
+        return frozenset(claim.identity for claim in claims_of(desired.project, registry))
+    return frozenset(taking.takeover.identity for taking in takings)
 
 
 def _with_unchanged(

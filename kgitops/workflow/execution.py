@@ -15,11 +15,13 @@ from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
 from kgitops.apply.journal.damage import Damage
 from kgitops.apply.journal.repair import repair_registry
+from kgitops.apply.releasing import write_release
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
 from kgitops.approval.approve import approve, refusal
 from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import Project
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, OtherClusterError
@@ -180,6 +182,27 @@ def mend_registry(
         interrupted=interrupted,
     )
     return repair_registry(context, damages, holder=lock_holder(), name=new_id())
+
+
+def release_project(
+    cluster: Cluster,
+    project: Project,
+    to: str | None,
+    interrupted: Callable[[], int | None],
+    on_event: Callable[[Event], None],
+) -> bool:
+    """Release the project's objects to ``to``, or withdraw the release; False if interrupted.
+
+    Raises:
+        KgitopsError: nothing was written.
+    """
+    context = ApplyContext(
+        cluster=cluster,
+        settings=ApplySettings(),
+        on_event=on_event,
+        interrupted=interrupted,
+    )
+    return write_release(context, project, to, holder=lock_holder())
 
 
 def new_id() -> str:

@@ -11,7 +11,7 @@ from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.source import Source
 from kgitops.workflow.explained_values import ExplainedValue, explained_values, recorded_values
 from kgitops.workflow.loading import loaded
-from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 _SHOWN = 5
 
@@ -56,7 +56,8 @@ def explain(selection: Selection, address: str, *, applied: bool = False) -> Exp
     with workspace.connected() as cluster:
         registry = cluster.read_state().registry
     owner = registry.owners.get(address) if registry else None
-    mine = owner if owner and _is_own(owner, workspace) and not owner.spent else None
+    identities = registry.identities_of(workspace.project.identity) if registry else ()
+    mine = owner if owner and owner.project in identities and not owner.spent else None
     if desired is None and mine is None:
         raise UsageError(_not_declared(address, list(objects)) + _of_another(owner, registry))
     if mine is None:
@@ -72,10 +73,6 @@ def explain(selection: Selection, address: str, *, applied: bool = False) -> Exp
             replace(value, last_applied=recorded.get(value.path)) for value in explained.values
         )
     return replace(explained, values=tuple(values), managed=True)
-
-
-def _is_own(owner: Owner, workspace: Workspace) -> bool:
-    return owner.project == workspace.project.identity
 
 
 def _of_another(owner: Owner | None, registry: RegistryState | None) -> str:

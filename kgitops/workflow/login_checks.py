@@ -10,7 +10,7 @@ from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.apply.secrets.passwords import sets_password
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.cluster.port import ChecksLogins, Cluster
-from kgitops.desired.credentials import credentials_of
+from kgitops.desired.last_applied import credentials_of
 from kgitops.desired.state import DesiredState, DesiredUser
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError

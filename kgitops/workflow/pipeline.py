@@ -21,7 +21,7 @@ from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
-from kgitops.plan.user_rights import with_foreign_users_refused
+from kgitops.plan.users.rights import with_foreign_users_refused
 from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.login_checks import with_doubtful_passwords

@@ -516,8 +516,8 @@ def eventful() -> Case:
             a_topic("taken"),
             beside=[a_topic_state("adopted"), a_topic_state("stranger")],
         ),
-        {a_topic("taken").address: an_owner(a_topic("taken"), project=OTHER)},
-        projects={UID: "payments", OTHER: "logistics"},
+        {a_topic("taken").address: an_owner(a_topic("taken"), project="default")},
+        projects={UID: "payments", "default": "default"},
     )
     desired = a_desired(
         *FILLER,
@@ -526,7 +526,6 @@ def eventful() -> Case:
         a_topic(new),
         a_topic("taken"),
         a_topic("adopted"),
-        take_from=["logistics"],
     )
     return desired, state
 

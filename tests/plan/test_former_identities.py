@@ -1,4 +1,7 @@
-"""A project with a new uid is the project that it was: nothing of it becomes a stranger's."""
+"""A project whose former identities the registry remembers is the project that it was.
+
+How the registry comes to remember them: tests/plan/test_takeovers.py.
+"""
 
 import pytest
 from apply.faults import FakeClock
@@ -20,8 +23,10 @@ from builders import (
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.registry import project_record
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
-from kgitops.desired.last_applied import desired_from_registry, former_identities
+from kgitops.desired.claims import former_identities
+from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState
@@ -36,11 +41,12 @@ TOPIC, ACL, QUOTA = a_topic("orders"), an_acl(a_binding("User:gone")), a_quota(p
 
 
 def of_old(*items: DesiredObject, identity: str = OLD, name: str = PROJECT) -> ClusterState:
-    """A cluster to which these were applied under the former identity."""
+    """A cluster to which these were applied under the remembered former identity."""
     return a_cluster(
         *map(on_cluster, items),
         owners={item.address: an_owner(item, project=identity) for item in items},
-        projects={identity: name},
+        projects={identity: name, UID: PROJECT},
+        formerly={UID: (identity,)},
     )
 
 
@@ -112,9 +118,8 @@ def test_drift_is_that_of_both() -> None:
 
 def test_default_is_nobodys_former_self() -> None:
     """Everybody may take from it, so that what is not declared stays."""
-    plan = plan_of(
-        now(ACL, formerly=["default"]), of_old(TOPIC, identity="default", name="default")
-    )
+    state = of_old(TOPIC, identity="default", name="default")
+    plan = plan_of(now(ACL, formerly=["default"]), state)
     assert TOPIC.address not in changes(plan)
 
 
@@ -122,12 +127,14 @@ def test_a_name_that_somebody_else_took_since_is_not_this_project() -> None:
     """The name alone says nothing once the registry knows this project."""
     state = of_old(TOPIC, identity="other-uid", name="billing")
     assert state.registry
-    known = replace(state.registry, projects={"other-uid": "billing", UID: PROJECT})
+    known = replace(state.registry, projects={"other-uid": "billing", UID: PROJECT}, formerly={})
     plan = plan_of(now(ACL, formerly=["billing"]), replace(state, registry=known))
     assert plan.verdict.exit is ExitCode.REFUSED
     assert "write other-uid into formerly" in plan.verdict.reasons[0].sentence
+    assert "needs its release" in plan.verdict.reasons[0].sentence
     named = plan_of(now(ACL, TOPIC, formerly=["other-uid"]), replace(state, registry=known))
-    assert changes(named)[TOPIC.address] == (Action.UPDATE,)
+    assert named.verdict.exit is ExitCode.REFUSED
+    assert [it.identity for it in named.takeovers] == ["other-uid"]
 
 
 def test_a_name_that_a_project_had_is_not_taken_by_another() -> None:
@@ -155,6 +162,13 @@ def cluster_of_old() -> EmbeddedCluster:
     return cluster
 
 
+def taken_over(cluster: EmbeddedCluster) -> EmbeddedCluster:
+    """The new uid took over all that the old one owned."""
+    safety = Safety(replication_throttle=0, allow_takeover=(OLD,))
+    applied(cluster, now(TOPIC, ACL, QUOTA, safety=safety), "taking")
+    return cluster
+
+
 def applied(cluster: EmbeddedCluster, desired: DesiredState, name: str) -> Plan:
     """Planned and applied; the plan that was."""
     plan = plan_of(desired, cluster.read_state())
@@ -166,7 +180,7 @@ def applied(cluster: EmbeddedCluster, desired: DesiredState, name: str) -> Plan:
 
 
 def test_after_one_apply_every_record_has_the_new_uid_and_nothing_is_left() -> None:
-    cluster = cluster_of_old()
+    cluster = taken_over(cluster_of_old())
     wanted = now(TOPIC, QUOTA, a_tombstone("topic/b"))
     plan = applied(cluster, wanted, "first")
     assert [it.request.binding for it in plan.requests if isinstance(it.request, DeleteAclRequest)]
@@ -180,7 +194,7 @@ def test_after_one_apply_every_record_has_the_new_uid_and_nothing_is_left() -> N
 
 def test_what_a_first_apply_left_out_is_still_this_projects() -> None:
     """The name was free for anybody since: the registry remembers who had it."""
-    cluster = cluster_of_old()
+    cluster = taken_over(cluster_of_old())
     part = now(TOPIC, ACL, QUOTA, whole=False, targets=["topic/orders"])
     applied(cluster, part, "part")
     registry = cluster.read_state().registry
@@ -200,6 +214,7 @@ def test_an_unfinished_run_of_the_former_identity_is_gone_on_with() -> None:
     before = a_desired(*(a_topic(f"t{number}") for number in range(9)), TOPIC, uid=OLD, whole=False)
     sealed = sealed_now(plan_of(before, cluster.read_state()), FakeClock(), "cut")
     assert apply.plan(sealed, "cut").verdict.exit is not ExitCode.SUCCESS
+    cluster.registry.append([project_record(UID, PROJECT, [OLD])])
     resumed = Apply(cluster=cluster, project=now().project).resume(UID)
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS

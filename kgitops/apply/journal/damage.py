@@ -168,6 +168,10 @@ def _loss(key: str) -> str:
             return f"{_printable(name)} has no owner any more: it is kept; declare it to adopt it"
         case "project":
             return f"the name of the project {_printable(name)} is lost until its next apply"
+        case "release":
+            return f"the release by the project {_printable(name)} is lost; write it again there"
+        case "takeover":
+            return "the project that lost objects is not told of this takeover"
         case "vcs":
             return "its record of virtual clusters is lost: make a plan, and review all of it"
         case "run":

@@ -1,17 +1,26 @@
 """Writing runs as records of the registry; reading.py reads them back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunHeader, RunStatus, StepRecord
-from kgitops.cluster.registry import project_record
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import TAKEOVER_PREFIX, project_record, release_record
+from kgitops.desired.claims import (
+    ClaimKind,
+    former_identities,
+    gained_claims,
+    identities_to_remember,
+)
+from kgitops.desired.state import Project
 from kgitops.model import clock as moments
 from kgitops.model.json.records import Record, record
-from kgitops.model.registry import Json
+from kgitops.model.registry import Json, RegistryState, TakeoverRecord
 from kgitops.plan.document.file import SealedPlan, canonical_text
+from kgitops.plan.document.plan import Plan
 
 RUN_PREFIX = "run/"
 NONCE_PREFIX = "nonce/"
@@ -60,11 +69,13 @@ def open_run(
     run_id: str,
     holder: str,
     started: datetime,
-    formerly: Sequence[str] = (),
+    project: Project,
+    registry: RegistryState | None = None,
 ) -> tuple[Run, list[Record]]:
     """Return the run of a sealed plan, and the records to write before its first request.
 
-    The records are the project, the header, the plan in pieces, and the spent nonce.
+    The records are the project, what it takes over, the header, the plan in pieces, and the spent
+    nonce.
     """
     content = canonical_text(sealed)
     pieces = [content[start : start + _PIECE] for start in range(0, len(content), _PIECE)]
@@ -79,13 +90,99 @@ def open_run(
         holder=holder,
     )
     return run, [
-        project_record(run.project, sealed.plan.desired.project, formerly),
+        *_project_records(run, sealed, project, registry),
         header_record(run),
         *(
             record(f"{RUN_PREFIX}{run_id}/plan/{number}", PlanPiece(text=piece))
             for number, piece in enumerate(pieces)
         ),
         nonce_record(run.nonce, run_id, moments.to_text(sealed.expires)),
+    ]
+
+
+def _project_records(
+    run: Run, sealed: SealedPlan, project: Project, registry: RegistryState | None
+) -> Iterator[Record]:
+    """Yield the project's record, and those that change because it takes over others.
+
+    A project that was taken over whole has no former identities and no release any more: they are
+    this project's. Nor can one that gives up objects still hold this project for its former self.
+    """
+    plan = sealed.plan
+    whole = {it.identity for it in plan.takeovers if it.kind is ClaimKind.FORMERLY}
+    formerly = identities_to_remember(project, registry, whole)
+    yield project_record(run.project, plan.desired.project, formerly)
+    if registry is None:
+        return
+    gained = {claim.identity for claim in gained_claims(project, registry, whole)}
+    for identity in sorted(gained | {it.identity for it in plan.takeovers}):
+        before = registry.formerly.get(identity, ())
+        kept = [] if identity in gained else [it for it in before if it not in _names(project)]
+        if before and identity in registry.projects:
+            yield project_record(identity, registry.projects[identity], kept)
+        if identity in gained and identity in registry.releases:
+            yield release_record(identity, None)
+    yield from _takeover_records(run, plan, project)
+
+
+def _names(project: Project) -> tuple[str, str]:
+    return project.identity, project.name
+
+
+def _takeover_records(run: Run, plan: Plan, project: Project) -> Iterator[Record]:
+    """Yield what the projects that lose objects are told, in records that are small enough."""
+    number = 0
+    for takeover in plan.takeovers:
+        taken = [
+            change.address
+            for change in plan.changes
+            if change.owner_before and change.owner_before.project in takeover.identities
+        ]
+        for part in _parts(taken):
+            document = TakeoverRecord(
+                project=takeover.identity,
+                by=project.identity,
+                name=project.name,
+                run=run.id,
+                at=run.started,
+                holder=run.holder,
+                objects=tuple(part),
+            )
+            yield record(f"{TAKEOVER_PREFIX}{run.id}/{number}", document)
+            number += 1
+
+
+def _parts(addresses: Iterable[str]) -> Iterator[list[str]]:
+    part: list[str] = []
+    size = 0
+    for address in addresses:
+        if part and size + len(address) > _PIECE:
+            yield part
+            part, size = [], 0
+        part.append(address)
+        size += len(address)
+    if part:
+        yield part
+
+
+def read_notices(
+    entries: Iterable[RegistryEntry], plan: Plan, project: Project, registry: RegistryState
+) -> list[Record]:
+    """Return deletions of the takeovers that ``plan`` warned this project of.
+
+    These are the ones that the registry had when the plan was made.
+    """
+    mine = {project.identity, *former_identities(project, registry)}
+    known = plan.base.registry_offset
+    return [
+        (entry.key, None)
+        for entry in entries
+        if known is not None
+        and entry.offset <= known
+        and entry.key.startswith(TAKEOVER_PREFIX)
+        and (taken := registry.takeovers.get(entry.key.removeprefix(TAKEOVER_PREFIX)))
+        and taken.project in mine
+        and taken.by not in mine
     ]
 
 

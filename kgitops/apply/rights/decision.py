@@ -22,6 +22,7 @@ from kgitops.apply.rights.owner_records import (
 )
 from kgitops.apply.rights.removals import is_only_removal, may_be_given_up, may_remove
 from kgitops.apply.rights.request_fit import request_problem
+from kgitops.apply.rights.takeovers import check_takeovers
 from kgitops.apply.rights.unowned import (
     broker_problem,
     migrated_members,
@@ -38,6 +39,7 @@ from kgitops.model.resources.addresses import kind_of, member_address, topic_add
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, generated_parts
+from kgitops.model.verdict import Reason
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kind, Plan
 from kgitops.plan.ownership import (
@@ -47,7 +49,7 @@ from kgitops.plan.ownership import (
     identity_problem,
     protection_fields,
 )
-from kgitops.plan.user_rights import foreign_users
+from kgitops.plan.users.rights import foreign_users
 
 _ACTIONS = (
     (Action.CREATE,),
@@ -85,19 +87,31 @@ def check_rights(
             f"is {project.name!r} ({project.identity}); make a new plan"
         )
     command = project.identity == COMMAND_PROJECT
-    problem = None if command else identity_problem(project, state.registry)
+    problem = None if command else _identity_problem(plan, project, state)
     if problem:
         raise SafetyError(f"{problem.sentence}; then make a new plan")
     counts = Counter(change.address for change in plan.changes)
     twice = next((address for address, count in counts.items() if count > 1), None)
     if twice:
         raise UntrustedPlanError(f"the plan changes {twice} twice; make a new plan")
+    if plan.takeovers:
+        check_takeovers(plan, changes, state.registry, project, resumed=resumed)
+        return
     pending = frozenset(change.address for change in changes)
     rights = _Rights(plan, pending, state, ownership, command)
     for change in changes:
         rights.check(change)
     for change, reason in foreign_users(plan, changes, state):
         raise SafetyError(f"{change.address} is denied: {reason}")
+
+
+def _identity_problem(plan: Plan, project: Project, state: ClusterState) -> Reason | None:
+    return identity_problem(
+        project,
+        state.registry,
+        taking=[takeover.identity for takeover in plan.takeovers],
+        allowed=plan.allow_takeover,
+    )
 
 
 @dataclass(frozen=True)
@@ -348,8 +362,8 @@ class _Rights:
 
     def _raise_foreign(self, change: Change, address: str) -> NoReturn:
         raise SafetyError(
-            f"{change.address} belongs to the project {self.ownership.label(address)!r}, so it is "
-            "left alone; make a new plan"
+            f"{change.address} {self.ownership.foreign_words(address)}, so it is left alone; make "
+            "a new plan"
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgitops.desired.credentials import credentials_of
+from kgitops.desired.last_applied import credentials_of
 from kgitops.desired.state import DesiredUser
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState

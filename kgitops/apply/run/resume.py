@@ -23,7 +23,7 @@ from kgitops.apply.steps.progress import Progress, steps_to_undo
 from kgitops.apply.steps.runs import RecordedOutcome, Run, RunStatus
 from kgitops.apply.steps.steps import build_steps
 from kgitops.cluster.port import RegistryEntry
-from kgitops.desired.last_applied import former_identities
+from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.records import Record

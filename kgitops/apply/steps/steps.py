@@ -13,6 +13,7 @@ from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.resources.virtual_clusters import LocalName, physical_id
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest, Precondition
 from kgitops.plan.order.waves import WireKind, by_wire_kind, wire_kind
+from kgitops.plan.takeovers import takes_over
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -144,7 +145,9 @@ def _check_objects(step: Step) -> None:
         and request.local is not None
         and any(item.topic_id != request.topic_id for item in step.expects)
     )
-    if changed != address or address not in checked or other:
+    # The record alone changes then, which is compared as a whole (``rights.takeovers``).
+    unchecked = address not in checked and not takes_over(step.change)
+    if changed != address or unchecked or other:
         raise UntrustedPlanError(
             f"the plan's step {step.id} is about {step.address} but checks or changes something "
             "else; make a new plan"

@@ -183,6 +183,15 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
             help="Let this plan remove objects although this folder of manifests is empty.",
         ),
     ] = None
+    allow_takeover: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-takeover",
+            metavar="UID",
+            help="Let this plan take over objects of the project with this uid, which did not "
+            "release them. The name, for a project without a uid. May be repeated.",
+        ),
+    ] = None
     fail_on: Annotated[
         FailOn | None,
         typer.Option(

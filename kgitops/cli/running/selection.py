@@ -55,6 +55,7 @@ def make_selection(
         allow_empty_folders=tuple(
             sorted({display_name(path) for path in options.allow_empty_folders or ()})
         ),
+        allow_takeover=tuple(sorted({*(options.allow_takeover or ())})),
         offline=offline,
         fail_on=Grade(options.fail_on) if options.fail_on else None,
         environ=dict(os.environ),

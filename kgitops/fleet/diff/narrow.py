@@ -7,7 +7,7 @@ from itertools import pairwise
 import pyarrow as pa
 from msgspec import Struct
 
-from kgitops.desired.last_applied import former_identities
+from kgitops.desired.claims import claims_of, former_identities
 from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.fleet.diff.dependencies import ChangedNames, changed_names, with_dependencies
 from kgitops.fleet.diff.inputs import DesiredPart, DesiredSide
@@ -61,7 +61,10 @@ def narrow_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     whole = bool(
         bare.virtual_clusters or bare.lowered or side.virtual_clusters or side.project.gateway
     )
-    former = former_identities(side.project.project, bare.registry)
+    project = side.project.project
+    # Of a project that this one claims, the plan counts all objects.
+    claimed = (claim.identities for claim in claims_of(project, bare.registry))
+    former = former_identities(project, bare.registry).union(*claimed)
     # One pass finds the differences, another takes them with their dependencies: large sides are
     # read twice.
     read = partial(_parts, side, state, ranges)

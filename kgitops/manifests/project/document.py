@@ -29,9 +29,9 @@ class ProjectMetadata:
     uid: Annotated[Text | None, NotNull()] = None
     """The project's identity, written by init; if left out, the name is the identity."""
     formerly: list[Text] = field(default_factory=list)
-    """Names and uids that this project had before."""
+    """Names and uids that this project had before: a plan takes over all of their objects."""
     take_from: list[Text] = field(default_factory=list)
-    """Projects whose objects this project may take over."""
+    """Projects from which a plan takes over the objects that this project declares."""
     labels: dict[str, str] = field(default_factory=dict)
     """Free text for people and other tools; declared objects do not inherit it."""
 

@@ -49,6 +49,7 @@ from kgitops.plan.document.plan import (
     PlannedRequest,
     PlanTarget,
     Precondition,
+    Takeover,
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
 from kgitops.plan.document.risks import Risk, RiskLevel
@@ -191,6 +192,8 @@ class PlanDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     partial: bool
     allow_deletes: Mapping[str, Count]
     allow_empty_folders: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
+    allow_takeover: Annotated[tuple[str, ...], NEVER_EMPTY] = ()
+    takeovers: Annotated[tuple[Takeover, ...], NEVER_EMPTY] = ()
     managed_counts: Mapping[str, Count]
     summary: Annotated[Mapping[str, Count], _WITH_ALL_COUNTS]
     verdict: Verdict
@@ -202,7 +205,7 @@ class PlanDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _BESIDE = ("plan_digest", "unfinished_run", "envelope")
 PLAN_KEYS = tuple(key for key in PlanDocument.__struct_fields__ if key not in _BESIDE)
 """The keys of a plan in their order; a file adds digest and envelope."""
-OPTIONAL_KEYS = ("allow_empty_folders", "unfinished_run")
+OPTIONAL_KEYS = ("allow_empty_folders", "allow_takeover", "takeovers", "unfinished_run")
 """The keys that are left out, of digests too, where they are empty: older plans have none."""
 
 

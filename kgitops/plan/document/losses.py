@@ -24,10 +24,20 @@ class Clause(Struct, frozen=True, kw_only=True):
 
 def losses(plan: Plan, name: Callable[[str], str]) -> str:
     """The topics, records and rights that go, without what clients or brokers merely notice."""
-    lost = [change for change in plan.changes if change.level is RiskLevel.DATA_LOSS]
+    risky = [change for change in plan.changes if change.level is RiskLevel.DATA_LOSS]
+    lost = [change for change in risky if risks.PROJECT_TAKEN_OVER not in change.risks]
     return "; ".join(
-        _sentence(clause, name) for clause in (*_data(lost), *_access(plan), *_logins(plan))
+        _sentence(clause, name)
+        for clause in (*_taken_over(plan), *_data(lost), *_access(plan), *_logins(plan))
     )
+
+
+def _taken_over(plan: Plan) -> Iterator[Clause]:
+    taken = sum(risks.PROJECT_TAKEN_OVER in change.risks for change in plan.changes)
+    if taken:
+        names = [takeover.name for takeover in plan.takeovers]
+        words = f"{counted(taken, 'object')} {_is(taken)} taken over from another project"
+        yield _named(words, names)
 
 
 def _data(lost: Sequence[Change]) -> Iterator[Clause]:

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from kgitops.desired.claims import ClaimKind
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
@@ -240,6 +241,36 @@ class AccessLoss(Struct, frozen=True, kw_only=True):
     requester: bool = False
 
 
+class LastRun(Struct, frozen=True, kw_only=True):
+    """The newest apply of a project: who ran it, and when it began."""
+
+    id: str
+    started: str
+    holder: str
+
+
+class Takeover(Struct, frozen=True, kw_only=True):
+    """Another project that this plan takes objects from, as the registry knew it.
+
+    ``identity`` is its uid, else its name; ``identities`` are all that the records of its objects
+    have. ``objects`` counts what it owns. ``released``: it lets this project take them.
+    """
+
+    kind: ClaimKind
+    identity: str
+    name: str
+    identities: tuple[str, ...]
+    objects: int
+    released: bool
+    last_run: LastRun | None
+
+    @property
+    def label(self) -> str:
+        """``the project 'payments' (6f1c…)``; a project without a uid has its name only."""
+        uid = f" ({self.identity})" if self.identity != self.name else ""
+        return f"the project {self.name!r}{uid}"
+
+
 class PlanTarget(Struct, frozen=True, kw_only=True):
     """The cluster a plan is for."""
 
@@ -274,8 +305,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The reviewed document that an apply executes, whole or not at all.
 
     ``findings`` and ``refusals`` stop it; the verdict combines them with denials by policies.
-    ``allow_deletes`` records the requested override of the safety limits, and
-    ``allow_empty_folders`` the folders below the manifests that were allowed to be empty.
+    ``allow_deletes`` records the requested override of the safety limits,
+    ``allow_empty_folders`` the folders below the manifests that were allowed to be empty, and
+    ``allow_takeover`` the projects that may be taken over without their release. A plan with
+    ``takeovers`` changes the owners of objects, and nothing else.
     """
 
     target: PlanTarget
@@ -293,6 +326,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     partial: bool = False
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     allow_empty_folders: tuple[str, ...] = ()
+    allow_takeover: tuple[str, ...] = ()
+    takeovers: tuple[Takeover, ...] = ()
     managed_counts: Mapping[str, int] = field(default_factory=dict)
     lowering: tuple[LoweringLine, ...] = ()
 

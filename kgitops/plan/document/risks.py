@@ -135,6 +135,8 @@ OBJECT_TAKEN = _risk("KG132", "taken-over", RiskLevel.SAFE, "the object changes 
     "agree with the project that had it: its next plan will refuse the object as foreign")
 DISK_GROWTH = _risk("KG133", "disk-growth", RiskLevel.DISRUPTIVE, "brokers may keep more, and their disks fill further",
     "compare the brokers' free disk with what the topic takes today, and grow in steps")
+PROJECT_TAKEN_OVER = _risk("KG134", "project-taken-over", RiskLevel.DATA_LOSS, "another project loses the object; from the next plan on this project's documents decide what becomes of it",
+    "let the other project release its objects, and compare both projects' documents before the next plan")
 ACL_GRANT = _risk("KG200", "acl-grant", RiskLevel.SAFE, "a principal may do more",
     "grant the operation and the resource that are needed, and no prefix")
 ACL_REVOKE = _risk("KG201", "acl-revoke", RiskLevel.ACCESS_LOSS, "an Allow is removed",

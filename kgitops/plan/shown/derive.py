@@ -14,9 +14,10 @@ from kgitops.model.json.canonical import plain_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.plan.acls.access import with_rights_lost
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Basis, Change, Kind, Plan
+from kgitops.plan.document.plan import KIND_OF_ADDRESS, Basis, Change, Kind, Plan, Takeover
 from kgitops.plan.shown.acls import shown_acl
 from kgitops.plan.shown.settings import shown_client_metrics, shown_group, shown_quota, shown_user
+from kgitops.plan.shown.takeovers import shown_takeover
 from kgitops.plan.shown.topics import shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
 from kgitops.plan.shown.virtual_clusters import shown_link, shown_member, shown_virtual_cluster
@@ -28,9 +29,11 @@ _UNCHECKED_FIELDS = ("owner", "link", "replicationFactor", "virtualCluster")
 _MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
-def with_shown(changes: Sequence[Change], defaults: Mapping[str, str]) -> list[Change]:
+def with_shown(
+    changes: Sequence[Change], defaults: Mapping[str, str], takeovers: tuple[Takeover, ...] = ()
+) -> list[Change]:
     """Return the changes with all that is shown of them; ``defaults`` are the brokers'."""
-    around = _surroundings(changes, defaults)
+    around = _surroundings(changes, defaults, takeovers)
     return [_with(change, _shown(change, around)) for change in changes]
 
 
@@ -45,7 +48,7 @@ def add_usage(plan: Plan, usage: Usage) -> Plan:
         return plan
     problems = frozenset(warning.problem for warning in plan.warnings)
     new = (item for item in not_checked(usage.not_checked) if item.problem not in problems)
-    around = _surroundings(plan.changes, plan.base.defaults)
+    around = _surroundings(plan.changes, plan.base.defaults, plan.takeovers)
     return replace(
         plan,
         changes=tuple(_with_usage(change, usage, around) for change in plan.changes),
@@ -63,7 +66,7 @@ def _with_usage(change: Change, usage: Usage, around: Surroundings) -> Change:
 
 def shown_problem(plan: Plan) -> str | None:
     """Return the first thing that the plan shows and that does not follow from it, or None."""
-    around = _surroundings(plan.changes, plan.base.defaults)
+    around = _surroundings(plan.changes, plan.base.defaults, plan.takeovers)
     derived = []
     for change in plan.changes:
         if KIND_OF_ADDRESS.get(kind_of(change.address)) is not change.kind:
@@ -76,7 +79,9 @@ def shown_problem(plan: Plan) -> str | None:
     return next(filter(None, map(_difference, plan.changes, expected)), None)
 
 
-def _surroundings(changes: Iterable[Change], defaults: Mapping[str, str]) -> Surroundings:
+def _surroundings(
+    changes: Iterable[Change], defaults: Mapping[str, str], takeovers: tuple[Takeover, ...]
+) -> Surroundings:
     by_address = {change.address: change for change in changes}
     moved = frozenset(
         member_address(request.moved_from, request.entity_type, request.entity_name)
@@ -87,10 +92,12 @@ def _surroundings(changes: Iterable[Change], defaults: Mapping[str, str]) -> Sur
         and request.entity_type is not None
         and request.entity_name is not None
     )
-    return Surroundings(defaults=defaults, changes=by_address, moved=moved)
+    return Surroundings(defaults=defaults, changes=by_address, moved=moved, takeovers=takeovers)
 
 
 def _shown(change: Change, around: Surroundings) -> Shown:
+    if around.takeovers:
+        return shown_takeover(change, around.takeovers)
     if change.kind is Kind.GROUP and kind_of(change.address) == "group":
         return shown_member(change, around)
     return _SHOWN[change.kind](change, around)

@@ -8,7 +8,7 @@ from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.resources.addresses import GLOBAL_GROUP, kind_of
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Basis, Change, FieldChange, Kind
+from kgitops.plan.document.plan import Action, Basis, Change, FieldChange, Kind, Takeover
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.ownership import (
     adoption_reason,
@@ -43,11 +43,13 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """The surroundings of a change: the brokers' defaults, and all changes of the plan by address.
 
     ``moved`` are the addresses that members leave by moving to another virtual cluster.
+    ``takeovers`` are the plan's, which then has no other changes.
     """
 
     defaults: Mapping[str, str]
     changes: Mapping[str, Change]
     moved: frozenset[str]
+    takeovers: tuple[Takeover, ...] = ()
 
 
 def basis_of(change: Change) -> Basis:

@@ -73,9 +73,8 @@ def _plan(context: PlanContext, member: DesiredMember, membership: Membership) -
     old = member_address(elsewhere, member.entity_type, member.name)
     if context.ownership.status(old) is OwnershipStatus.FOREIGN:
         context.draft.refuse(
-            f"{member.located.source}: {old} belongs to the project "
-            f"{context.ownership.label(old)!r}; declare metadata.takeFrom: "
-            f"[{context.ownership.label(old)}] to take its objects over"
+            f"{member.located.source}: {old} {context.ownership.foreign_words(old)}, so the member "
+            "can't move from there; let that project remove it first"
         )
         return None
     _move(context, member, elsewhere, old)

@@ -12,6 +12,7 @@ from kgitops.manifests.project.reconcile import ReconcileSettings
 from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
+from kgitops.plan.takeovers import takes_over
 
 REMOVES = frozenset({Action.DELETE, Action.FORGET})
 """The actions that ``converge`` never takes: what is removed is a person's decision."""
@@ -31,8 +32,11 @@ class Permission(Struct, frozen=True, kw_only=True):
     left_alone: frozenset[str] = frozenset()
 
     def permits(self, change: Change, healing: Collection[str] = frozenset()) -> bool:
-        """Return True if the change may be applied; ``healing`` are the drifted addresses."""
-        if not self.applies or change.denied:
+        """Return True if the change may be applied; ``healing`` are the drifted addresses.
+
+        A loop never takes over another project's objects, in any mode.
+        """
+        if not self.applies or change.denied or takes_over(change):
             return False
         if removes(change) and not self.removals:
             return False

@@ -8,7 +8,7 @@ from kgitops.apply.journal.reading import Latest, known_projects, read_sealed, u
 from kgitops.apply.lock_claims import Claim, live_claim
 from kgitops.apply.steps.runs import RecordedOutcome, Run
 from kgitops.cluster.port import Cluster, RegistryEntry
-from kgitops.desired.last_applied import former_identities
+from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project
 from kgitops.model.errors import LockedError
 from kgitops.plan.document.plan import Change

@@ -14,8 +14,9 @@ from kgitops.plan.acls.access import resource_text, restricting_acl
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.losses import losses
-from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
+from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan, Takeover
 from kgitops.plan.document.risks import RiskLevel
+from kgitops.plan.takeovers import description, taken_from
 from kgitops.report.content.policy_rows import PolicyStatus, status_totals
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.units import with_unit
@@ -115,6 +116,15 @@ def notes(plan: Plan) -> list[str]:
         f"this folder may be empty while objects are removed: --allow-empty-folder {folder}"
         for folder in plan.allow_empty_folders
     ]
+    if plan.allow_takeover:
+        allowed = " ".join(f"--allow-takeover {identity}" for identity in plan.allow_takeover)
+        found.append(f"takeovers without the other project's release are allowed: {allowed}")
+    found += [takeover_sentence(takeover, plan) for takeover in plan.takeovers]
+    if plan.takeovers:
+        found.append(
+            "a plan that takes over changes the owner of the objects, and nothing else; all other "
+            "changes follow in the next plan"
+        )
     return found
 
 
@@ -130,6 +140,21 @@ def unfinished_run_sentence(sealed: SealedPlan | None) -> str | None:
     return (
         f"the run {run.run_id} of this project is not finished (begun {run.started} by "
         f"{run.holder}, {done}); {finish}"
+    )
+
+
+def takeover_sentence(takeover: Takeover, plan: Plan) -> str:
+    """Describe the project that loses objects, how many, and its consent."""
+    taken = taken_from(takeover, plan.changes)
+    if takeover.released:
+        consent = "it released them"
+    elif takeover.identity in plan.allow_takeover:
+        consent = "it did not release them"
+    else:
+        consent = "it has to release them first"
+    return (
+        f"takes over {taken:,} of {counted(takeover.objects, 'object')}: {description(takeover)}; "
+        f"{consent}"
     )
 
 

@@ -34,7 +34,7 @@ class ExportScope(Struct, frozen=True):
         for label, count in sorted(self._foreign.items()):
             yield (
                 f"{counted(count, 'object')} left out, which the project {label!r} manages: export "
-                f"{'it' if count == 1 else 'them'} there, or take them over with metadata.takeFrom"
+                f"{'it' if count == 1 else 'them'} there"
             )
 
 

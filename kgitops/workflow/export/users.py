@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.credentials import credentials_of
+from kgitops.desired.last_applied import credentials_of
 from kgitops.desired.state import DesiredCredential
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json

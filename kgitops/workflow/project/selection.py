@@ -51,6 +51,7 @@ class Selection:
     principal: str | None = None
     allow_deletes: Mapping[str, int] = dataclasses.field(default_factory=dict)
     allow_empty_folders: tuple[str, ...] = ()
+    allow_takeover: tuple[str, ...] = ()
     offline: bool = False
     fail_on: Grade | None = None
     policies: Sequence[Path] = ()
@@ -60,8 +61,8 @@ class Selection:
     @property
     def shapes_a_plan(self) -> bool:
         """True if an option was given that only counts while a plan is made."""
-        shaping = (self.principal, self.allow_deletes, self.allow_empty_folders, self.fail_on)
-        return self.takes_a_part or any(shaping)
+        allowed = (self.allow_deletes, self.allow_empty_folders, self.allow_takeover)
+        return self.takes_a_part or any((self.principal, *allowed, self.fail_on))
 
     @property
     def takes_a_part(self) -> bool:
@@ -218,7 +219,9 @@ def _project(file: ProjectFile | None) -> Project:
 
 def _safety(file: ProjectFile | None, selection: Selection) -> Safety:
     allowed = Safety(
-        allow_deletes=selection.allow_deletes, allow_empty_folders=selection.allow_empty_folders
+        allow_deletes=selection.allow_deletes,
+        allow_empty_folders=selection.allow_empty_folders,
+        allow_takeover=selection.allow_takeover,
     )
     if file is None:
         return allowed

@@ -315,7 +315,13 @@ def test_a_large_plan_is_kept_in_pieces_that_a_log_takes(world: World) -> None:
         whole=False,
     )
     sealed = sealed_now(plan_of(desired, world.cluster.read_state()), world.clock)
-    run, records = open_run(sealed, run_id="run-9", holder="me", started=world.clock.now())
+    run, records = open_run(
+        sealed,
+        run_id="run-9",
+        holder="me",
+        started=world.clock.now(),
+        project=desired.project,
+    )
     pieces = [value for key, value in records if "/plan/" in key]
     sizes = [len(json.dumps(piece, ensure_ascii=False).encode()) for piece in pieces]
     assert len(pieces) == run.pieces > 1

@@ -230,6 +230,10 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.REGISTRY_ONLY: change(a_topic(deletion_policy=DELETE), a_topic()),
     risks.PROTECTION_LOWERED: change(a_topic(), a_topic(deletion_policy=DELETE)),
     risks.OBJECT_TAKEN: (a_desired(a_topic()), applied(a_topic(), project="default")),
+    risks.PROJECT_TAKEN_OVER: (
+        a_desired(a_topic(), take_from=["theirs"], safety=Safety(allow_takeover=("theirs",))),
+        applied(a_topic(), project="theirs"),
+    ),
     risks.ACL_GRANT: create(an_acl()),
     risks.ACL_REVOKE: remove(an_acl()),
     risks.ACL_WIDE_GRANT: create(an_acl(a_binding(principal="User:*"))),
