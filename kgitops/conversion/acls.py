@@ -67,7 +67,10 @@ def declare_acls(
 
 
 class AclFields(Struct, frozen=True, kw_only=True):
-    """An ACL as a tool writes it; ``at`` is the place of findings about it as a whole."""
+    """An ACL as a tool writes it; ``at`` is the place of findings about it as a whole.
+
+    A ``host`` of None can't be read: the ACL is lost, because one for all hosts would be wider.
+    """
 
     at: Value
     type: Value | None
@@ -75,7 +78,7 @@ class AclFields(Struct, frozen=True, kw_only=True):
     operations: list[Value]
     pattern: Value | None = None
     permission: Value | None = None
-    host: str | None = None
+    host: str | None = "*"
 
 
 def read_acl(builder: ObjectBuilder, principal: str, fields: AclFields) -> AclSource | None:
@@ -93,7 +96,8 @@ def read_acl(builder: ObjectBuilder, principal: str, fields: AclFields) -> AclSo
     name = fields.name
     if kind is ResourceType.CLUSTER:
         name, pattern = CLUSTER_NAME, PatternType.LITERAL
-    if kind and pattern and permission and name and operations and principal:
+    readable = fields.host is not None
+    if kind and pattern and permission and name and operations and principal and readable:
         return AclSource(
             principal=principal,
             operations=operations,
@@ -109,6 +113,7 @@ def read_acl(builder: ObjectBuilder, principal: str, fields: AclFields) -> AclSo
             "a resource type": kind,
             "a resource name": name,
             "operations": operations,
+            "a host": readable,
         }
         missing = next(word for word, value in lacks.items() if not value)
         builder.lose(fields.at, f"{builder}: an ACL lacks {missing}", "correct it there")

@@ -3,6 +3,8 @@
 The expected ones were written by hand from what the tools document.
 """
 
+from pathlib import Path
+
 import pytest
 from conversion.corpus import OWN
 
@@ -138,3 +140,59 @@ def test_quotas_are_those_that_the_tool_sets(tool: str) -> None:
 def test_what_has_no_counterpart_is_told_at_its_line(tool: str) -> None:
     lines = sorted(loss.source.line for loss in converted(tool).conversion.losses)
     assert lines == LOST[tool]
+
+
+UNREADABLE = {
+    "jikkou": """\
+apiVersion: kafka.jikkou.io/v1
+kind: KafkaPrincipalAuthorization
+metadata: {name: "User:x"}
+spec:
+  acls:
+    - {resource: {type: topic, pattern: a, patternType: LITERAL}, operations: [READ], host: [a]}
+""",
+    "strimzi": """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {name: x}
+spec:
+  authorization:
+    type: simple
+    acls: [{resource: {type: topic, name: a}, operations: [Read], host: {a: b}}]
+""",
+    "topicctl": """\
+meta: {name: x, cluster: c, environment: e, region: r}
+spec:
+  acls:
+    - resource: {type: topic, name: a, patternType: literal, principal: "User:x", host: [a]}
+      operations: [read]
+""",
+    "kdef": """\
+apiVersion: v1
+kind: acl
+metadata: {name: a, type: topic}
+spec: {acls: [{principals: ["User:x"], hosts: [null, 010], operations: [READ]}]}
+""",
+    "kafka-gitops": """\
+users: {x: {principal: "User:x"}}
+customUserAcls:
+  x: {a: {name: a, type: TOPIC, pattern: LITERAL, host: [a], operation: READ, permission: ALLOW}}
+""",
+    "julie": """\
+context: c
+projects:
+  - name: p
+    topics: [{name: a, config: {num.partitions: 1, replication.factor: 1}}]
+    consumers: [{principal: "User:x", group: [a]}]
+""",
+}
+"""An ACL whose host, or a grant whose group, can't be read."""
+
+
+@pytest.mark.parametrize("tool", UNREADABLE)
+def test_what_can_t_be_read_is_not_taken_for_all(tool: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(UNREADABLE[tool])
+    conversion = convert(tmp_path, tool, "converted", compacted=False).conversion
+    declared = [document for item in conversion.objects for document in item.documents]
+    assert [document.name for document in declared if document.kind == "Acl"] == []
+    assert conversion.losses

@@ -267,6 +267,17 @@ class KeyedFields:
             self._lose_type(value, names[0], "a text")
         return text
 
+    def text_or(self, name: str, default: str) -> str | None:
+        """The text under ``name``, ``default`` if there is none.
+
+        None, and a loss, if it is no text: the default may be more than what is written.
+        """
+        self._require(name)
+        value = self._left.get(name)
+        absent = value is None or value.is_empty()
+        text = self.text(name)
+        return default if absent else text
+
     def integer(self, *names: str) -> int | None:
         """The whole number under one of ``names``; anything else is a loss."""
         value = self.take(*names)

@@ -306,7 +306,7 @@ def _acl(builder: ObjectBuilder, fields: KeyedFields) -> AclSource | None:
         pattern=pattern,
         permission=fields.take("type"),
         operations=fields.items("operations"),
-        host=fields.text("host"),
+        host=fields.text_or("host", "*"),
     )
     if pattern is not None and (pattern.text() or "").upper() == "MATCH":
         builder.lose(

@@ -94,7 +94,9 @@ def _on_topics(
 def _consumer(
     principal: str, builder: ObjectBuilder, fields: KeyedFields, scope: GrantedTopics
 ) -> Rights:
-    group = fields.text("group") or "*"
+    group = fields.text_or("group", "*")
+    if group is None:
+        return []
     rights = _on_topics(principal, builder, scope, Operation.DESCRIBE, Operation.READ)
     return rights and [*rights, _starred(principal, ResourceType.GROUP, group, Operation.READ)]
 
@@ -239,8 +241,12 @@ def own_role(
     role: Value, principal: str, builder: ObjectBuilder, fields: KeyedFields, _scope: GrantedTopics
 ) -> Rights:
     """The bindings of a role that a roles file declares."""
-    names = {key: fields.text(key) or "" for key in ("topic", "transactionId", "subject")}
-    names |= {"connector": fields.text("connector") or "", "group": fields.text("group") or "*"}
+    defaults = {
+        **dict.fromkeys(("topic", "transactionId", "subject", "connector"), ""),
+        "group": "*",
+    }
+    read = {key: fields.text_or(key, default) for key, default in defaults.items()}
+    names = {key: text for key, text in read.items() if text is not None}
     acls = role.at("acls")
     rights = [] if acls is None else [_role_acl(principal, builder, e, names) for e in acls.items()]
     return list(filter(None, rights))
@@ -265,7 +271,7 @@ def _role_acl(
             name=name,
             pattern=entry.at("patternType"),
             operations=[operation] if operation else [],
-            host=entry.text_at("host"),
+            host="*" if entry.at("host") is None else entry.text_at("host"),
         ),
     )
 

@@ -300,9 +300,9 @@ def _custom_acl(builder: ObjectBuilder, owner: str | None) -> AclSource | None:
     operation = fields.take("operation")
     operations = read_operations(builder, [operation] if operation else [])
     name = fields.text("name")
-    host = fields.text("host") or "*"
+    host = fields.text_or("host", "*")
     principal = fields.text("principal") or owner
-    if not (kind and pattern and permission and operations and name and principal):
+    if not (kind and pattern and permission and operations and name and principal and host):
         if not builder.losses:
             builder.lose(
                 builder.value,

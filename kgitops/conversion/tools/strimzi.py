@@ -284,7 +284,7 @@ def _acl(builder: ObjectBuilder, fields: KeyedFields, principal: str) -> AclSour
             pattern=resource.take("patternType"),
             permission=fields.take("type"),
             operations=[*fields.items("operations"), *fields.items("operation")],
-            host=fields.text("host"),
+            host=fields.text_or("host", "*"),
         ),
     )
 

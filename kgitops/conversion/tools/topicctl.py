@@ -317,7 +317,7 @@ def _acls(builder: ObjectBuilder, spec: KeyedFields, clusters: tuple[str, ...]) 
                     pattern=resource.take("patternType"),
                     permission=resource.take("permission"),
                     operations=fields.items("operations"),
-                    host=resource.text("host"),
+                    host=resource.text_or("host", "*"),
                 ),
             )
         )
