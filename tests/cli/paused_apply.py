@@ -17,6 +17,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import Request
+from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.results import RequestResult
 from kgitops.policy.evaluate.bundle import Bundle
 
@@ -61,8 +62,9 @@ def paused(
     configs: Mapping[str, str] | None = None,
     base: Path,
     policies: Bundle | None = None,
+    pin: PinnedId | None = None,
 ) -> Cluster:
-    cluster = connect(url, brokers=brokers, configs=configs, base=base, policies=policies)
+    cluster = connect(url, brokers=brokers, configs=configs, base=base, policies=policies, pin=pin)
     return PausedCluster(cluster)
 
 

@@ -12,7 +12,8 @@ from cli.conftest import Kgitops
 from cli.processes import PausedApply
 from cli.projects import Project, acl, topic
 
-from kgitops.plan.document.file import plan_digest, read_plan
+from kgitops.plan.document.file import plan_digest
+from kgitops.plan.reading import read_plan
 
 FORMATS = ("text", "json", "markdown", "html", "sarif", "junit", "github")
 RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{8}"
