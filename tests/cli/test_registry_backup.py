@@ -255,3 +255,22 @@ def test_the_schema_and_the_reference_have_each_key(saved: Path) -> None:
     keys = [*export, *export["registry"], *export["records"][0]]
     assert [key for key in keys if f"`{key}`" not in reference] == []
     Draft202012Validator(json.loads(schema)).validate(export)
+
+
+def test_a_withdrawn_release_is_not_brought_back(applied: Project, kgitops: Kgitops) -> None:
+    """Nobody may take over objects by a consent that was taken back since the export."""
+    other = "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
+    assert kgitops("registry", "release", applied.folder, "--to", other).code == 0
+    file = applied.folder.parent / "released.json"
+    assert kgitops("registry", "export", applied.folder, "-o", file).code == 0
+    assert json.loads(file.read_text())["counts"]["release"] == 1
+    withdrawn = kgitops("registry", "release", applied.folder, "--withdraw")
+    assert withdrawn.code == 0, withdrawn
+    lose_registry(applied.store)
+    ran = kgitops("registry", "import", file, applied.folder, "--auto-approve")
+    assert ran.code == 0, ran
+    assert "Not imported: 1 release." in ran.out
+    with closing(applied.connect()) as cluster:
+        registry = cluster.read_state().registry
+        assert registry is not None
+        assert registry.releases == {}

@@ -81,6 +81,15 @@ def test_a_suspension_is_a_write_too(older: Project, kgitops: Kgitops) -> None:
     assert meta_version(older) == 2
 
 
+def test_a_release_is_a_write_too(older: Project, kgitops: Kgitops) -> None:
+    """An older kgitops would not honour it."""
+    other = "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
+    ran = kgitops("registry", "release", older.folder, "--to", other)
+    assert ran.code == 0, ran
+    assert TOLD in ran.said
+    assert meta_version(older) == 2
+
+
 def test_a_repair_is_a_write_too_and_repairs_records_of_version_1(
     older: Project, kgitops: Kgitops
 ) -> None:
