@@ -23,7 +23,7 @@ from kgitops.desired.state import DesiredState, Project
 from kgitops.model.registry import Owner, RegistryState, TakeoverRecord
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.model.wording import counted
+from kgitops.model.wording import counted, resume_command_of
 from kgitops.plan.context import selected
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import KIND_OF_ADDRESS, Change, LastRun, Takeover
@@ -123,8 +123,8 @@ def takeover_problem(
         run_id, run = unfinished[-1]
         return (
             f"{takeover.label} can't be taken over: its run {run_id}, begun {run.started} by "
-            f"{run.holder}, did not finish; finish it with `kgitops apply --resume -c "
-            f"{target_name}` in that project"
+            f"{run.holder}, did not finish; finish it with "
+            f"`{resume_command_of(target_name, None)}` in that project"
         )
     if is_agreed(takeover, allowed):
         return None
@@ -194,7 +194,7 @@ def own_run_problem(project: Project, registry: RegistryState, target_name: str)
         return None
     return (
         f"the run {unfinished} of this project did not finish, and a plan that takes over does "
-        f"not continue it; finish it with `kgitops apply --resume -c {target_name}`"
+        f"not continue it; finish it with `{resume_command_of(target_name, None)}`"
     )
 
 
