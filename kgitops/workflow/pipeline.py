@@ -32,6 +32,7 @@ from kgitops.workflow.plan_stages import (
     with_grades_refused,
     with_group_collisions,
     with_impact,
+    with_missing_names,
     with_offsets,
     with_own_drift,
     with_users,
@@ -123,6 +124,7 @@ def plan_state(
         unchanged_counts=unchanged_counts,
         base_digest=base_digest,
     )
+    plan = with_missing_names(plan, desired, current, (judged_on or current).topics)
     plan = with_own_drift(cluster, plan, desired.project)
     plan = with_doubtful_passwords(cluster, plan, desired)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters, desired.gateway)

@@ -3,7 +3,7 @@
 The use of topics is asked for where it matters: docs/decisions/0010.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
+from kgitops.plan.acls.missing_names import warn_of_missing_names
 from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.plan import Plan, PlannedRequest
@@ -130,6 +131,14 @@ def find_run_to_resume(cluster: Cluster, workspace: Workspace) -> RunToResume | 
         locked_by=claim.holder if claim else None,
         resume=workspace.resume_command,
     )
+
+
+def with_missing_names(
+    plan: Plan, desired: DesiredState, current: ClusterState, every_topic: Iterable[str]
+) -> Plan:
+    """Warn of rights on topics and groups that do not exist once the plan is applied."""
+    warnings = warn_of_missing_names(desired, plan.changes, current, every_topic)
+    return replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 
 
 def with_own_drift(cluster: Cluster, plan: Plan, project: Project) -> Plan:

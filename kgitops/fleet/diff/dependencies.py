@@ -15,8 +15,8 @@ _MOST_PREFIXES = 20
 class ChangedNames(Struct, frozen=True):
     """Names that a plan is about to change something for.
 
-    ``created`` are metric names of new topics, ``names`` resources of ACLs that come or go, and
-    ``prefixes`` those of ACLs whose pattern matches more than one name.
+    ``created`` are metric names of new topics, ``names`` resources of ACLs that come or go and
+    topics that go, ``prefixes`` resources of ACLs whose pattern matches more than one name.
     """
 
     created: frozenset[str] = frozenset()
@@ -40,9 +40,10 @@ def changed_names(keys: Keys, masks: RowMasks) -> ChangedNames:
     declared = pc.is_in(state["address"], value_set=desired["address"].combine_chunks())
     gone = state.filter(pc.and_(pc.invert(declared), pc.is_valid(state["owner"])))
     acls = [side.filter(pc.equal(side["kind"], "acl")) for side in (new, gone)]
+    topics = gone.filter(pc.equal(gone["kind"], "topic"))
     return ChangedNames(
         frozenset(_metric_names(_names(new.filter(pc.equal(new["kind"], "topic")))).to_pylist()),
-        frozenset().union(*(_names(side).to_pylist() for side in acls)),
+        frozenset().union(*(_names(side).to_pylist() for side in (*acls, topics))),
         frozenset().union(*(_names(side.filter(side["context"])).to_pylist() for side in acls)),
     )
 
@@ -52,7 +53,7 @@ def with_dependencies(keys: Keys, masks: RowMasks, changed: ChangedNames) -> Row
 
     A topic whose name collides is in the way of a new one. Who gains or loses a right by an ACL
     depends on all other ACLs for the same names, and on the existence of topics of these names:
-    the first ACL on a resource locks everyone else out.
+    the first ACL on a resource locks everyone else out, and a right on no topic is a warning.
     """
     hits = [*_in_the_way(keys, changed), *_on_the_same_names(keys, changed)]
     if not hits:

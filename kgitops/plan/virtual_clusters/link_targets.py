@@ -1,10 +1,11 @@
 """Resolves the targets of declared links, in whatever form a target is declared."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from msgspec import Struct
 
+from kgitops.desired.matching.names import near_spelling
 from kgitops.desired.state import DesiredLink, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -64,7 +65,7 @@ class LinkTargets:
             source=link.located.at("spec", "target"),
             problem=f"{link.local} leads to the topic {name!r}, which is neither on the cluster "
             "nor in this plan",
-            advice="declare the topic, or correct the name",
+            advice=_advice(name, {*self._current.topics, *self._global}, "declare the topic"),
         )
 
     def _nowhere(self, link: DesiredLink, at: LocalName) -> Finding:
@@ -80,8 +81,17 @@ class LinkTargets:
         return Finding(
             source=link.located.at("spec", "target"),
             problem=f"{link.local} leads to {what}, neither on the cluster nor in this plan",
-            advice="declare the topic there, or correct the name",
+            advice=_advice(at.name, self._names_in(where), "declare the topic there"),
         )
+
+    def _names_in(self, virtual_cluster: str) -> set[str]:
+        existing = self._current.virtual_clusters.get(virtual_cluster)
+        declared = (
+            local.name
+            for local in (*self._topics, *self._links)
+            if local.virtual_cluster == virtual_cluster
+        )
+        return {*declared, *(existing.links if existing else ())}
 
     def _link(self, at: LocalName) -> str | None:
         link = self._current.link(at)
@@ -110,3 +120,8 @@ class LinkTargets:
             for link in self._desired.links
             if selected(self._desired, link.address)
         }
+
+
+def _advice(name: str, known: Iterable[str], otherwise: str) -> str:
+    near = near_spelling(name, known)
+    return f"did you mean {near}?" if near else f"{otherwise}, or correct the name"

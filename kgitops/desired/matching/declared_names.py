@@ -1,0 +1,127 @@
+"""The topics and groups that ACLs name literally, beside those that documents declare."""
+
+from msgspec import Struct
+
+from kgitops.desired.matching.names import misspelt
+from kgitops.desired.state import DesiredAcl, DesiredState
+from kgitops.model.resources.acls import AclBinding, PatternType, ResourceType
+from kgitops.model.resources.addresses import (
+    group_address,
+    local_topic_address,
+    member_address,
+    topic_address,
+)
+from kgitops.model.resources.names import is_internal, topic_name_problem
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
+from kgitops.model.source import Finding, Severity, Source
+
+
+class NamedResource(Struct, frozen=True):
+    """A topic or group that an ACL names; ``scope`` is its virtual cluster."""
+
+    type: ResourceType
+    name: str
+    scope: str | None = None
+
+    @property
+    def address(self) -> str:
+        """The address of the document that would declare it."""
+        if self.type is ResourceType.GROUP:
+            if self.scope is None:
+                return group_address(self.name)
+            return member_address(self.scope, EntityType.GROUP, self.name)
+        if self.scope is None:
+            return topic_address(self.name)
+        return local_topic_address(LocalName(self.scope, self.name))
+
+    @property
+    def text(self) -> str:
+        """``the topic orders in emea.sales``."""
+        within = f" in {self.scope}" if self.scope is not None else ""
+        return f"the {self.type} {self.name}{within}"
+
+
+def named_resource(binding: AclBinding) -> NamedResource | None:
+    """Return the one topic or group that a binding names; None for patterns and other types."""
+    name, literal = binding.resource_name, PatternType.LITERAL
+    if binding.pattern_type is not literal or name == "*":
+        return None
+    if binding.scoped and (
+        binding.virtual_cluster == "*" or binding.virtual_cluster_pattern_type is not literal
+    ):
+        return None
+    scope = binding.virtual_cluster if binding.scoped else None
+    match binding.resource_type:
+        case ResourceType.TOPIC if not (is_internal(name) or topic_name_problem(name)):
+            return NamedResource(ResourceType.TOPIC, name, scope)
+        case ResourceType.GROUP:
+            return NamedResource(ResourceType.GROUP, name, scope)
+        case _:
+            return None
+
+
+class DeclaredNames:
+    """The names of declared topics, links and groups, each virtual cluster's separate."""
+
+    def __init__(self, desired: DesiredState) -> None:
+        names: dict[tuple[ResourceType, str | None], set[str]] = {}
+
+        def add(kind: ResourceType, scope: str | None, name: str) -> None:
+            names.setdefault((kind, scope), set()).add(name)
+
+        for topic in desired.topics:
+            add(ResourceType.TOPIC, topic.virtual_cluster, topic.name)
+        for link in desired.links:
+            add(ResourceType.TOPIC, link.local.virtual_cluster, link.local.name)
+        for group in desired.groups:
+            add(ResourceType.GROUP, None, group.name)
+        for member in desired.members:
+            if member.entity_type is EntityType.GROUP:
+                add(ResourceType.GROUP, member.virtual_cluster, member.name)
+        self._names = names
+        self._misspelt: dict[NamedResource, str | None] = {}
+
+    def beside(self, resource: NamedResource) -> frozenset[str] | set[str]:
+        """Return the declared names of the resource's type and virtual cluster."""
+        return self._names.get((resource.type, resource.scope), frozenset())
+
+    def __contains__(self, resource: NamedResource) -> bool:
+        return resource.name in self.beside(resource)
+
+    def meant_by(self, resource: NamedResource) -> str | None:
+        """Return the declared name of which an undeclared one is a typing error."""
+        if resource in self:
+            return None
+        if resource not in self._misspelt:
+            self._misspelt[resource] = misspelt(resource.name, self.beside(resource))
+        return self._misspelt[resource]
+
+
+def warn_of_misspelt_names(desired: DesiredState) -> tuple[Finding, ...]:
+    """Warn of names in ACLs, without a cluster: typing errors, and topics that a Tombstone deletes.
+
+    Other names that no document declares may be those of other projects.
+    """
+    names = DeclaredNames(desired)
+    tombstones = {tombstone.address for tombstone in desired.tombstones}
+    found: dict[tuple[Source, str], Finding] = {}
+    for acl in desired.acls:
+        resource = named_resource(acl.binding)
+        if resource is None:
+            continue
+        if resource.address in tombstones:
+            problem = f"a Tombstone deletes {resource.text}, which is named here"
+            _add(found, acl, problem, "remove the rights on it as well")
+        elif (meant := names.meant_by(resource)) is not None:
+            _add(found, acl, f"no document declares {resource.text}", f"did you mean {meant}?")
+    return tuple(found.values())
+
+
+def _add(
+    found: dict[tuple[Source, str], Finding], acl: DesiredAcl, problem: str, advice: str
+) -> None:
+    """Add a warning at the place of the resource's name: one, however many bindings it makes."""
+    place = acl.located.at("spec", "resource", "name")
+    found[(place, acl.binding.resource_name)] = Finding(
+        source=place, problem=problem, advice=advice, severity=Severity.WARNING
+    )
