@@ -128,25 +128,25 @@ plan refuses them if the cluster has no such virtual cluster either.
 
 Kafka accepts rights and quotas that no client ever uses. kgitops warns of them at their line:
 
-| warning | reported by |
-| --- | --- |
-| a principal that no client has: a type other than `User` or `Group`, a `*` inside the name, spaces around it, `User:CN=a, O=b` | `validate`, `plan` |
-| a host that no client has: a name, a network such as `10.0.0.0/8`, `0.0.0.0`, an IPv6 address that brokers write otherwise | `validate`, `plan` |
-| a quota of a user, client id or ip that no client has: quotas have no wildcard but `{default: true}` | `validate`, `plan` |
-| a topic that an ACL or a role names, and that is neither declared nor on the cluster | `plan` |
-| a topic or group that an ACL or a role names, and that the plan deletes | `plan`; `validate` for a topic or group with a Tombstone |
-| a topic or group that no document declares, one typing error away from a declared one | `validate`; `plan` for groups |
+- A principal: a type other than `User` or `Group`, a `*` inside the name, spaces around it,
+  `User:CN=a, O=b`. Only `User:*` is everyone. `Group:*` is a principal whose name is `*`.
+- A host: a name, a network such as `10.0.0.0/8`, `0.0.0.0`, an IPv6 address that brokers write
+  otherwise.
+- A quota of a user, client id or ip: quotas have no wildcard but `{default: true}`.
+- A topic that an ACL or a role names, and that is neither declared nor on the cluster. `plan` warns
+  of it for the rights that it creates, adopts or updates.
+- A topic or group that an ACL or a role names, and that the plan deletes. `validate` warns of those
+  with a Tombstone.
+- A topic or group that no document declares, one typing error away from a declared one: one letter,
+  case or a separator. `validate` and, for groups, `plan` warn of it. Names that differ by a digit
+  or in a short word (`orders.v1`, `orders.uk`) are different topics.
 
-Only `User:*` is everyone to Kafka. `Group:*` is a principal whose name is `*`.
+One line of a document is one warning, however many bindings it makes. A plan shows at most 100.
+`validate` knows no cluster, so another undeclared topic may belong to another project. A group
+comes into being with its first consumer, so a new group is no warning. Patterns, `"*"` and internal
+topics are never reported.
 
-- A plan warns of missing topics for the rights that it creates, adopts or updates. One line of a
-  document is one warning, however many bindings it makes. A plan shows at most 100 of them.
-- `validate` knows no cluster, so an undeclared topic may belong to another project. It reports only
-  names that differ from a declared one by one letter, by case or by a separator. Names that differ by
-  a digit or in a short word (`orders.v1`, `orders.uk`) are different topics.
-- A group comes into being with its first consumer. So a new group is no warning.
-- Patterns, `"*"` and internal topics are never reported.
-- A `TopicLink` to a topic that is neither declared nor on the cluster is an error.
+A `TopicLink` to a topic that is neither declared nor on the cluster is an error.
 """
 
 
