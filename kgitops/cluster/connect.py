@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker, VirtualClusterSupport
-from kgitops.model.errors import SafetyError, UsageError
+from kgitops.model.errors import KgitopsError, SafetyError, UsageError
 from kgitops.model.resources.pinned_cluster import PinnedId
 
 if TYPE_CHECKING:
@@ -123,6 +124,22 @@ def store_path(url: str, base: Path) -> Path | None:
     """The file of an ``embedded:`` URL; None for a cluster in memory."""
     file = url.partition(":")[2].partition("?")[0]
     return base / Path(file).expanduser() if file else None
+
+
+def stored_cluster_id(store: Path) -> str | None:
+    """Return the id of the embedded cluster in a file; None where it holds none, or can't be read.
+
+    Nothing is created or changed.
+    """
+    from kgitops.cluster.embedded.store.file import open_store, store_exists
+
+    if not store_exists(store):
+        return None
+    try:
+        with closing(open_store(store)) as opened:
+            return opened.meta("cluster_id")
+    except KgitopsError:
+        return None
 
 
 def is_lowered(url: str) -> bool:

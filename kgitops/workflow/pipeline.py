@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 
+from msgspec.structs import replace
+
 from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
@@ -72,7 +74,7 @@ def plan_current(
     Raises:
         UnreachableError: the cluster can't be read.
     """
-    return plan_state(
+    plan = plan_state(
         cluster,
         current,
         declared,
@@ -81,6 +83,9 @@ def plan_current(
         fail_on=workspace.selection.fail_on,
         on_stage=on_stage,
     )
+    if workspace.selection.offline:
+        return plan
+    return replace(plan, target=replace(plan.target, unpinned=workspace.cluster.unpinned))
 
 
 def plan_state(

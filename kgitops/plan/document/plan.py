@@ -271,12 +271,16 @@ class Takeover(Struct, frozen=True, kw_only=True):
         return f"the project {self.name!r}{uid}"
 
 
-class PlanTarget(Struct, frozen=True, kw_only=True):
-    """The cluster a plan is for."""
+class PlanTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cluster a plan is for.
+
+    ``unpinned`` is the place of its url in a project file that could pin it by its id.
+    """
 
     name: str
     backend: str
     cluster_id: str
+    unpinned: Source | None = None
 
 
 class Desired(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ def changes_digest(plan: Plan) -> str:
     return plan_digest(
         replace(
             plan,
+            target=replace(plan.target, unpinned=None),
             changes=tuple(map(_without_places, plan.changes)),
             base=Base(digest=""),
             desired=desired,

@@ -1,5 +1,6 @@
 """The sentences about a whole plan, the same in every format."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -30,6 +31,8 @@ _STOPS = {
     ExitCode.UNREACHABLE: "The cluster can't be reached",
     ExitCode.UNTRUSTED: "The plan can't be trusted",
 }
+_PLAIN = re.compile("[A-Za-z][A-Za-z0-9_-]*")
+"""Text that YAML reads as text without quotes."""
 _KEPT = {
     "excluded": "left out by --target, --selector or --exclude",
     "foreign": "of other projects",
@@ -112,6 +115,15 @@ def notes(plan: Plan) -> list[str]:
     if plan.allow_deletes:
         allowed = ", ".join(f"{kind}={count}" for kind, count in sorted(plan.allow_deletes.items()))
         found.append(f"deletions past the safety limits are allowed: --allow-deletes {allowed}")
+    target = plan.target
+    if target.unpinned is not None:
+        file, line = target.unpinned.file, target.unpinned.line
+        name, cluster_id = terminal_text(target.name), terminal_text(target.cluster_id)
+        text = cluster_id if _PLAIN.fullmatch(cluster_id) else f'"{cluster_id}"'
+        found.append(
+            f"{name} is not pinned; to refuse any other cluster at its address, add beside the "
+            f"url at {terminal_text(file)}:{line}: clusterId: {text}"
+        )
     found += [
         f"this folder may be empty while objects are removed: --allow-empty-folder {folder}"
         for folder in plan.allow_empty_folders

@@ -60,6 +60,11 @@ class ChosenCluster:
         """True for an embedded cluster that is another one each time that it is opened."""
         return self.url.startswith("embedded:") and store_path(self.url, self.base) is None
 
+    @property
+    def unpinned(self) -> Source | None:
+        """The place of the cluster's url in the project file, where a pin is worth having."""
+        return None if self.pin is not None or self.in_memory else self.declared_at
+
     def connect(self, policies: Bundle | None = None) -> Cluster:
         """The cluster, opened; embedded brokers judge by ``policies``.
 

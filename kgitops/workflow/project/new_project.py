@@ -6,6 +6,7 @@ import uuid
 from importlib.resources import files
 from pathlib import Path
 
+from kgitops.cluster.connect import stored_cluster_id
 from kgitops.manifests.schema import schema_files
 from kgitops.model.errors import UsageError
 from kgitops.model.origin import repository
@@ -35,7 +36,7 @@ spec:
   clusters:
     # A cluster in one file, to try things out. Nothing needs to be installed. A plan for it says
     # so: name your Kafka here, and in defaultCluster (docs/guides/connections.md of kgitops).
-    local: {{url: "embedded:.kgitops/local.db", brokers: 3}}
+    local: {{url: "embedded:.kgitops/local.db", brokers: 3{pin}}}
   # One plan may not delete more than this; see docs/reference/manifests.md.
   safety: {{maxDeletes: 10, maxDeletePercent: 20}}
 """
@@ -138,7 +139,7 @@ def create_project(folder: Path) -> list[Path]:
     """
     name = _project_name(Path(os.path.abspath(folder)).name)  # noqa: PTH100 (links stay links)
     written = {
-        "kgitops.yaml": _PROJECT.format(name=name, uid=uuid.uuid4()),
+        "kgitops.yaml": _PROJECT.format(name=name, uid=uuid.uuid4(), pin=_pin(folder)),
         "manifests/events.yaml": _TOPIC.format(name=name),
         "policies/tests.yaml": _text("project/policy_tests.yaml").replace("PROJECT", name),
         _WORKFLOW_FILE: _workflow(),
@@ -160,6 +161,12 @@ def create_project(folder: Path) -> list[Path]:
             f"{folder} can't be written: {error.strerror}; choose another DIR"
         ) from error
     return [folder / path for path in written]
+
+
+def _pin(folder: Path) -> str:
+    """Pin the embedded cluster that is there already: one that is created later gets its own id."""
+    cluster_id = stored_cluster_id(folder / ".kgitops" / "local.db")
+    return "" if cluster_id is None else f', clusterId: "{cluster_id}"'
 
 
 def _with_schema_line(path: str, text: str) -> str:
