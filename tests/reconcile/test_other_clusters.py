@@ -1,6 +1,8 @@
 """A loop whose address leads to another cluster, or whose registry is gone, applies nothing."""
 
+import errno
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -308,6 +310,25 @@ def test_a_memory_that_can_t_be_read_applies_nothing(turns: Turns) -> None:
     file.mkdir()
     turn = restarted(turns).take()
     assert (turn.applied, turn.resumed_run, turn.exit) == (None, None, ExitCode.ERROR)
+
+
+def test_a_memory_that_finds_no_room_applies_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = Turns(tmp_path / "payments", plans=tmp_path / "plans", mode="auto").declare(topic())
+    for _ in range(2):
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", no_room)
+            turn = turns.take()
+        assert (turn.exit, turn.applied, turns.topics()) == (ExitCode.ERROR, None, set())
+    assert turns.take().outcome is TurnOutcome.APPLIED
+    Clusters(turns.project).lead_to("other", was="first")
+    refuses(restarted(turns))
+
+
+def no_room(path: Path, target: Path) -> None:
+    del path
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
 
 
 def test_a_damaged_confirmation_applies_nothing(turns: Turns, clusters: Clusters) -> None:

@@ -75,20 +75,21 @@ def test_after_the_clock_was_set_back_past_heals_still_count(turns: Turns, hours
 def test_idle_turns_write_no_file(turns: Turns) -> None:
     drift(turns)
     turns.take()
-    (kept,) = [path for path in Path(turns.plans or "").rglob("*") if path.is_file()]
-    before = kept.stat().st_mtime_ns, kept.stat().st_ino
+    files = [path for path in Path(turns.plans or "").rglob("*") if path.is_file()]
+    assert {path.name for path in files} == {".cluster", ".heals"}
+    before = [(kept.stat().st_mtime_ns, kept.stat().st_ino) for kept in files]
     for _ in range(3):
         turns.clock.pass_by(60)
         turns.take()
     as_a_new_process(turns)
-    assert (kept.stat().st_mtime_ns, kept.stat().st_ino) == before
+    assert [(kept.stat().st_mtime_ns, kept.stat().st_ino) for kept in files] == before
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no JSON", '{"heals": {"a": ["x"]}, "fights": []}'])
 def test_a_file_that_is_no_history_is_written_anew(turns: Turns, text: str) -> None:
     drift(turns)
     turns.take()
-    (kept,) = [path for path in Path(turns.plans or "").rglob("*") if path.is_file()]
+    (kept,) = Path(turns.plans or "").rglob(".heals")
     kept.write_text(text)
     drift(turns)
     assert as_a_new_process(turns).healed == ("topic/orders",)

@@ -95,7 +95,8 @@ def test_the_plan_that_waits_stays_the_same_as_long_as_its_changes_do(turns: Tur
     assert third.since == first.since
     text = Path(third.path).read_text()
     assert read_plan(text, "it").plan_digest == third.digest
-    assert [path.name for path in Path(third.path).parent.iterdir()] == [Path(third.path).name]
+    names = {path.name for path in Path(third.path).parent.iterdir()}
+    assert names == {".cluster", Path(third.path).name}
 
 
 def test_what_was_applied_by_somebody_no_longer_waits(turns: Turns, monkeypatch, capsys) -> None:
@@ -107,7 +108,7 @@ def test_what_was_applied_by_somebody_no_longer_waits(turns: Turns, monkeypatch,
     assert main(["apply", pending.path, "--expect-digest", pending.digest]) == 0
     after = turns.take()
     assert (after.outcome, after.pending) == (TurnOutcome.IN_SYNC, None)
-    assert not list(Path(pending.path).parent.iterdir())
+    assert [path.name for path in Path(pending.path).parent.iterdir()] == [".cluster"]
     assert turns.topics() == {"orders"}
 
 

@@ -189,10 +189,10 @@ class _Turn:
             workspace.project.identity,
             moments.to_text(self._context.clock.now()),
         )
-        self.memory = replace(self.memory, known=known, known_as=name)
         self._report.cluster_change = known.change
         if shelf and known != before:
-            shelf.write_known(known)
+            shelf.write_known(known)  # or else the next turn tries again
+        self.memory = replace(self.memory, known=known, known_as=name)
         if known.change is not None:
             raise SafetyError(change_sentence(known.change, name))
 
