@@ -172,5 +172,8 @@ class FaultyRegistry:
     def unfence(self) -> None:
         self._cluster.real.registry.unfence()
 
+    def topic_id(self) -> str | None:
+        return self._cluster.real.registry.topic_id()
+
     def now_ms(self) -> int:
         return self._cluster.real.registry.now_ms()

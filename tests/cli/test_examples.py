@@ -144,6 +144,7 @@ def test_the_readme_shows_what_the_command_prints(examples: Path, kgitops: Kgito
 def timeless(text: str) -> str:
     text = re.sub(r"  git=\w+", "", text)
     text = re.sub(r"id [\w-]{22}", "id", text)
+    text = re.sub(r'clusterId: "?[\w-]{22}"?', "clusterId", text)
     text = re.sub(r"sha256:\w{64}", "sha256:", text)
     return re.sub(r"\d{4}-?\d\d-?\d\dT[\d:]+Z(-\w{8})?", "", text)
 

@@ -48,6 +48,7 @@ CONNECTING: dict[str, tuple[str, ...]] = {
     "registry repair": ("registry", "repair", "--auto-approve"),
     "registry export": ("registry", "export", "-o", "new.json"),
     "registry import": ("registry", "import", "saved.json", "--replace", "--auto-approve"),
+    "registry release": ("registry", "release", "--to", UID),
     "vc create": ("vc", "create", *VIRTUAL_CLUSTER),
     "vc alter": ("vc", "alter", *VIRTUAL_CLUSTER, "--add", "--user", "a"),
     "vc delete": ("vc", "delete", *VIRTUAL_CLUSTER),
