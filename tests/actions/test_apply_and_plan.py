@@ -123,6 +123,15 @@ def test_each_line_of_the_folders_that_may_be_empty_is_a_folder(repository: Repo
         assert f"--allow-empty-folder {folder}: no such folder" in plan.log
 
 
+def test_each_line_of_the_projects_that_may_be_taken_over_is_a_project(
+    repository: Repository,
+) -> None:
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", cluster="prod", **{"allow-takeover": "uid-1\n\n the other "})
+    assert not plan.failed, plan.log
+    assert "--allow-takeover the other --allow-takeover uid-1" in plan.summary
+
+
 @pytest.mark.slow
 def test_without_changes_it_says_so_and_applies_to_nothing(repository: Repository) -> None:
     for _ in range(2):

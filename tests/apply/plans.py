@@ -23,6 +23,7 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState, Project
+from kgitops.model.clock import Clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.requests import request_to_json
@@ -56,7 +57,7 @@ class Apply:
 
     cluster: Cluster
     settings: ApplySettings = SETTINGS
-    clock: FakeClock = field(default_factory=FakeClock)
+    clock: Clock = field(default_factory=FakeClock)
     holder: str = HOLDER
     interrupted: Callable[[], int | None] = lambda: None
     recheck: Recheck | None = None
@@ -114,7 +115,7 @@ def _project_of(plan: Plan) -> Project:
     return Project(name=plan.desired.project, uid=plan.desired.identity)
 
 
-def sealed_now(plan: Plan, clock: FakeClock, nonce: str = "nonce-1") -> SealedPlan:
+def sealed_now(plan: Plan, clock: Clock, nonce: str = "nonce-1") -> SealedPlan:
     """The plan, sealed for a day."""
     now = clock.now()
     captured_at = now.strftime("%Y-%m-%dT%H:%M:%SZ")

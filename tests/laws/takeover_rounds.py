@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from apply.faults import FakeClock
 from apply.plans import HOLDER, Apply, sealed_now
 from builders import a_desired, a_tombstone, a_topic, plan_of
 
@@ -16,6 +15,7 @@ from kgitops.apply.context import ApplyContext
 from kgitops.apply.releasing import write_release
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState, Project, Safety
+from kgitops.model.clock import Clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import Owner
@@ -52,7 +52,7 @@ class Round:
     cluster: Cluster
     prefix: str
     draw: random.Random
-    clock: FakeClock
+    clock: Clock
     new_apply: Callable[[], Apply]
     taken: int = 0
     refused: int = 0
@@ -126,7 +126,8 @@ class Round:
 
     def _plan(self, team: Repository, other: Repository, *allowed: str) -> None:
         del other
-        plan = plan_of(self._desired(team, *allowed), self.cluster.read_state())
+        desired, state = self._desired(team, *allowed), self.cluster.read_state()
+        plan = plan_of(desired, state, self.cluster.capabilities)
         if plan.takeovers:
             assert not plan.requests, self.steps
             assert plan.count(Action.DELETE) == plan.count(Action.FORGET) == 0, self.steps

@@ -407,6 +407,15 @@ def test_a_forged_plan_takes_no_more_than_an_honest_one(cluster: EmbeddedCluster
         "nobody's": replace(plan, changes=(replace(first, owner_after=None), *rest)),
         "a deletion": replace(plan, changes=(*removed, *rest)),
         "milder": replace(plan, changes=(replace(first, risks=(risks.REGISTRY_ONLY,)), *rest)),
+        "another name": replace(
+            plan, takeovers=tuple(replace(it, name="old") for it in plan.takeovers)
+        ),
+        "fewer objects": replace(
+            plan, takeovers=tuple(replace(it, objects=1) for it in plan.takeovers)
+        ),
+        "another last run": replace(
+            plan, takeovers=tuple(replace(it, last_run=None) for it in plan.takeovers)
+        ),
         "another kind of claim": replace(
             plan, takeovers=tuple(replace(it, kind="takeFrom") for it in plan.takeovers)
         ),

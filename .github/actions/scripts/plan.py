@@ -70,8 +70,13 @@ def _shape() -> list[str]:
     words = [f"--snapshot={snapshot}"] if snapshot else []
     words += [f"--as={principal}"] if principal else []
     words += [f"--allow-deletes={limit}" for limit in text_input("ALLOW_DELETES").split()]
-    folders = map(str.strip, text_input("ALLOW_EMPTY_FOLDERS").splitlines())
-    return words + [f"--allow-empty-folder={folder}" for folder in folders if folder]
+    words += [f"--allow-empty-folder={folder}" for folder in _lines("ALLOW_EMPTY_FOLDERS")]
+    return words + [f"--allow-takeover={project}" for project in _lines("ALLOW_TAKEOVER")]
+
+
+def _lines(name: str) -> list[str]:
+    """The lines of an input that are not empty."""
+    return [line for line in map(str.strip, text_input(name).splitlines()) if line]
 
 
 def _content(file: Path) -> dict[str, Any]:

@@ -71,11 +71,7 @@ def _check(
         raise SafetyError(f"{problem}; then make a new plan")
     if resumed:
         return
-    if (current.identities, current.objects, current.last_run) != (
-        takeover.identities,
-        takeover.objects,
-        takeover.last_run,
-    ):
+    if replace(current, released=takeover.released) != takeover:
         raise StaleError(
             f"{takeover.label} has changed since the plan was made: it has other objects, or was "
             "applied again; make a new plan"
