@@ -71,8 +71,8 @@ TABLES: Mapping[str, Keys] = {
                 **same(setting(_CLUSTER), "bootstrapAddrs", "clusterID"),
                 **same(_NO_ZOOKEEPER, "zkAddrs", "zkPrefix", "zkLockPath"),
                 "defaultThrottleMB": lost(
-                    "kgitops sets no throttle where it moves replicas",
-                    "set the replication throttle by hand before a plan that moves replicas",
+                    "the replication throttle is the project's, not the cluster's",
+                    "set spec.safety.replicationThrottle in bytes a second (default 52428800)",
                 ),
                 "defaultRetentionDropStepDuration": lost(
                     "kgitops lowers retention in one step",
