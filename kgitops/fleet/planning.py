@@ -156,7 +156,7 @@ def _plan_differences(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
         plan=plan,
         captured_at=current.captured_at,
         objects=inputs.side.objects,
-        kept=narrowed.kept,
+        kept={} if plan.takeovers else narrowed.kept,  # such a plan lists its own objects alone
     )
 
 

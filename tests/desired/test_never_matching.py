@@ -92,6 +92,7 @@ def test_a_principal_that_no_client_has(principal: str, words: str) -> None:
         "User:first last",
         "Group:admins",
         "User:CN=bob,OU=a b,O=c",
+        "User:CN=*.kafka.example.com",
         "User:CN=bob,O=Example\\, Inc.",
         "User:CN=bob,O=Example\\, C=x",
         "User:a:b",

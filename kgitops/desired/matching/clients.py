@@ -67,7 +67,7 @@ def _name_mismatch(kind: str, name: str) -> Mismatch | None:
             f"{whole} is a user whose name begins with {shown(name[: len('user:')])}",
             f"write {shown(f'{_USER}:{inner}')}",
         )
-    if _ANY in name:
+    if _ANY in name and not _DN.match(name):  # a certificate for many hosts is called CN=*.x
         return Mismatch(
             f"the '*' in {whole} is not a wildcard to Kafka, so it matches no client",
             f'name each principal, or write "{EVERYONE}" for everyone',
@@ -95,7 +95,7 @@ def _entity_mismatch(name: str, what: str) -> Mismatch | None:
     if name != name.strip():
         advice = f"write {shown(name.strip())}" if name.strip() else "write the name"
         return Mismatch(f"the {what} {shown(name)} has a space around it, which none has", advice)
-    if _ANY in name:
+    if _ANY in name and not (what == "user" and _DN.match(name)):
         return Mismatch(
             f"quotas know no wildcard, so {shown(name)} is a {what} that has a '*' in its name",
             f"name each {what}, or write {{default: true}} for all that have no quotas of "

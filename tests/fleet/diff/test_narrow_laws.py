@@ -85,6 +85,9 @@ def what_is_left_alone_is_counted(turn: Turn, found: NarrowedSides, plan: Plan) 
     """As many objects of others, and of nobody, as the planner lists one by one."""
     if turn.plan.refusals and not turn.plan.changes:
         return  # a plan that concludes nothing lists nothing
+    if turn.plan.takeovers:
+        assert turn.plan.kept == plan.kept == ()
+        return
     for rule in ("foreign", "unmanaged"):
         here = sum(row.rule == rule for row in plan.kept)
         whole = sum(row.rule == rule for row in turn.plan.kept)
