@@ -41,7 +41,7 @@ def test_no_turn_of_the_others_is_lost(
     many.loop.join()
     assert set(good.values()) == {rounds}, "each had each of its turns, and none more"
     assert many.outcomes["good", "applied"] == healthy
-    assert many.outcomes["good", "in-sync"] == healthy * (rounds - 1)
+    assert many.outcomes["good", "in-sync"] == healthy * (rounds - 1), many.outcomes
     assert {feed.most for feed in many.feeds.values()} == {1}, "none is taken twice at once"
     told = [unit for unit in many.loop.status().units if unit.cluster.startswith("silent")]
     assert {turn.exit for unit in told for turn in unit.turns} == {ExitCode.UNREACHABLE}

@@ -16,6 +16,7 @@ from reconcile.looping import Loops
 from reconcile.turning import Turns
 
 from kgitops.cli.main import main
+from kgitops.cli.reconcile import suspending
 from kgitops.model.registry import Json
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState
@@ -340,9 +341,13 @@ def test_a_damaged_confirmation_applies_nothing(turns: Turns, clusters: Clusters
     assert content(turns.project) == before
 
 
-def test_the_loop_reports_it_until_it_is_confirmed(turns: Turns, clusters: Clusters) -> None:
+def test_the_loop_reports_it_until_it_is_confirmed(
+    turns: Turns, clusters: Clusters, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clusters.lead_to("first", was="other")
     loops = Loops({"payments": turns.project.folder}, plans=turns.plans)
+    # Both live by one clock: a confirmation from before the report would not count.
+    monkeypatch.setattr(suspending, "SystemClock", lambda: loops.clock)
     loops.go()
     assert loops.unit().cluster_change is None
     clusters.lead_to("other", was="first")
@@ -384,15 +389,15 @@ def test_only_a_confirmation_after_the_report_lets_a_change_through(
     known: KnownCluster | None = None
     allowed = {A}
     known = recognized(known, A, {}, "p", "then")
-    for found, confirms in steps:
+    for number, (found, confirms) in enumerate(steps):
         latest = registries.setdefault(found, {})
-        known = recognized(known, found, latest, "p", "now")
+        known = recognized(known, found, latest, "p", f"{number}")
         if known.change is None:
             assert known.confirmed == found
             assert found in allowed
             allowed = {found}
         elif confirms and found.registry_topic_id:
-            key, value = confirmation_record("p", found, by="a", at="now")
+            key, value = confirmation_record("p", found, by="a", at=f"{number}.5")
             assert value is not None
             latest[key] = dict(value)
             known = recognized(known, found, latest, "p", "later")

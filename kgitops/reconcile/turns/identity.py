@@ -79,6 +79,10 @@ def recognized(
     if known.found is None or not _continues(known.found, found):
         earlier = tuple(confirmation.nonce for confirmation in confirmations)
         return replace(known, found=found, earlier=earlier, since=now)
+    if known.found.registry_topic_id is None and found.registry_topic_id is not None:
+        # The registry came after the report: with the confirmation, or it is an older one.
+        older = tuple(it.nonce for it in confirmations if it.at < known.since)
+        known = replace(known, found=found, earlier=(*known.earlier, *older))
     for confirmation in confirmations:
         confirmed = ClusterIdentity(
             cluster_id=confirmation.cluster_id, registry_topic_id=confirmation.registry_topic_id

@@ -4,23 +4,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from builders import a_desired, a_topic, applied, plan_of
 from msgspec.structs import replace
 from reconcile.http.serving import State, serving, waiting_plan
 from reconcile.loop_states import PENDING, REVISION, SUSPENSION, failed, loop, turn, unit
 from report.html.browser import Browser
-from report.plans import twelve_changes
 from selenium.webdriver.common.by import By
 
+from kgitops.desired.state import DeletionPolicy
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.loop_status import LoopStatus
 from kgitops.reconcile.status import TurnOutcome
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&</td></table><script>alert(2)</script>\u202e"
 
 
+def twelve_real_changes() -> Plan:
+    """A plan as it is made: a saved plan that shows anything else is not shown."""
+    new = [a_topic(f"new.{number}") for number in range(11)]
+    current = applied(a_topic("gone", deletion_policy=DeletionPolicy.DELETE))
+    return plan_of(a_desired(*new), current)
+
+
 def everything(folder: Path) -> LoopStatus:
     """A loop with one unit in each state."""
-    _, pending = waiting_plan(twelve_changes(), folder)
+    _, pending = waiting_plan(twelve_real_changes(), folder)
     waits = turn(
         5,
         outcome=TurnOutcome.PENDING,

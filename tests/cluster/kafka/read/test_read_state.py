@@ -245,6 +245,7 @@ class Meddling:
 
     def __init__(self, wire: Wire, happens: Callable[[], object], times: int = 1) -> None:
         self.send_all = wire.send_all
+        self.check_cluster = wire.check_cluster
         self._wire = wire
         self._happens = happens
         self._times = times
