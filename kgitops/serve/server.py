@@ -83,7 +83,9 @@ class KafkaServer:
             groups=groups,
         )
         self._dispatcher = Dispatcher(self.cluster, forwarding)
-        self._listeners = ListenerMaker(self._settings, self._dispatcher.answer, newest)
+        self._listeners = ListenerMaker(
+            self._settings, self._dispatcher.answer, newest, self.cluster.controller.salt_secret
+        )
         self.endpoints: tuple[Endpoint, ...] = ()
         """Those of the brokers, once the server has started."""
 

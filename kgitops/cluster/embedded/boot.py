@@ -20,7 +20,13 @@ from kgitops.cluster.embedded.options import SYSTEM_CLOCK_AND_IDS, ClockAndIds, 
 from kgitops.cluster.embedded.policy_hook import BrokerPolicies, static_configs
 from kgitops.cluster.embedded.policy_keys import check_policy_keys, key_policies
 from kgitops.cluster.embedded.refusal import attempt
-from kgitops.cluster.embedded.store.file import create_store, memory_store, open_store, store_exists
+from kgitops.cluster.embedded.store.file import (
+    create_store,
+    memory_store,
+    open_store,
+    store_exists,
+    warn_of_wide_mode,
+)
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import DeniedError, FindingsError, KgitopsError, SafetyError
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, ResourceType
@@ -77,6 +83,7 @@ def boot(
             if pin is not None:
                 raise pin.missing_store()
             create_store(path, first, cluster_id=cluster_id, now_ms=now_ms)
+        warn_of_wide_mode(path)
         store = open_store(path, busy_timeout_ms=options.busy_timeout_ms)
     try:
         if pin is not None:

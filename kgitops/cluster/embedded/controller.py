@@ -1,5 +1,6 @@
 """The controller: the one place where decisions become records, and records the next image."""
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from kgitops.virtual_clusters.resolution import bind
 T = TypeVar("T")
 
 LOCALHOST = "127.0.0.1"
+_SALT_META = "salt_secret"
 
 
 class Controller:
@@ -170,6 +172,20 @@ class Controller:
             finally:
                 if self.policies is not None:
                     self.policies.end(after)
+
+    def salt_secret(self) -> bytes:
+        """Return the store's 32 secret bytes behind the salts of users that don't exist.
+
+        Raises:
+            LockedError: another process is writing for too long.
+            UnreachableError: the store can't be read or written.
+        """
+        with self._turn, self._store.writing():
+            kept = self._store.meta(_SALT_META)
+            if kept is None:
+                kept = secrets.token_hex(32)
+                self._store.set_meta(_SALT_META, kept)
+        return bytes.fromhex(kept)
 
     @property
     def batches(self) -> BatchTables:

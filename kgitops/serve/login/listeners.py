@@ -34,7 +34,11 @@ class ListenerMaker:
     """
 
     def __init__(
-        self, settings: ListenerSettings, answer: Answering, image: Callable[[], Image]
+        self,
+        settings: ListenerSettings,
+        answer: Answering,
+        image: Callable[[], Image],
+        salt_secret: Callable[[], bytes],
     ) -> None:
         """Prepare TLS and the mechanisms.
 
@@ -44,7 +48,9 @@ class ListenerMaker:
         self._settings = settings
         self._answer = answer
         self._tls = tls_context(settings.tls) if settings.tls else None
-        self._mechanisms = LoginMechanisms(settings.sasl, image) if settings.sasl else None
+        self._mechanisms = (
+            LoginMechanisms(settings.sasl, image, salt_secret()) if settings.sasl else None
+        )
         self._failures = FailedLogins(settings.failure_delay_ms)
         self._log = ClosingLog()
         of_clients = settings.limits

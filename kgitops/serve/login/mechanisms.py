@@ -15,7 +15,9 @@ from kgitops.serve.login.scram import ScramExchange
 class LoginMechanisms:
     """Begins exchanges; the users of SCRAM are those of the cluster."""
 
-    def __init__(self, settings: SaslSettings, image: Callable[[], Image]) -> None:
+    def __init__(
+        self, settings: SaslSettings, image: Callable[[], Image], salt_secret: bytes
+    ) -> None:
         """Prepare them.
 
         Raises:
@@ -23,6 +25,7 @@ class LoginMechanisms:
         """
         self.settings = settings
         self._image = image
+        self._salt_secret = salt_secret
         self._verifier: TokenVerifier | None = None
         if settings.oauth is not None:
             check_token_support()
@@ -37,6 +40,7 @@ class LoginMechanisms:
         return ScramExchange(
             ScramMechanism(mechanism),
             lambda user: self._credential(user, mechanism),
+            salt_secret=self._salt_secret,
             others=lambda: self._credentials(mechanism),
         )
 

@@ -21,9 +21,6 @@ _FINAL = re.compile(
     r"(?P<signed>c=(?P<binding>[A-Za-z0-9+/=]+),r=(?P<nonce>[!-+\--~]+)(?:,[A-Za-z]=[^,]*)*)"
     r",p=(?P<proof>[A-Za-z0-9+/=]+)"
 )
-_FAKE_SECRET = secrets.token_bytes(32)
-"""So that a user that nobody knows always has the same salt."""
-
 FindCredential = Callable[[str], ScramCredential | None]
 """The credential of a user in the mechanism."""
 
@@ -36,11 +33,18 @@ class ScramExchange:
         mechanism: ScramMechanism,
         find: FindCredential,
         *,
+        salt_secret: bytes,
         others: Callable[[], Sequence[ScramCredential]] = tuple,
         make_nonce: Callable[[], str] = lambda: secrets.token_urlsafe(_NONCE_BYTES),
     ) -> None:
+        """Begin one login.
+
+        ``salt_secret`` makes the salts of users that don't exist. It has to outlive restarts: a
+        real user's salt does.
+        """
         self._mechanism = mechanism
         self._find = find
+        self._salt_secret = salt_secret
         self._others = others
         self._make_nonce = make_nonce
         self._credential: ScramCredential | None = None
@@ -109,8 +113,9 @@ class ScramExchange:
         return _decoded(self._credential.stored_key), _decoded(self._credential.server_key)
 
     def _fake(self) -> tuple[str, int]:
-        """Salt and iterations of a user that nobody knows: they look like those of another."""
-        seed = _FAKE_SECRET + self._user.encode()
+        """Return salt and iterations of a user that does not exist; they look real."""
+        name = f"{self._mechanism.value}:{self._user}".encode()
+        seed = hmac.digest(self._salt_secret, name, "sha256")
         others = self._others()
         size, iterations = _SALT_BYTES, MIN_ITERATIONS
         if others:

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from serve.login.logging_in import PASSWORD, SASL, authenticate, scram_final, served, shake_hands
@@ -12,6 +13,7 @@ from kgitops.cluster.embedded.controls.scram import ScramUpsertion
 from kgitops.cluster.embedded.image.image import ScramCredential
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.login.scram import ScramExchange
+from kgitops.serve.server import KafkaServer
 
 MECHANISM = ScramMechanism.SHA_256
 
@@ -46,7 +48,9 @@ def test_a_user_that_nobody_knows_looks_like_others(salt_bytes: int, iterations:
     found = []
     for user in ("alice", "nobody", "nobody", "no one"):
         users = {"alice": known}
-        exchange = ScramExchange(MECHANISM, users.get, others=lambda: [known])
+        exchange = ScramExchange(
+            MECHANISM, users.get, salt_secret=b"secret", others=lambda: [known]
+        )
         found.append(challenge(exchange, user))
     assert {told["i"] for told in found} == {str(iterations)}
     assert {len(told["s"]) for told in found} == {len(salt)}
@@ -69,3 +73,33 @@ def test_the_others_are_those_of_the_cluster() -> None:
             shake_hands(client, MECHANISM)
             told = authenticate(client, b"n,,n=nobody,r=abc").auth_bytes.decode()
     assert told.endswith(",i=8192")
+
+
+def salts(server: KafkaServer, *users: str) -> list[str]:
+    """What the server's first message says of each user: salt and iterations."""
+    told = []
+    for user in users:
+        with raw_client(server.endpoints[0]) as client:
+            shake_hands(client, MECHANISM)
+            answer = authenticate(client, f"n,,n={user},r=abc".encode()).auth_bytes.decode()
+            told.append(answer.partition(",")[2])
+    return told
+
+
+def test_a_restart_does_not_show_who_exists(tmp_path: Path) -> None:
+    """A user that doesn't exist keeps its salt, as one that exists does."""
+    told = []
+    for _ in range(2):
+        with served(SASL, tmp_path / "cluster.db") as server:
+            told.append(salts(server, "nobody", "no-one", "carol"))
+    assert told[0] == told[1]
+    assert len(set(told[0])) == 3
+
+
+def test_another_store_gives_other_salts(tmp_path: Path) -> None:
+    """The secret behind them is the store's, so no client can compute them."""
+    told = set()
+    for store in (tmp_path / "a.db", tmp_path / "b.db", None, None):
+        with served(SASL, store) as server:
+            told.update(salts(server, "nobody"))
+    assert len(told) == 4

@@ -1,8 +1,11 @@
 """Opens and creates a store's file, and checks that it can be used."""
 
 import contextlib
+import logging
 import os
+import shlex
 import sqlite3
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +22,8 @@ from kgitops.cluster.embedded.store.errors import (
 from kgitops.cluster.embedded.store.store import START, Store
 
 APPLICATION_ID = 0x6B676974  # "kgit": tells a store from any other SQLite file
+
+_log = logging.getLogger(__name__)
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) STRICT;
@@ -72,6 +77,8 @@ def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft.unlink(missing_ok=True)
+            # SQLite gives its -wal and -shm the mode of the store.
+            draft.touch(mode=0o600, exist_ok=False)
             connection = sqlite3.connect(draft, isolation_level=None)
             with contextlib.closing(connection):
                 connection.execute("PRAGMA synchronous = FULL")
@@ -80,6 +87,24 @@ def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_
             _publish(draft, path)
         except OSError as error:
             raise unusable(str(path), _os_reason(error)) from error
+
+
+def warn_of_wide_mode(path: Path) -> None:
+    """Log a warning if other users of this machine can open the store."""
+    files = [path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")]
+    try:
+        modes = {file: stat.S_IMODE(file.stat().st_mode) for file in files if file.exists()}
+    except OSError:
+        return  # opening it says why
+    wide = [file for file, mode in modes.items() if mode & 0o077]
+    if wide and os.name == "posix":
+        _log.warning(
+            "%s: other users of this machine can read the store (mode %04o) with the keys of "
+            "passwords and the records in it; run: chmod 600 %s",
+            path,
+            modes[wide[0]],
+            shlex.join(map(str, wide)),
+        )
 
 
 def memory_store(records: Sequence[Record], *, cluster_id: str, now_ms: int) -> Store:

@@ -51,6 +51,48 @@ def state_of(path: Path):
         return cluster.read_state()
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_others_of_the_machine_read_no_store(tmp_path: Path, umask: int):
+    path = tmp_path / "local.db"
+    before = os.umask(umask)
+    try:
+        with closing(a_cluster(path)) as cluster:
+            admin(cluster).create_topics([a_new_topic("a")])
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("local.db", "local.db-shm", "local.db-wal"), 0o600)
+
+
+def test_a_draft_of_a_store_is_private_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Killed before it was renamed, it stays."""
+
+    def killed(draft: str, _: object) -> None:
+        raise KeyboardInterrupt(stat.S_IMODE(Path(draft).stat().st_mode))
+
+    monkeypatch.setattr(os, "link", killed)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        a_cluster(tmp_path / "local.db")
+    assert stopped.value.args == (0o600,)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_store_that_others_may_use_is_reported(
+    store: Path, mode: int, caplog: pytest.LogCaptureFixture
+):
+    store.chmod(mode)
+    a_cluster(store).close()
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"{store}: other users of this machine can read the store (mode {mode:04o}) with the keys "
+        f"of passwords and the records in it; run: chmod 600 {store}"
+    )
+    caplog.clear()
+    store.chmod(0o600)
+    a_cluster(store).close()
+    assert not caplog.records
+
+
 def test_a_store_comes_back_as_it_was(tmp_path: Path):
     path = tmp_path / "folder" / "that" / "is-new" / "local.db"
     with closing(a_cluster(path)) as cluster:
