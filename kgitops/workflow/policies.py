@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.load import ManifestSet
@@ -133,6 +134,8 @@ def open_policies(bundle: Bundle) -> Iterator[OpenPolicies]:
     if not bundle:
         yield OpenPolicies(bundle)
         return
+    if bundle.hidden_env:
+        forbid_core_dumps()  # where the system has no Landlock, policies could read them in /proc
     evaluator = open_evaluator(bundle)
     try:
         yield OpenPolicies(bundle, evaluator)

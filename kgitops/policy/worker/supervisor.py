@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+from kgitops.policy.worker.isolation import isolate
+
 END = b"e"
 """The bytes that the owner writes into the lifeline to have everything ended at once."""
 
@@ -47,6 +49,7 @@ def supervise(lifeline: int, owner: int) -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != supervisor:
             os._exit(1)
+    isolate()
 
 
 def _look_after(worker: int, lifeline: int, owner: int, woken: int, wake: int) -> NoReturn:
