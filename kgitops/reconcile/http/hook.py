@@ -18,8 +18,8 @@ from kgitops.serve.http.messages import HttpRequest, HttpResponse, text_response
 
 TOKEN_VARIABLE = "KGITOPS_RECONCILE_TOKEN"  # noqa: S105 (its name)
 SHORTEST = 16
-LARGEST_BODY = 25 * 1024 * 1024
-"""Bytes; GitHub sends no more."""
+LARGEST_BODY = 512 * 1024
+"""Bytes that are read before the sender is known; a larger push waits for the next turn."""
 _BETWEEN_S = 60.0
 _BEARER = "bearer "
 _SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")

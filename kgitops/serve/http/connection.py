@@ -36,8 +36,8 @@ class HttpConnection:
         self._answering = answering
         self._limits = limits
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.head)
-        self.silent = True
-        """True until the client has said what it wants."""
+        self.awaits_client = True
+        """True while the client owes the rest of its request."""
 
     async def serve(self) -> None:
         """Answer one request, and read what else the client sends, so that it gets the answer.
@@ -53,7 +53,7 @@ class HttpConnection:
                     request = await self._request()
                 if request is None:
                     return
-                self.silent = False
+                self.awaits_client = False
                 head_only = request.method == "HEAD"
                 response = await self._answer(request)
             except h11.RemoteProtocolError as error:
@@ -96,8 +96,16 @@ class HttpConnection:
         if self._http.they_are_waiting_for_100_continue:
             go_on = h11.InformationalResponse(status_code=100, headers=[])
             self._writer.write(self._http.send(go_on) or b"")
-        while isinstance(event := await self._next(), h11.Data):
+        ends = asyncio.get_running_loop().time() + self._limits.body_seconds
+        while isinstance(event := await self._part_of_body(ends), h11.Data):
             yield bytes(event.data)
+
+    async def _part_of_body(self, ends: float) -> h11.Event | type[h11.PAUSED]:
+        self.awaits_client = True
+        async with asyncio.timeout_at(ends):
+            event = await self._next()
+        self.awaits_client = False
+        return event
 
     async def _next(self) -> h11.Event | type[h11.PAUSED]:
         while (event := self._http.next_event()) is h11.NEED_DATA:

@@ -79,14 +79,15 @@ class HttpListener:
             await asyncio.sleep(0)  # those that were being accepted come, and learn that it is over
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer a client; one too many takes the place of the one that is silent longest."""
+        """Answer a client; one too many takes the place of another, so none shuts others out."""
         task = asyncio.current_task()
         if task is None:
             return
-        full = len(self._open) >= self._limits.connections
-        if self._stopped or (full and not self._make_room()):
+        if self._stopped:
             writer.transport.abort()
             return
+        if len(self._open) >= self._limits.connections:
+            self._make_room()
         connection = HttpConnection(reader, writer, self._answering, self._limits)
         self._open[task] = connection
         try:
@@ -97,16 +98,13 @@ class HttpListener:
             self._open.pop(task, None)
             writer.close()
 
-    def _make_room(self) -> bool:
-        """Close the oldest connection that has not said yet what it wants, if there is one."""
-        silent = (task for task, connection in self._open.items() if connection.silent)
-        oldest = next(silent, None)
-        if oldest is None:
-            return False
+    def _make_room(self) -> None:
+        """Close the oldest connection whose client owes its request; without one, the oldest."""
+        owing = (task for task, connection in self._open.items() if connection.awaits_client)
+        oldest = next(owing, None) or next(iter(self._open))
         del self._open[oldest]
         oldest.cancel()
         self.made_room += 1
-        return True
 
 
 def parse_address(text: str) -> tuple[str, int]:

@@ -17,11 +17,13 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     """The limits of a listener; times are in seconds, sizes in bytes."""
 
     connections: int = 200
-    """The most at a time; for one more, the one that has been silent longest makes room."""
+    """The most at a time; one more closes the oldest that owes its request, or else the oldest."""
     head: int = 16 * 1024
     """The request line and the headers."""
     head_seconds: float = 5
     """Until the headers are there."""
+    body_seconds: float = 5
+    """Until the body is there, where it is read."""
     seconds: float = 60
     """Until the answer is fetched."""
 

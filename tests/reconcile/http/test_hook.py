@@ -2,6 +2,7 @@
 
 import hmac
 import itertools
+import socket
 from collections.abc import Iterator
 from hashlib import sha256
 from types import SimpleNamespace
@@ -142,6 +143,27 @@ def test_a_wrong_token_is_refused_before_the_body_is_there(state: State) -> None
         head = "POST /reconcile HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n"
         client.sendall(f"{head}Authorization: Bearer wrong\r\n\r\n".encode())
         assert everything(client).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("number", [250, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_half_sent_bodies_hold_up_no_probe(state: State, number: int) -> None:
+    """Whoever can reach the listener can make up a signature."""
+    head = "POST /reconcile HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n"
+    held: list[socket.socket] = []
+    try:
+        for count in range(1, number + 1):
+            held.append(connect(state.port))
+            held[-1].sendall(f"{head}X-Hub-Signature-256: sha256={count:064x}\r\n\r\nhalf".encode())
+            if count % (number // 5) == 0:
+                for path in ("/healthz", "/readyz") * 10:  # while the heads of all are read
+                    probe = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                    assert ask(state.port, probe.encode())[0] == 200
+                assert post(state, {"X-Hub-Signature-256": signature(BODY)})[0] == 202
+            if len(held) > 250:
+                held.pop(0).close()  # this process has files for so many
+    finally:
+        for client in held:
+            client.close()
 
 
 WAYS = ("Authorization: Bearer {}", "X-Gitlab-Token: {}", "X-Hub-Signature-256: sha256={:0>64}")

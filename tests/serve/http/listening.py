@@ -1,5 +1,6 @@
 """A listener in a thread of the tests' process, and clients that say exactly what they are told."""
 
+import asyncio
 import gc
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -16,12 +17,15 @@ from kgitops.serve.http.messages import (
 )
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LARGE = b"x" * 50_000_000
 
 
 async def echo(request: HttpRequest, body: AsyncIterator[bytes]) -> HttpResponse:
     """What came, as text; a path beyond ``/`` chooses something else."""
     if request.path == "/large":
-        return HttpResponse(body=b"x" * 50_000_000)
+        return HttpResponse(body=LARGE)
+    if request.path == "/slow":
+        await asyncio.sleep(3600)
     if request.path == "/bug":
         raise KeyError(request.path)
     if request.path == "/unread":

@@ -162,14 +162,28 @@ def wait_until(holds: Callable[[], bool]) -> None:
     pytest.fail("it does not come to hold within a minute")
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(5_000, marks=pytest.mark.slow)])
-def test_many_silent_connections_shut_nobody_out(number: int) -> None:
-    """The oldest silent ones make room, so whoever asks something is answered."""
-    with listening(limits=HttpLimits(connections=50, head_seconds=60)) as listener:
+POST = b"POST / HTTP/1.1\r\n" + HOST
+HELD_UP = {
+    "nothing": b"",
+    "half a head": b"GET / HTTP/1.1\r\nHost: lo",
+    "half a body": POST + b"Content-Length: 100\r\n\r\nhalf",
+    "half a chunk": POST + b"Transfer-Encoding: chunked\r\n\r\nff\r\nhalf",
+    "no body after all": POST + b"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n",
+    "an answer that is not fetched": b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n",
+    "an answer that takes forever": b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n",
+}
+
+
+@pytest.mark.parametrize("number", [300, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("begun", HELD_UP)
+def test_many_connections_that_hang_shut_nobody_out(begun: str, number: int) -> None:
+    """The oldest ones make room, so whoever asks something is answered."""
+    with listening(limits=HttpLimits(connections=50, head_seconds=60, body_seconds=60)) as listener:
         held: list[socket.socket] = []
         try:
             for count in range(1, number + 1):
                 held.append(connect(listener.port))
+                held[-1].sendall(HELD_UP[begun])
                 if count % (number // 10) == 0:
                     assert ask(listener.port, GET)[0] == 200
                     assert len(listener._open) <= 50
@@ -179,6 +193,50 @@ def test_many_silent_connections_shut_nobody_out(number: int) -> None:
             for client in held:
                 client.close()
         assert listener.made_room > 50
+
+
+def test_who_owes_a_request_makes_room_before_who_waits_for_an_answer() -> None:
+    with (
+        listening(limits=HttpLimits(connections=2)) as listener,
+        connect(listener.port) as waiting,
+        connect(listener.port) as owing,
+    ):
+        waiting.sendall(HELD_UP["an answer that takes forever"])
+        wait_until(lambda: [c.awaits_client for c in listener._open.values()] == [False, True])
+        owing.sendall(HELD_UP["half a body"])
+        assert ask(listener.port, GET)[0] == 200
+        assert everything(owing) == b""
+        wait_until(lambda: len(listener._open) == 1)  # the first one's
+
+
+def test_a_body_that_stays_away_is_not_waited_for() -> None:
+    with (
+        listening(limits=HttpLimits(body_seconds=0.2)) as listener,
+        connect(listener.port) as client,
+    ):
+        client.sendall(HELD_UP["half a body"])
+        assert everything(client) == b""
+
+
+def test_a_body_one_byte_at_a_time_has_the_same_limit() -> None:
+    """Each byte is progress, and the time is that of all of them together."""
+    with (
+        listening(limits=HttpLimits(body_seconds=0.5)) as listener,
+        connect(listener.port) as client,
+    ):
+        client.sendall(POST + b"Content-Length: 100000\r\n\r\n")
+        client.settimeout(0.05)
+        for _ in range(600):
+            try:
+                client.sendall(b"a")
+                assert client.recv(1) == b""
+                break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        else:
+            pytest.fail("it is read for half a minute")
 
 
 def test_a_port_that_is_taken() -> None:
