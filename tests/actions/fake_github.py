@@ -304,7 +304,8 @@ def running() -> Iterator[FakeGitHub]:
     class Api(_Handler):
         def respond(self, asked: Asked) -> None:
             status, content, headers = fake.answer(asked)
-            self.send(status, json.dumps(content).encode(), headers)
+            body = content if isinstance(content, bytes) else json.dumps(content).encode()
+            self.send(status, body, headers)
 
     class Blobs(_Handler):
         def respond(self, asked: Asked) -> None:

@@ -79,7 +79,9 @@ def extract_present(
                 if archive.getinfo(member).file_size > _MOST:
                     raise Stopped(f"{member} in the artefact {artifact['name']} is too large")
                 members[member].write_bytes(archive.read(member))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+    except Stopped:
+        raise
+    except Exception as error:  # zipfile passes on the errors of each decompressor
         raise Stopped(_unusable(artifact, " or ".join(members))) from error
     return present
 

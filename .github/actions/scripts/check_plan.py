@@ -44,7 +44,7 @@ def _ended(file: Path) -> tuple[int, str]:
         raise Stopped("the plan's artefact does not say how kgitops ended; plan again") from error
     if type(ended) is not int or not 0 <= ended <= 255 or not isinstance(said, str):
         raise Stopped("the plan's artefact does not say how kgitops ended; plan again")
-    return ended, said
+    return ended, said.encode(errors="replace").decode()  # JSON may hold half a character
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class GitHub:
         Raises:
             Stopped: GitHub refuses, or can't be reached.
         """
-        return json.loads(self._ask("GET", self._url(path, query)).body)
+        return _content(self._ask("GET", self._url(path, query)), f"GET {path}")
 
     def pages(self, path: str, key: str | None = None, **query: object) -> Iterator[Any]:
         """Every item of a list, page by page; ``key`` where the list is a member of an object.
@@ -79,8 +79,7 @@ class GitHub:
         url = self._url(path, {**query, "per_page": _PER_PAGE})
         for _ in range(_MOST_PAGES):
             answer = self._ask("GET", url)
-            found = json.loads(answer.body)
-            yield from found[key] if key else found
+            yield from _content(answer, f"GET {path}", key)
             url = _next(answer.headers.get("link") or "")
             if not url:
                 return
@@ -95,7 +94,8 @@ class GitHub:
             UnclearError: it may have been done, or not; look before you ask again.
             Stopped: GitHub refuses.
         """
-        return json.loads(self._ask(method, self._url(path, {}), content).body)
+        answer = self._ask(method, self._url(path, {}), content)
+        return _content(answer, f"{method} {path}")
 
     def download(self, path: str, most: int) -> bytes:
         """A file of at most ``most`` bytes, from wherever GitHub keeps it.
@@ -218,6 +218,17 @@ def _check(answer: _Answer, what: str, most: int) -> None:
         raise Stopped(f"GitHub refuses {what} ({answer.status} {_message(answer)})")
     if len(answer.body) > most:
         raise Stopped(f"{what} gives more than {most} bytes; nothing was done")
+
+
+def _content(answer: _Answer, what: str, key: str | None = None) -> Any:
+    """What the answer says, or its member ``key``."""
+    try:
+        content = json.loads(answer.body)
+        return content[key] if key else content
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UnclearError(
+            f"GitHub, or a proxy, sent an answer that can't be read ({what}); run the job again"
+        ) from error
 
 
 def _message(answer: _Answer) -> str:
