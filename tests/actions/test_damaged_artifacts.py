@@ -45,7 +45,7 @@ def damaged(whole: bytes) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-def test_a_damaged_zip_is_no_usable_artefact_and_leaves_no_plan(method: int, tmp_path: Path) -> None:
+def test_a_damaged_zip_is_no_usable_artefact(method: int, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     refused = 0
     with module("artifacts") as artifacts:
@@ -53,12 +53,11 @@ def test_a_damaged_zip_is_no_usable_artefact_and_leaves_no_plan(method: int, tmp
             artifact = {"id": 1, "name": "kgitops-plan-prod"}
             try:
                 artifacts.extract(Kept(content), artifact, "plan.json", file)
-            except artifacts.Stopped as stopped:
-                assert "the artefact kgitops-plan-prod" in str(stopped)
+            except artifacts.Stopped:
                 refused += 1
                 assert not file.exists()
-            else:
-                assert file.read_bytes() == PLAN  # the damage is in what nobody reads, such as a date
+            else:  # the damage is in a part that is not read, such as a date
+                assert file.read_bytes() == PLAN
                 file.unlink()
     assert refused > len(zipped(method))
 

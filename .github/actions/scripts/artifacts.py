@@ -76,14 +76,18 @@ def extract_present(
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             present = [member for member in members if member in archive.namelist()]
             for member in present:
-                if archive.getinfo(member).file_size > _MOST:
-                    raise Stopped(f"{member} in the artefact {artifact['name']} is too large")
+                _check_size(artifact, archive.getinfo(member))
                 members[member].write_bytes(archive.read(member))
     except Stopped:
         raise
     except Exception as error:  # zipfile passes on the errors of each decompressor
         raise Stopped(_unusable(artifact, " or ".join(members))) from error
     return present
+
+
+def _check_size(artifact: dict[str, Any], member: zipfile.ZipInfo) -> None:
+    if member.file_size > _MOST:
+        raise Stopped(f"{member.filename} in the artefact {artifact['name']} is too large")
 
 
 def _unusable(artifact: dict[str, Any], member: str) -> str:
