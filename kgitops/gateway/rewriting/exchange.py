@@ -47,7 +47,7 @@ class Exchange(Struct):
     ones. ``early`` tells that it came before the login, ``listing`` that all topics were asked for,
     ``unknown`` that a topic was named that the virtual cluster does not have. ``asked``
     has the local names that the request uses for a topic with several. ``protocol_type`` is that of
-    the group of a JoinGroup or SyncGroup.
+    the group of a JoinGroup or SyncGroup. ``pattern`` is that of a ListTransactions, by local ids.
     """
 
     key: int
@@ -60,6 +60,7 @@ class Exchange(Struct):
     listing: bool = False
     asked: dict[bytes, list[bytes]] = field(default_factory=dict)
     protocol_type: bytes | None = None
+    pattern: str | None = None
 
 
 class Forward(Struct):

@@ -17,13 +17,11 @@ from kgitops.gateway.rewriting.exchange import (
     TopicSubscription,
     own_answer,
 )
-from kgitops.gateway.rewriting.request_names import RequestNames
+from kgitops.gateway.rewriting.request_names import INVALID_PATTERN, RequestNames
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
 from kgitops.wire.codec import read_part, write
 from kgitops.wire.messages import Message, message_class
 
-_INVALID = "["
-"""A pattern that is none: the broker says so."""
 _STREAMS_INVALID_TOPOLOGY = 130
 _MOST_NAMES = 10
 _MOST_SUBSCRIPTIONS = 1_000
@@ -157,7 +155,7 @@ def _physical_regex(regex: str, table: NameTable) -> str:
     try:
         matched = matching(regex, frozenset(local))
     except InvalidPatternError:
-        return _INVALID
+        return INVALID_PATTERN.decode()
     return _exactly(sorted({local[name].decode() for name in matched}), table)
 
 

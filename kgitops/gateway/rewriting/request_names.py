@@ -8,7 +8,12 @@ from kgitops.gateway.rewriting.consumer_protocol import (
     change_subscription,
 )
 from kgitops.gateway.rewriting.exchange import ConnectionNames
+from kgitops.serve.groups.consumers.patterns import InvalidPatternError, Re2Pattern
+from kgitops.wire.errors import MalformedError
 from kgitops.wire.messages import NIL_UUID
+
+INVALID_PATTERN = b"["
+"""A pattern that is none: the broker says so."""
 
 
 class RequestNames:
@@ -27,6 +32,8 @@ class RequestNames:
         self.asked: dict[bytes, list[bytes]] = {}
         self.group: bytes | None = None
         self.kind: bytes | None = None
+        self.pattern: str | None = None
+        """The client's, of transactional ids."""
 
     def topic(self, raw: bytes) -> bytes:
         """The physical name of a topic."""
@@ -90,5 +97,18 @@ class RequestNames:
         return change_assignment(raw, self) if self.kind in (None, CONSUMER) else raw
 
     def id_pattern(self, raw: bytes) -> bytes:
-        """A pattern (RE2) of transactional ids, which come with their prefix."""
-        return b"\\Q" + self._table.prefix + b"\\E(?:" + raw + b")"
+        """The pattern of all ids of the virtual cluster, among which the response is searched.
+
+        No broker is sent a client's own pattern, which could end what is put around it.
+        """
+        if raw:
+            try:
+                pattern = raw.decode()
+            except UnicodeDecodeError:
+                raise MalformedError("a pattern is not UTF-8") from None
+            try:
+                Re2Pattern(pattern)
+            except InvalidPatternError:
+                return INVALID_PATTERN
+            self.pattern = pattern
+        return b"\\Q" + self._table.prefix + b"\\E(?s:.*)"

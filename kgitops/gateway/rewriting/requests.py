@@ -114,6 +114,7 @@ def _changed(
     exchange.asked = {name: asked for name, asked in names.asked.items() if len(asked) > 1}
     exchange.protocol_type = names.kind
     exchange.listing = listing
+    exchange.pattern = names.pattern
     answered = api.name != "Produce" or acknowledged(frame, header)
     return Forward([memoryview(frame)[: header.body], *chunks], exchange if answered else None)
 

@@ -10,10 +10,11 @@ from kgitops.gateway.rewriting.consumer_protocol import (
     change_subscription,
 )
 from kgitops.gateway.rewriting.exchange import Addresses, ConnectionNames, Exchange
+from kgitops.serve.groups.consumers.patterns import Re2Pattern
 from kgitops.wire.messages import NIL_UUID
 
 _WORD = re.compile(rb"[A-Za-z0-9._-]+")
-_QUOTED = re.compile(rb"\\Q(.*?)\\E", re.DOTALL)
+_QUOTED = re.compile(rb"\\Q([^\\]*)\\E")
 
 
 class AddressNames:
@@ -45,6 +46,7 @@ class ResponseNames(AddressNames):
         self._asked = exchange.asked
         self._kind = exchange.protocol_type
         self._last: bytes | None = None
+        self._pattern = Re2Pattern(exchange.pattern) if exchange.pattern else None
 
     def topic(self, raw: bytes) -> bytes | None:
         """The local name; None for a topic of others. An empty name stands for none."""
@@ -66,11 +68,12 @@ class ResponseNames(AddressNames):
         return name if name in found else found[0]
 
     def scoped_id(self, raw: bytes) -> bytes | None:
-        """The local id of a group or transactional id; None for one of others."""
+        """The local id of a group or transactional id; None for one that is not to be seen."""
         prefix = self._table.prefix
-        if raw.startswith(prefix):
-            return raw[len(prefix) :]
-        return raw if not raw else None
+        if not raw.startswith(prefix):
+            return raw if not raw else None
+        local = raw[len(prefix) :]
+        return local if self._pattern is None or self._pattern.matches(local) else None
 
     def topic_id(self, raw: bytes) -> bytes | None:
         """The id that the client knows; None for that of a topic of others."""

@@ -124,8 +124,8 @@ async def _matched(call: ApiCall, physical: str, beat: ConsumerHeartbeat) -> Con
     pattern = member.pattern if beat.pattern is None and member else beat.pattern
     if not pattern:
         return beat
-    seen = frozenset(topic.name for topic in call.admin.find_topics(None).topics)
-    # The engine is large, and takes its time to be imported.
+    seen = frozenset(topic.name or "" for topic in call.admin.find_topics(None).topics)
+    # With many topics it takes its time.
     return replace(beat, matched=await asyncio.to_thread(matching, pattern, seen))
 
 

@@ -1,35 +1,63 @@
-"""Clients' patterns of topic names and transactional ids: regular expressions of RE2's kind.
+"""Clients' patterns of topic names and transactional ids: RE2, which Kafka's RE2J is a port of."""
 
-They are matched by the engine of CEL policies, in a time that no pattern can make long.
-"""
+from collections.abc import Iterable
+from typing import Any
 
-from functools import lru_cache
-from typing import cast
-
-_FILTER = "names.filter(name, name.matches(pattern))"
 _LONGEST = 1000
+_LARGEST_PROGRAM = 2000
+_MEMORY_BYTES = 512 * 1024
+"""Of one program and the states that it is run by."""
 
 
 class InvalidPatternError(Exception):
-    """It is no regular expression."""
+    """It is no regular expression, or too large a one."""
 
 
-@lru_cache(maxsize=64)
-def matching(pattern: str, names: frozenset[str]) -> frozenset[str]:
+class Re2Pattern:
+    """A pattern that can be matched many times, each in a time that grows with the name alone.
+
+    It is compiled as it is: put between other characters, it could end a group of these.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """Compile it.
+
+        Raises:
+            InvalidPatternError: it is no regular expression, or too large a one.
+        """
+        self._program = _program(pattern)
+
+    def matches(self, name: str | bytes) -> bool:
+        """Tells if the whole pattern matches the whole name."""
+        return self._program.fullmatch(name) is not None
+
+
+def matching(pattern: str, names: Iterable[str]) -> frozenset[str]:
     """The names that the whole pattern matches.
 
     Raises:
-        InvalidPatternError: it is no regular expression, or too long a one.
+        InvalidPatternError: it is no regular expression, or too large a one.
     """
-    from kgitops.policy.cel import engine  # noqa: PLC0415 (few clients need it)
+    return frozenset(filter(Re2Pattern(pattern).matches, names))
+
+
+def _program(pattern: str) -> Any:  # noqa: ANN401 (the library has no types)
+    import re2  # noqa: PLC0415 (few clients need it)
 
     if len(pattern) > _LONGEST:
         raise InvalidPatternError(f"SubscribedTopicRegex is longer than {_LONGEST} characters.")
-    variables = {"names": sorted(names) or [""], "pattern": f"^(?:{pattern})$"}
+    options = re2.Options()
+    options.max_mem = _MEMORY_BYTES
+    options.log_errors = False
+    options.never_capture = True
     try:
-        found = engine.evaluate(engine.compile_expression(_FILTER), variables)
-    except engine.EvaluationError as error:
+        program = re2.compile(pattern, options)
+    except re2.error as error:
         raise InvalidPatternError(
             f"SubscribedTopicRegex `{pattern}` is not a valid regular expression."
         ) from error
-    return names.intersection(cast(list[str], found))
+    finally:
+        re2.purge()  # the library would keep the programs of all clients
+    if program.programsize > _LARGEST_PROGRAM:
+        raise InvalidPatternError(f"SubscribedTopicRegex `{pattern}` is too large.")
+    return program
