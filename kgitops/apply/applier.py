@@ -76,8 +76,9 @@ def apply_plan(
         ]
         run_state = RunState(context, Journal(lock, run, opening), steps)
         context.on_event(ApplyStarted(run_id=run_id, project=project.name, planned=len(steps)))
-        Runner(context, lock=lock, run_state=run_state, principal=sealed.plan.principal).run()
-        return run_state.close()
+        with run_state.finishing():
+            Runner(context, lock=lock, run_state=run_state, principal=sealed.plan.principal).run()
+            return run_state.close()
     finally:
         lock.release()
 

@@ -1,6 +1,8 @@
 """Where kgitops itself fails in the middle of an apply, the exit code does not say "unchanged"."""
 
 import json
+import re
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,8 @@ from cli.projects import Project, acl, topic
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
+from kgitops.model.clock import SystemClock
+from kgitops.model.errors import LockedError, UnreachableError
 from kgitops.model.requests import CreateAclRequest, Request
 
 
@@ -60,3 +64,69 @@ def test_a_bug_before_the_first_request_is_exit_1(
     ran = kgitops("apply", "payments", "--auto-approve")
     assert (ran.code, "ZeroDivisionError" in ran.err) == (1, True)
     assert project.records() == []
+
+
+class _Gone:
+    """A fake of a cluster that goes away at a moment of an apply, and of a bug there."""
+
+    def __init__(self, moment: str, error: Exception) -> None:
+        self.moment = moment
+        self.error = error
+        self.intended = False
+
+    def cluster(self, url: str, **options: Any) -> Cluster:  # noqa: ANN401 (of connect)
+        real = connect(url, **options)
+        faulty = FaultyCluster(real, after_append=self.appended, after_send=self.sent)
+        self.faulty = faulty
+        return faulty
+
+    def appended(self, records: Sequence[tuple[str, object]]) -> None:
+        self.intended = self.intended or any(re.match("run/.*/[0-9]+$", key) for key, _ in records)
+        if self.intended and self.moment == "intent":
+            self.go()
+
+    def sent(self, _: Sequence[Request]) -> None:
+        if self.intended and self.moment == "sent":
+            self.go()
+
+    def go(self) -> None:
+        """From now on nothing answers."""
+
+        def gone(*_: object) -> None:
+            raise self.error
+
+        self.faulty.before_read = self.faulty.before_append = self.faulty.before_send = gone
+        self.faulty.real.registry.read = gone  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "locked", "bug"])
+@pytest.mark.parametrize("moment", ["intent", "sent"])
+def test_every_end_of_a_run_that_started_is_its_last_event(
+    moment: str, kind: str, project: Project, monkeypatch: pytest.MonkeyPatch, kgitops: Kgitops
+) -> None:
+    """All brokers stand still, the lease is lost, a bug: after the intent, or after a request."""
+    errors = {
+        "unreachable": UnreachableError("no broker answers"),
+        "locked": LockedError("another took the lock; run `kgitops apply --resume`"),
+        "bug": ZeroDivisionError("by design"),
+    }
+    project.write(topic(), acl())
+    fault = _Gone(moment, errors[kind])
+    with monkeypatch.context() as patched:
+        patched.setattr("kgitops.workflow.project.clusters.connect", fault.cluster)
+        # Half a second of retries instead of half a minute.
+        patched.setattr(SystemClock, "monotonic", lambda _: 60 * time.monotonic())
+        ran = kgitops("apply", "payments", "--auto-approve", "--format", "json")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    kinds = [event["type"] for event in events]
+    assert (kinds[-1], kinds.count("apply_finished"), "stopped" in kinds) == (
+        "apply_finished",
+        1,
+        False,
+    )
+    last = events[-1]
+    assert last["done"] + last["failed"] + last["not_attempted"] == 2
+    nothing_sent = {"unreachable": 8, "locked": 7, "bug": 6}
+    assert ran.code == last["verdict"]["exit"] == (nothing_sent[kind] if moment == "intent" else 6)
+    assert "kgitops apply --resume" in ran.said
+    assert ("failed where it should not" in ran.said) == (kind == "bug")

@@ -1,6 +1,7 @@
 """The state of a run, and its journal: an intent before every wire batch, an outcome after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunStatus, Ste
 from kgitops.apply.steps.steps import Step
 from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.json.records import Record
-from kgitops.model.verdict import ExitCode, Reason
+from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.model.wording import resume_command
 
 
@@ -110,7 +111,20 @@ class RunState:
         self.begun = bool(self.progress.records)
         self.stopped = False
         self._lock_is_lost = False
+        self._intended = False
         self._earlier = self.progress.done
+
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """Report the end of the run also where the ``with`` block ends in an error."""
+        try:
+            yield
+        except KgitopsError as error:
+            self._finish(decide([*error.reasons, *self._left_open(error)], changes=False))
+            raise
+        except Exception as error:
+            self._finish(self._broken(error))
+            raise
 
     def intend(self, batches: Sequence[Sequence[Step]]) -> None:
         """Write that these batches are about to be sent, and emit the events.
@@ -118,6 +132,7 @@ class RunState:
         Raises:
             KgitopsError: it can't be written, or the lock is lost, so nothing may be sent.
         """
+        self._intended = True
         self._journal.intend(batches)
         for step in (step for batch in batches for step in batch):
             event = StepStarted(step=step.id, address=step.address, api=step.api)
@@ -185,7 +200,7 @@ class RunState:
 
     def add_reasons(self, reasons: Sequence[Reason]) -> None:
         """Add reasons for which the run does not continue."""
-        self._reasons.extend(reasons)
+        self._reasons.extend(reason for reason in reasons if reason not in self._reasons)
 
     def close(self) -> ApplyResult:
         """Close the journal, release the lock, and return the outcome of every step."""
@@ -213,13 +228,39 @@ class RunState:
             earlier=self._earlier,
             reasons=self._reasons,
         )
+        self._finish(result.verdict)
+        return result
+
+    def _finish(self, verdict: Verdict) -> None:
+        progress = self.progress
         self._context.on_event(
             ApplyFinished(
-                run_id=result.run_id,
-                done=len(result.done),
-                failed=len(result.failed),
-                not_attempted=len(result.not_attempted),
-                verdict=result.verdict,
+                run_id=self._journal.run.id,
+                done=len(progress.done),
+                failed=len(progress.failed),
+                not_attempted=len(progress.not_attempted),
+                verdict=verdict,
             )
         )
-        return result
+
+    def _left_open(self, error: KgitopsError) -> Sequence[Reason]:
+        """Say how to continue a run that is in the journal, after an error before any request."""
+        unfinished = self.begun or self._intended
+        if not unfinished or isinstance(error, LockedError):  # whose sentence has the command
+            return ()
+        sentence = f"nothing was sent; `{resume_command()}` continues the run"
+        return (Reason(exit=error.exit, sentence=sentence),)
+
+    def _broken(self, error: Exception) -> Verdict:
+        """Return PARTIAL, the only exit code that is true after kgitops failed in the middle."""
+        failed = f"kgitops failed where it should not ({type(error).__name__}: {error})"
+        if self.begun or self._intended:
+            sentence = (
+                f"the plan was partly applied, then {failed}; `{resume_command()}` looks before it "
+                "sends anything again"
+            )
+            reason = Reason(exit=ExitCode.PARTIAL, sentence=sentence)
+        else:
+            sentence = f"{failed}; nothing was sent, so plan again, and report this"
+            reason = Reason(exit=ExitCode.ERROR, sentence=sentence)
+        return decide([reason], changes=False)

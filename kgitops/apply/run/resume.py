@@ -183,18 +183,21 @@ def _continue(
             resumed=True,
         )
     )
-    runner.resolve()
-    state = read_objects(context.cluster, steps.values())
-    try:
-        check_steps(plan, steps, context.cluster)
-        progress = run_state.progress
-        pending = progress.not_attempted
-        check_plan(plan, progress.not_begun, pending, state, recheck, project=project, resumed=True)
-        check_logins(context, map(steps.__getitem__, pending), plan.principal)
-    except KgitopsError as error:
-        # The run had begun, so the plan is not refused as a whole: it is partly applied.
-        run_state.add_reasons(error.reasons)
-        runner.undo_helpers()
-    else:
-        runner.run()
-    return run_state.close()
+    with run_state.finishing():
+        runner.resolve()
+        state = read_objects(context.cluster, steps.values())
+        try:
+            check_steps(plan, steps, context.cluster)
+            progress = run_state.progress
+            pending = progress.not_attempted
+            check_plan(
+                plan, progress.not_begun, pending, state, recheck, project=project, resumed=True
+            )
+            check_logins(context, map(steps.__getitem__, pending), plan.principal)
+        except KgitopsError as error:
+            # The run had begun, so the plan is not refused as a whole: it is partly applied.
+            run_state.add_reasons(error.reasons)
+            runner.undo_helpers()
+        else:
+            runner.run()
+        return run_state.close()

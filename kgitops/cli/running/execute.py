@@ -16,9 +16,8 @@ from kgitops.cli.running.progress import EventPrinter
 from kgitops.cli.running.signals import Interrupts, graceful
 from kgitops.cli.running.streams import print_notice, print_result
 from kgitops.cluster.port import Cluster
-from kgitops.model.errors import KgitopsError, LockedError
-from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
-from kgitops.model.wording import resume_command
+from kgitops.model.errors import KgitopsError
+from kgitops.model.verdict import decide
 from kgitops.plan.document.file import SealedPlan
 from kgitops.report.text.apply import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
@@ -91,12 +90,10 @@ def _run(
             )
             try:
                 result = execute(ctx)
-            except LockedError:
-                raise  # the lock was lost after a step was reported, and before one was sent
-            except Exception as error:
-                if not printer.begun:
+            except Exception:
+                if printer.verdict is None:
                     raise
-                return tell_refusal(_failure_verdict(error), as_json=options.as_json)
+                return tell_refusal(printer.verdict, as_json=False)  # its event has it in JSON
         verdict = result.verdict if result else decide((), changes=False)
         if result is None:
             print_notice(
@@ -106,7 +103,7 @@ def _run(
             )
         elif not options.as_json:
             _print_summary(result)
-        if options.as_json and not printer.finished:
+        if options.as_json and printer.verdict is None:
             print_verdict(verdict)
         return exit_code(verdict, detailed=False)
 
@@ -123,16 +120,6 @@ def _cancels(addresses: Sequence[str], printer: EventPrinter, interrupts: Interr
         question = "Cancel that, so that they stay where they were? Only 'yes' is taken: "
         print(question, end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip() == "yes"
-
-
-def _failure_verdict(error: Exception) -> Verdict:
-    """PARTIAL, the only exit code that is true after kgitops itself failed in the middle."""
-    sentence = (
-        f"the plan was partly applied, then kgitops failed where it should not "
-        f"({type(error).__name__}: {error}); `{resume_command()}` looks before it sends "
-        "anything again"
-    )
-    return decide([Reason(exit=ExitCode.PARTIAL, sentence=sentence)], changes=False)
 
 
 def _print_summary(result: ApplyResult) -> None:

@@ -14,13 +14,13 @@ from kgitops.apply.events import (
     RegistryUpgraded,
     StepDone,
     StepFailed,
-    StepStarted,
     Waiting,
 )
 from kgitops.cli.running.options import EventFormat
 from kgitops.cli.running.streams import print_notice, print_result, wants_colour
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.layout import json_line
+from kgitops.model.verdict import Verdict
 from kgitops.report.json.plans import event_to_json
 from kgitops.report.text.apply import render_event_text
 from kgitops.workflow.loading import OnStage, ignore_stage
@@ -43,7 +43,7 @@ def stages(*, no_color: bool) -> Iterator[OnStage]:
 class EventPrinter:
     """Prints an apply's events; a context manager, so that the bar is always removed.
 
-    ``begun`` says that something may have changed by now, ``finished`` that the last event came.
+    ``verdict`` is that of the last event, which ends the run; None before.
     It never raises: a reader that has gone away is not a reason to stop half-way.
     """
 
@@ -53,8 +53,7 @@ class EventPrinter:
         self._task = self._bar.add_task("applying", total=None) if self._bar else None
         self._last = ""
         self._closed = False
-        self.begun = False
-        self.finished = False
+        self.verdict: Verdict | None = None
 
     def __enter__(self) -> "EventPrinter":
         if self._bar:
@@ -73,8 +72,8 @@ class EventPrinter:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
-        self.begun = self.begun or isinstance(event, StepStarted | StepDone)
-        self.finished = self.finished or isinstance(event, ApplyFinished)
+        if isinstance(event, ApplyFinished):
+            self.verdict = event.verdict
         with suppress(OSError):
             if self._json:
                 self._print_json(event)

@@ -75,10 +75,20 @@ def result_of(code: int, message: str | None) -> RequestResult:
         return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR, message=error_text)
 
 
-def ask_each_broker(whom: Sequence[int], ask: Callable[[int], T]) -> list[T]:
-    """Call ``ask`` for each broker, a few at a time; return the results in order."""
+def ask_each_broker(wire: Wire, whom: Sequence[int], ask: Callable[[int], T]) -> list[T]:
+    """Call ``ask`` for each broker, a few at a time; return the results in order.
+
+    All are connected to first and at once, so that those that can't be reached cost the time of
+    one. Where as many keep silent as are asked at once, the others are given up.
+    """
+    wire.reach(whom)
+
+    def ask_in_time(broker: int) -> T:
+        wire.give_up(broker, silent=_MOST_CONNECTIONS)
+        return ask(broker)
+
     with ThreadPoolExecutor(max_workers=max(1, min(len(whom), _MOST_CONNECTIONS))) as pool:
-        return list(pool.map(ask, whom))
+        return list(pool.map(ask_in_time, whom))
 
 
 def is_transient(code: int) -> bool:

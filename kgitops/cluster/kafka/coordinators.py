@@ -8,7 +8,13 @@ from typing import TypeVar
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, result_of, unreadable_error
+from kgitops.cluster.kafka.answers import (
+    LOOK_MS,
+    NOT_ANSWERED,
+    ask_each_broker,
+    result_of,
+    unreadable_error,
+)
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.results import ErrorCode, RequestResult
@@ -50,14 +56,20 @@ def ask_coordinators(
                 results[group] = broker
             else:
                 by_broker[broker].append(group)
-        for broker, mine in sorted(by_broker.items()):
-            results |= ask(broker, mine)
+        for answered in ask_each_broker(wire, sorted(by_broker), _asking(ask, by_broker)):
+            results |= answered
         left = [group for group in left if _is_in_transit(results[group])]
         if time.monotonic() >= deadline:
             break
         if left:
             time.sleep(_PAUSE_S)
     return results
+
+
+def _asking(
+    ask: Callable[[int, Sequence[str]], T], by_broker: Mapping[int, Sequence[str]]
+) -> Callable[[int], T]:
+    return lambda broker: ask(broker, by_broker[broker])
 
 
 def is_transactional(wire: Wire, transactional_id: str) -> bool:

@@ -37,11 +37,12 @@ class DescribeFailure(Struct, frozen=True):
 class ConfigDescriptions:
     """The configs that were read: a topic's own ones, and the topic defaults of each broker.
 
-    A broker that did not answer is missing, and so are the topics of its share.
+    The topics of the share of an unreachable broker are missing.
     """
 
     topics: dict[str, Mapping[str, str] | DescribeFailure] = dataclasses.field(default_factory=dict)
     brokers: dict[int, BrokerSettings | DescribeFailure] = dataclasses.field(default_factory=dict)
+    unreachable: dict[int, UnreachableError] = dataclasses.field(default_factory=dict)
 
 
 def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> ConfigDescriptions:
@@ -58,14 +59,15 @@ def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> Confi
     if not brokers:
         return _merged(_ask(wire, windows, None, decode))
 
-    def ask(place: int) -> list[ConfigDescriptions]:
-        mine = windows[place :: len(brokers)] or [()]
-        try:
-            return _ask(wire, mine, brokers[place], decode)
-        except UnreachableError:
-            return []
+    shares = {broker: windows[place :: len(brokers)] for place, broker in enumerate(brokers)}
 
-    parts = ask_each_broker(range(len(brokers)), ask)
+    def ask(broker: int) -> list[ConfigDescriptions]:
+        try:
+            return _ask(wire, shares[broker] or [()], broker, decode)
+        except UnreachableError as error:
+            return [ConfigDescriptions(unreachable={broker: error})]
+
+    parts = ask_each_broker(wire, brokers, ask)
     return _merged([described for part in parts for described in part])
 
 
@@ -147,4 +149,5 @@ def _merged(parts: Sequence[ConfigDescriptions]) -> ConfigDescriptions:
     for part in parts:
         whole.topics |= part.topics
         whole.brokers |= part.brokers
+        whole.unreachable |= part.unreachable
     return whole

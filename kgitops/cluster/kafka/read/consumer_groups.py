@@ -77,7 +77,7 @@ def _every_group(wire: Wire) -> Sequence[str]:
     def ask(broker: int) -> Message:
         return wire.send(ListGroupsRequest(), to=broker, timeout_ms=LOOK_MS)
 
-    for answer in ask_each_broker(wire.broker_ids(), ask):
+    for answer in ask_each_broker(wire, wire.broker_ids(), ask):
         if answer.error_code:
             raise unreadable_error(answer.error_code, "the groups", "Describe on the cluster")
         found |= {row.group_id for row in answer.groups}
@@ -121,7 +121,7 @@ def read_offsets_since(wire: Wire, topics: frozenset[str], timestamp_ms: int) ->
         return wire.send(offsets_request(led[leader], timestamp_ms), to=leader)
 
     found: dict[tuple[str, int], int] = {}
-    for answer in ask_each_broker(sorted(led), ask):
+    for answer in ask_each_broker(wire, sorted(led), ask):
         for topic in answer.topics:
             for row in topic.partitions:
                 if row.error_code:

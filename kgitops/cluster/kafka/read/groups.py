@@ -126,7 +126,7 @@ def read_active_groups(wire: Wire, brokers: Sequence[int], topics: Collection[st
     """
     readers: dict[str, set[str]] = {name: set() for name in topics}
     try:
-        for read in ask_each_broker(brokers, lambda broker: _of_broker(wire, broker)):
+        for read in ask_each_broker(wire, brokers, lambda broker: _of_broker(wire, broker)):
             for group, names in read.items():
                 for name in names & readers.keys():
                     readers[name].add(group)

@@ -53,6 +53,8 @@ def read_topics(wire: Wire, names: Sequence[str] | None) -> ConsistentTopics:
         moves = read_reassignments(wire)
         described = describe(wire, unknown, () if settings else before.brokers)
         settings |= _settings(described)
+        if not settings and described.unreachable:
+            raise _unreachable_error(described.unreachable)
         after = _list_again(wire, names, before)
         for name, own in _configs(described).items():
             topic_id = before.topics[name].topic_id
@@ -94,6 +96,14 @@ def unstable_read_error() -> UnreachableError:
         "the cluster's topics and brokers change faster than they can be read; try again when it "
         "is calmer"
     )
+
+
+def _unreachable_error(errors: Mapping[int, UnreachableError]) -> UnreachableError:
+    """Build the error for a cluster that answers, but none of whose brokers can be reached."""
+    first = errors[min(errors)]
+    if len(errors) == 1:
+        return first
+    return UnreachableError(f"none of the cluster's {len(errors)} brokers can be reached: {first}")
 
 
 def _list_again(wire: Wire, names: Sequence[str] | None, before: TopicListing) -> TopicListing:

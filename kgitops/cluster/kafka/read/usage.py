@@ -64,7 +64,7 @@ def read_partitions(wire: Wire, listing: TopicListing, *, offsets_only: bool) ->
             facts.add_missing(f"what broker {leader} holds", error)
             return []
 
-    for answer in ask_each_broker(sorted(led), ask):
+    for answer in ask_each_broker(wire, sorted(led), ask):
         _take(facts, answer)
     return facts
 

@@ -38,6 +38,9 @@ _LATEST = -1
 _UNCOMMITTED, _COMMITTED = 0, 1
 _LONG_POLL_MS = 100
 _LEADER_MS = 15_000
+_ELECTION_S = 12.0
+"""Time after which brokers have another leader, if the one that can't be reached is dead: they
+notice that after `broker.session.timeout.ms` (9 s)."""
 
 
 class LeaderMovedError(Exception):
@@ -95,6 +98,7 @@ class RegistryReader:
         """
         deadline = time.monotonic() + self._timeout_s
         before = self.topic
+        lost_leader, lost_at = None, 0.0
         while True:
             topic = self.topic or self.find()
             if topic is None:
@@ -108,6 +112,11 @@ class RegistryReader:
                 return self._read(topic, since, until, deadline)
             except LeaderMovedError as error:
                 self.topic = None
+                if isinstance(error.__cause__, UnreachableError):
+                    if topic.leader != lost_leader:
+                        lost_leader, lost_at = topic.leader, time.monotonic()
+                    elif time.monotonic() >= lost_at + _ELECTION_S:
+                        raise error.__cause__ from error
                 if time.monotonic() >= deadline:
                     raise SafetyError(
                         f"the registry {REGISTRY_TOPIC} can't be read to its end: {error}; see "
@@ -199,6 +208,7 @@ class RegistryReader:
         return part
 
     def _ask(self, topic: RegistryTopic, request: Message) -> Message:
+        self._wire.reach([topic.leader], again=True)
         try:
             return self._wire.send(
                 request, to=topic.leader, timeout_ms=_LEADER_MS, may_repeat=False

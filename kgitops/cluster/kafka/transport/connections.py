@@ -136,6 +136,16 @@ class Connections:
                 "the address is for"
             )
 
+    @property
+    def contact(self) -> Server | None:
+        """The server that is asked where any broker will do; None before there is one."""
+        return self._any.server if self._any else None
+
+    def is_connected(self, server: Server) -> bool:
+        """True if there is a connection to this server that is ready."""
+        connection = self._by_server.get(server)
+        return connection is not None and connection.is_good
+
     def good_connections(self) -> list[BrokerConnection]:
         """Return the connections that are ready."""
         return [connection for connection in list(self._by_server.values()) if connection.is_good]

@@ -4,6 +4,7 @@ import copy
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from kafka.errors import IncompatibleBrokerVersion, InvalidReceiveError, KafkaError
@@ -15,6 +16,7 @@ from kgitops.cluster.kafka.transport.connection import BrokerConnection, Message
 from kgitops.cluster.kafka.transport.connections import Connections
 from kgitops.cluster.kafka.transport.dialing import server_of
 from kgitops.cluster.kafka.transport.lease import ticks
+from kgitops.cluster.kafka.transport.lost_brokers import LostBrokers
 from kgitops.cluster.kafka.transport.pending import (
     READING,
     PendingRequest,
@@ -37,6 +39,10 @@ CONNECT_MS = 8_000
 _TIMEOUT_MS = 30_000
 _LONGEST_PAUSE_S = 1.0
 _GRACE_S = 1.0
+_RESTART_S = 2.0
+"""Time for which a broker that refuses connections is tried again, because it may be starting."""
+_REDIAL_S = 0.25
+_MOST_DIALS = 256
 
 _NEEDED = ((MetadataRequest, 12), (DescribeQuorumRequest, 1))
 """Request versions that brokers of KRaft clusters know from Kafka 3.7 on."""
@@ -67,6 +73,7 @@ class Wire:
         """Number of requests sent by API name, without those of handshakes."""
         self._servers = [server_of(text) for text in servers]
         self._connections = Connections(self._servers, self._options, self._count)
+        self._lost = LostBrokers()
         self._until: float | None = None
 
     def connect(self) -> None:
@@ -154,6 +161,37 @@ class Wire:
         while waiting:
             kept.append(keep(self._await_answer(waiting.popleft())))
         return kept
+
+    def reach(self, brokers: Sequence[int], *, again: bool = False) -> None:
+        """Connect to these brokers, all at once, in no more time than one connection may take.
+
+        A later read from one that can't be reached fails at once, with the reason. One that could
+        not be reached a moment ago is tried only ``again``.
+        """
+        if again:
+            for broker in brokers:
+                if broker in self._connections.brokers:
+                    self._lost.remove(self._connections.brokers[broker])
+        deadline = time.monotonic() + self._connect_ms / 1000
+        patience = min(deadline, time.monotonic() + _RESTART_S)
+        left = [broker for broker in brokers if self._is_unknown(broker)]
+        while left:
+            with ThreadPoolExecutor(max_workers=min(len(left), _MOST_DIALS)) as pool:
+                dialled = pool.map(lambda broker: self._dial(broker, deadline), left)
+                left = [broker for broker, again in zip(left, dialled, strict=True) if again]
+            if time.monotonic() + _REDIAL_S > patience:
+                return
+            time.sleep(_REDIAL_S)
+
+    def give_up(self, broker: int, *, silent: int) -> None:
+        """Let reads from this broker fail at once where so many others were silent just now."""
+        server = self._connections.brokers.get(broker)
+        if server is not None and self._lost.count_silent() >= silent:
+            sentence = (
+                f"broker {broker} was not asked, because {silent} other brokers accept connections "
+                "but do not answer; look at the brokers, and try again"
+            )
+            self._lost.add(server, UnreachableError(sentence))
 
     def until(self, moment: float) -> "Wire":
         """Return these connections bound to a lease that ends then, in seconds of ``lease.ticks``.
@@ -251,7 +289,35 @@ class Wire:
                 f"broker {pending.broker} is not alive; the cluster has {alive}; start it or leave "
                 "it out"
             )
+        lost = self._lost.error(server) if api_name(pending.request) in READING else None
+        if lost is not None:
+            raise lost
         return self._connections.to_server(server, pending.deadline)
+
+    def _is_unknown(self, broker: int) -> bool:
+        """True for a broker that is neither connected nor known to be lost."""
+        server = self._connections.brokers.get(broker)
+        return (
+            server is not None
+            and self._lost.error(server) is None
+            and not self._connections.is_connected(server)
+        )
+
+    def _dial(self, broker: int, deadline: float) -> bool:
+        """Connect to the broker; return whether it may be worth another try."""
+        server = self._connections.brokers.get(broker)
+        if server is None:
+            return False
+        try:
+            self._connections.to_server(server, deadline)
+        except ConnectionFailedError as error:
+            self._lost.add(server, UnreachableError(self._sentence(error, broker)))
+            return not error.is_final and not isinstance(error.error, TimeoutError)
+        self._lost.remove(server)
+        return False
+
+    def _sentence(self, error: ConnectionFailedError, broker: int | None) -> str:
+        return error.sentence(self._options, broker=broker, contact=self._connections.contact)
 
     def _find_again(self, pending: PendingRequest) -> None:
         try:
@@ -260,7 +326,7 @@ class Wire:
             if pending.connection_error is None:
                 raise
             # The broker's own error says more than that no time was left to ask where it is.
-            sentence = pending.connection_error.sentence(self._options, broker=pending.broker)
+            sentence = self._sentence(pending.connection_error, pending.broker)
             raise UnreachableError(sentence) from error
 
     def _await_answer(self, pending: PendingRequest) -> Message:
@@ -295,13 +361,16 @@ class Wire:
             if pending.connection_error is None or not isinstance(error.error, TimeoutError):
                 pending.connection_error = error  # a timeout of the last try says less
             if error.is_final or not pending.left_s:
-                sentence = pending.connection_error.sentence(self._options, broker=pending.broker)
+                sentence = self._sentence(pending.connection_error, pending.broker)
                 raise UnreachableError(sentence) from error
         if pending.left_s:
             pending.pause_s = min(2 * pending.pause_s, _LONGEST_PAUSE_S)
             time.sleep(min(pending.pause_s, pending.left_s))
             return
-        raise out_of_time(pending, error) from error
+        late = out_of_time(pending, error)
+        if pending.broker is not None and pending.connection is not None:
+            self._lost.add(pending.connection.server, late, silent=True)
+        raise late from error
 
     def _refresh_brokers(self, deadline: float) -> None:
         left_ms = int(max(0.0, deadline - time.monotonic()) * 1000) + 1

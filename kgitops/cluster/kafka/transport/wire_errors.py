@@ -61,19 +61,34 @@ class ConnectionFailedError(Exception):
         )
         return isinstance(self.error, refusals)
 
-    def sentence(self, options: WireOptions, *, broker: int | None = None) -> str:
+    def sentence(
+        self, options: WireOptions, *, broker: int | None = None, contact: Server | None = None
+    ) -> str:
         """Return an error message with the server, the problem and advice.
 
-        ``broker`` is its id where the address came from the cluster and not from the user.
+        ``broker`` is its id where the address came from the cluster and not from the user, and
+        ``contact`` the server that answers for the cluster.
         """
         problem, advice = _problem_and_advice(self, options)
         if broker is None:
             return f"{problem}; {advice}"
-        if self.stage in (Stage.NAME, Stage.CONNECT):
+        if contact is not None and contact != self.server:
+            place = f"{contact} answers, but broker {broker} advertises {self.server}"
+            about_it = problem.removeprefix(f"{self.server} ")
+            problem = f"{place}, which {about_it}" if about_it != problem else f"{place}: {problem}"
+        else:
+            problem = f"broker {broker}: {problem}"
+        if self.stage is Stage.NAME:
             advice = (
-                "check that it runs, and that its advertised.listeners can be reached from here"
+                f"let advertised.listeners of broker {broker} name a host that has an address on "
+                f"this machine, or give {self.server.host} one here"
             )
-        return f"broker {broker}: {problem}; {advice}"
+        elif self.stage is Stage.CONNECT:
+            advice = (
+                f"check that broker {broker} runs, and that the address in its "
+                "advertised.listeners can be reached from this machine"
+            )
+        return f"{problem}; {advice}"
 
 
 def _root(error: BaseException) -> BaseException:

@@ -1,11 +1,19 @@
 """AlterPartitionReassignments, and the replication throttles of brokers."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, IncrementalAlterConfigsRequest
 
-from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer, result_of
+from kgitops.cluster.kafka.answers import (
+    NOT_ANSWERED,
+    SEND_MS,
+    TIMEOUT_MS,
+    answer,
+    ask_each_broker,
+    result_of,
+)
 from kgitops.cluster.kafka.protocol_values import BROKER, alteration
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import PlannedTopic, send_for_unchanged
@@ -54,9 +62,21 @@ def alter_brokers(
     they have as much time as any other change.
     """
     deadline = time.monotonic() + SEND_MS / 1000
-    return [
-        _alter_broker(wire, request, deadline, validate_only=validate_only) for request in requests
-    ]
+    by_broker: defaultdict[int, list[AlterBrokerRequest]] = defaultdict(list)
+    for request in requests:
+        by_broker[request.broker].append(request)
+
+    def alter(broker: int) -> Iterator[RequestResult]:
+        return iter(
+            [
+                _alter_broker(wire, request, deadline, validate_only=validate_only)
+                for request in by_broker[broker]
+            ]
+        )
+
+    brokers = sorted(by_broker)
+    results = dict(zip(brokers, ask_each_broker(wire, brokers, alter), strict=True))
+    return [next(results[request.broker]) for request in requests]
 
 
 def _alter_broker(

@@ -244,7 +244,7 @@ class Meddling:
     """A fake for fault injection: something happens between two requests of one reading."""
 
     def __init__(self, wire: Wire, happens: Callable[[], object], times: int = 1) -> None:
-        self.send_all = wire.send_all
+        self.send_all, self.reach, self.give_up = wire.send_all, wire.reach, wire.give_up
         self.check_cluster = wire.check_cluster
         self._wire = wire
         self._happens = happens

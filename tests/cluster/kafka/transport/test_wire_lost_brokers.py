@@ -88,10 +88,11 @@ def test_a_killed_broker_is_named_and_comes_back(three: Sandbox, wire: Wire):
     three.kill(3)
     with pytest.raises(UnreachableError) as error:
         wire.send(log_dirs(), to=3, timeout_ms=10_000)
-    port = three.layout.server(3, "PLAINTEXT")
+    port, contact = three.layout.server(3, "PLAINTEXT"), three.layout.server(1, "PLAINTEXT")
     assert str(error.value) in (
-        f"broker 3: {port} can't be reached: connection refused; check that it runs, and that its "
-        "advertised.listeners can be reached from here",
+        f"{contact} answers, but broker 3 advertises {port}, which can't be reached: connection "
+        "refused; check that broker 3 runs, and that the address in its advertised.listeners can "
+        "be reached from this machine",
         "broker 3 is not alive; the cluster has 1, 2; start it or leave it out",
     )
     three.start_broker(3)
