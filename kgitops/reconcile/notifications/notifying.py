@@ -13,7 +13,7 @@ from kgitops.reconcile.events import EventKind, ReconcileEvent
 from kgitops.reconcile.notifications.delivery import Delivery, Patience, SinkCounts, Tell
 from kgitops.reconcile.notifications.duplicates import Duplicates
 from kgitops.reconcile.notifications.sinks import GithubStatus, Sink, Webhook
-from kgitops.reconcile.notifications.templates import SHIPPED, open_template
+from kgitops.reconcile.notifications.templates import SHIPPED, open_template, read_template
 
 _CLOSE_WITHIN = 5.0
 _PATIENCE = Patience()
@@ -83,7 +83,14 @@ def own_templates(documents: Iterable[NotificationDocument], folder: Path) -> tu
     """The contents of the project's own templates, empty where there is no such file."""
     hooks = (document.webhook for document in documents)
     files = (folder / hook.template for hook in hooks if hook and hook.template not in SHIPPED)
-    return tuple(file.read_bytes() if file.is_file() else b"" for file in files)
+    return tuple(_content(file) for file in files)
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return read_template(file)
+    except OSError:
+        return b""
 
 
 def _sink(document: NotificationDocument, folder: Path, environ: Mapping[str, str]) -> Sink:

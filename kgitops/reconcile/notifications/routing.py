@@ -41,14 +41,15 @@ class NotificationRouter:
             if self._closed or self._settings.get(project, ((), ())) == settings:
                 return
             self._settings[project] = settings
-            try:
-                subscriptions = subscriptions_of(documents, folder, self._environ)
-            except KgitopsError as error:
-                problem = str(error)
-            else:
+        # Without the lock: a template may take long to check, and other projects' turns go on.
+        try:
+            subscriptions = subscriptions_of(documents, folder, self._environ)
+        except KgitopsError as error:
+            self._tell(f"the notifications of {project} stay as they were: {error}")
+            return
+        with self._lock:
+            if self._settings[project] is settings:
                 self._replace(project, subscriptions)
-                return
-        self._tell(f"the notifications of {project} stay as they were: {problem}")
 
     def notify(self, event: ReconcileEvent) -> None:
         """Hand the event to its project's notifications."""
@@ -78,6 +79,8 @@ class NotificationRouter:
             thread.join()
 
     def _replace(self, project: str, subscriptions: tuple[Subscription, ...]) -> None:
+        if self._closed:
+            return
         before = self._projects.pop(project, None)
         if subscriptions:
             self._projects[project] = Notifications(subscriptions, self._tell)

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import StrictUndefined, TemplateError, Undefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from kgitops.model.clock import from_text, to_text
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.json.codec import encode, to_json
 from kgitops.model.registry import Json
 from kgitops.reconcile.events import EventKind, ReconcileEvent
 from kgitops.reconcile.notifications.duplicates import ALARMS, ENDS
+from kgitops.reconcile.notifications.rendering import LimitExceeded, check, render, render_bounded
 
 CLOUD_EVENTS = "cloudevents"
 SHIPPED = ("slack", "teams", "alertmanager")
 _FOLDER = Path(__file__).parent / "templates"
 _SUFFIX = ".json.j2"
-_MOST_BYTES = 256 << 10
+_LONGEST = 32 << 10
+"""The bytes of a template; parsing as many takes about a second at worst."""
+_VIOLATIONS = 3
 _TITLES = {
     EventKind.SYNCED: "as declared",
     EventKind.APPLIED: "changes were applied",
@@ -44,23 +44,21 @@ _TYPE = "kgitops.reconcile"
 class Template:
     """A body as a function of the event."""
 
-    def __init__(self, name: str, text: str | None) -> None:
-        """Compile ``text``; None is the CloudEvents envelope itself.
+    def __init__(self, name: str, text: str | None, *, is_shipped: bool = True) -> None:
+        """Check ``text``; None is the CloudEvents envelope itself.
 
         Raises:
             UsageError: it is no template.
         """
         self._name = name
-        self._compiled = None
+        self._text = text
+        self._render = render if is_shipped else render_bounded
+        self._broken = 0
         if text is None:
             return
-        environment = ImmutableSandboxedEnvironment(
-            undefined=StrictUndefined, finalize=_as_json, autoescape=False
-        )
-        environment.filters["slack"] = _for_slack
         try:
-            self._compiled = environment.from_string(text)
-        except TemplateError as error:
+            check(text)
+        except ValueError as error:
             raise UsageError(
                 f"the template {name} of a notification can't be used: {error}; correct it"
             ) from error
@@ -68,29 +66,40 @@ class Template:
     @property
     def content_type(self) -> str:
         """The type of the bodies."""
-        return CONTENT_TYPE if self._compiled is None else "application/json"
+        return CONTENT_TYPE if self._text is None else "application/json"
 
     def body(self, event: ReconcileEvent) -> bytes:
         """The JSON for an event.
 
         Raises:
-            KgitopsError: the template makes no JSON of it.
+            KgitopsError: the template makes no JSON of it, or more than a template may.
         """
-        if self._compiled is None:
+        if self._text is None:
             return json.dumps(cloud_event(event)).encode()
+        if self._broken >= _VIOLATIONS:
+            raise KgitopsError(
+                f"the template {self._name} broke its limits {self._broken} times and is not run "
+                "any more; correct it"
+            )
         try:
-            text = self._compiled.render(values_for(event))
-            body = json.dumps(json.loads(text)).encode()
+            body = self._render(self._text, values_for(event))
+        except OSError as error:
+            raise KgitopsError(
+                f"the process for the template {self._name} can't be started: {error}; free memory "
+                "or processes"
+            ) from error
+        except LimitExceeded as limit:
+            self._broken += 1
+            raise KgitopsError(
+                f"the template {self._name} makes no body of a {event.kind} event: {limit}"
+            ) from None
         except Exception as error:
             raise KgitopsError(
                 f"the template {self._name} makes no JSON of a {event.kind} event: "
                 f"{str(error).rstrip('.')}; "
                 "write every value as {{ name }}, without quotes around it"
             ) from error
-        if len(body) > _MOST_BYTES:
-            raise KgitopsError(
-                f"the template {self._name} makes {len(body):,} bytes of an event; make it smaller"
-            )
+        self._broken = 0
         return body
 
 
@@ -102,15 +111,35 @@ def open_template(name: str, folder: Path) -> Template:
     """
     if name == CLOUD_EVENTS:
         return Template(name, None)
-    file = _FOLDER / f"{name}{_SUFFIX}" if name in SHIPPED else folder / name
+    is_shipped = name in SHIPPED
+    file = _FOLDER / f"{name}{_SUFFIX}" if is_shipped else folder / name
     try:
-        return Template(name, file.read_text("utf-8"))
+        content = read_template(file)
+        text = content.decode()
     except (OSError, ValueError) as error:
         raise UsageError(
             f"the template {name} of a notification can't be read; write one of "
             f"{', '.join((CLOUD_EVENTS, *SHIPPED))}, or the path of a file from the project's "
             "folder"
         ) from error
+    if len(content) > _LONGEST:
+        raise UsageError(
+            f"the template {name} of a notification is longer than {_LONGEST >> 10} KiB; "
+            "make it smaller"
+        )
+    return Template(name, text, is_shipped=is_shipped)
+
+
+def read_template(file: Path) -> bytes:
+    """The bytes of a file, of a longer one a byte more than a template may have.
+
+    Raises:
+        OSError: it can't be read, or is a pipe or device, which may have no end.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(file)
+    with file.open("rb") as opened:
+        return opened.read(_LONGEST + 1)
 
 
 def values_for(event: ReconcileEvent) -> Mapping[str, Any]:
@@ -125,17 +154,6 @@ def values_for(event: ReconcileEvent) -> Mapping[str, Any]:
         "in_a_week": week,
         "event": cloud_event(event),
     }
-
-
-def _as_json(value: Any) -> str:  # noqa: ANN401 (whatever a template writes)
-    if isinstance(value, Undefined):
-        return str(value)  # which raises
-    return json.dumps(value)
-
-
-def _for_slack(text: str) -> str:
-    """Text in which Slack sees no links, mentions and other commands."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def cloud_event(event: ReconcileEvent) -> dict[str, Json]:

@@ -1,6 +1,7 @@
 """``spec.reconcile.notifications``: what may be written, and the sinks it becomes."""
 
 import json
+import threading
 from typing import get_args
 
 import pytest
@@ -12,6 +13,7 @@ from kgitops.model.errors import UsageError
 from kgitops.reconcile.events import EventKind
 from kgitops.reconcile.notifications.delivery import Patience
 from kgitops.reconcile.notifications.notifying import Notifications, subscriptions_of
+from kgitops.reconcile.notifications.routing import NotificationRouter
 
 STATUS = {
     "name": "commits",
@@ -45,6 +47,36 @@ def test_a_commit_status_is_posted_for_each_cluster(tmp_path):
     assert (success["state"], success["context"]) == ("success", "kgitops/dev")
     assert len(pending["description"]) == 140
     assert github.headers[0]["Authorization"] == "Bearer secret-token"
+
+
+class SlowEnvironment(dict[str, str]):
+    """Fault injection: a project whose settings are not checked before ``release`` is set."""
+
+    def __init__(self) -> None:
+        self.asked, self.release = threading.Event(), threading.Event()
+
+    def get(self, key, default=None):
+        self.asked.set()
+        self.release.wait(60)
+        return "secret-token"
+
+
+def test_a_project_whose_settings_take_long_delays_no_other(tmp_path):
+    environ = SlowEnvironment()
+    router = NotificationRouter(environ, print)
+    settings = ("slow", (document(STATUS),), tmp_path)
+    slow = threading.Thread(target=router.configure, args=settings)
+    other = threading.Thread(target=router.notify, args=(event(),))
+    slow.start()
+    assert environ.asked.wait(60)
+    other.start()
+    other.join(20)  # a guard against a hang; notifying takes no time
+    delayed = other.is_alive()
+    environ.release.set()
+    slow.join()
+    assert not delayed
+    assert [sink.name for sink in router.counts()["slow"]] == ["commits"]
+    router.close()
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "two\nlines", "ä"])

@@ -1,7 +1,9 @@
 """Bodies of notifications: valid JSON whatever an event says."""
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,7 +109,10 @@ def test_a_template_of_ones_own(tmp_path):
         ("{{ ''.__class__.__mro__ }}", "access to attribute '__class__'"),
         ("{{ actions.clear() }}", "attribute 'clear' of 'dict' object is unsafe"),
         ("{{ range(10 ** 9) | list }}", "Range too big"),
-        ('["{% for n in range(90000) %}12345{% endfor %}"]', "makes 450,004 bytes of an event"),
+        (
+            '["{% for n in range(90000) %}12345{% endfor %}"]',
+            "it makes 450,004 bytes; make it smaller",
+        ),
         ("{{ 1 / 0 }}", "makes no JSON of a pending event"),
     ],
 )
@@ -117,9 +122,76 @@ def test_a_template_that_makes_no_json_is_told(tmp_path, text, problem):
         open_template("own", tmp_path).body(event())
 
 
-def test_a_template_that_is_none_is_told_at_the_start(tmp_path):
-    (tmp_path / "own").write_text("{{ sentence")
-    with pytest.raises(UsageError, match="the template own of a notification can't be used"):
+TOO_LARGE = {
+    "multiplied": "{{ 'a' * 4000000000 }}",
+    "padded, which compiling already does": "{{ 'a' | center(4000000000) }}",
+    "formatted": "{{ '%4000000000d' | format(1) }}",
+    "doubled": (
+        "{% set kept = namespace(text='ab') %}"
+        "{% for n in range(99) %}{% set kept.text = kept.text ~ kept.text %}{% endfor %}"
+        "{{ kept.text }}"
+    ),
+    "written again and again": (
+        "{% for n in range(99999) %}{% for m in range(99999) %}{{ sentence }}{% endfor %}"
+        "{% endfor %}"
+    ),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_a_template_that_takes_too_much_memory_is_ended(tmp_path, name):
+    (tmp_path / "own").write_text(TOO_LARGE[name])
+    with pytest.raises(KgitopsError, match="own makes no body of a pending event: it takes more"):
+        open_template("own", tmp_path).body(event())
+
+
+def test_a_template_without_end_is_ended(tmp_path):
+    (tmp_path / "own").write_text(
+        "{% for n in range(99999) %}{% for m in range(99999) %}{% endfor %}{% endfor %}"
+    )
+    with pytest.raises(KgitopsError, match="it takes more than 10 seconds"):
+        open_template("own", tmp_path).body(event())
+
+
+def test_a_template_that_breaks_its_limits_three_times_is_not_run_any_more(tmp_path):
+    (tmp_path / "own").write_text("[{% if kind == 'pending' %}{{ 'a' * 400000 }}{% endif %}]")
+    template = open_template("own", tmp_path)
+
+    def breaks(problem):
+        with pytest.raises(KgitopsError, match=problem):
+            template.body(event())
+
+    breaks("400,004 bytes")
+    breaks("400,004 bytes")
+    assert template.body(event(EventKind.FAILED)) == b"[]"  # the count begins again
+    for _ in range(3):
+        breaks("400,004 bytes")
+    breaks("the template own broke its limits 3 times and is not run any more; correct it")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{{ sentence", "can't be used: unexpected end of template"),
+        ("{{ " + "(" * 20_000, "can't be used: it is nested too deeply"),
+        ("{{ " + "9" * 20_000 + " }}", "can't be used: "),
+        ("{{ sentence | slak }}", "can't be used: No filter named 'slak'"),
+        ("{% if alarm is falsy %}1{% endif %}", "can't be used: No test named 'falsy'"),
+        ("a" * 40_000, "is longer than 32 KiB"),
+    ],
+)
+def test_a_template_that_is_none_is_told_at_the_start(tmp_path, text, problem):
+    (tmp_path / "own").write_text(text)
+    with pytest.raises(UsageError, match=f"the template own of a notification {problem}"):
         open_template("own", tmp_path)
+
+
+def test_a_file_that_is_none_is_told_at_the_start(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="the template pipe of a notification can't be read"):
+        open_template("pipe", tmp_path)
+    with pytest.raises(UsageError, match="the template /dev/zero of a notification can't be read"):
+        open_template("/dev/zero", tmp_path)
     with pytest.raises(UsageError, match="write one of cloudevents, slack, teams, alertmanager"):
         open_template("slak", tmp_path)
