@@ -1,6 +1,7 @@
 """Applying an approved plan: exactly that plan, or nothing."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from kgitops.apply.checks import (
     Recheck,
@@ -16,6 +17,7 @@ from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.journal.records import old_nonces, open_run, read_notices
 from kgitops.apply.lock import acquire
+from kgitops.apply.lock_waits import LockedWaits
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.resume import superseding_records
@@ -57,7 +59,8 @@ def apply_plan(
             Progress(steps=steps), run_id=run_id, begun=False, signal=context.interrupted()
         )
     try:
-        entries, registry = _check(context, sealed, steps, project, recheck)
+        check = partial(_check, context, sealed, steps, project, recheck)
+        entries, registry = LockedWaits(context, lock).run(check)
         latest = latest_values(entries)
         run, records = open_run(
             sealed,

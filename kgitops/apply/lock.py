@@ -89,6 +89,7 @@ class Lock:
         self._dead: tuple[str, ...] = ()
         self._fenced = False
         self._released = True
+        self._has_written = False
 
     def claim(self, since: str) -> None:
         """Append a claim; the claims before it in the log decide whether it wins."""
@@ -151,6 +152,7 @@ class Lock:
                 records that were written after a takeover; nothing may be sent.
         """
         renewal = self._record(renews=self._alive())
+        self._has_written = self._has_written or bool(records)
         self._write([renewal, *self._dead_claim_removals(), *records])
         self._dead = ()
         self._catch_up()
@@ -284,15 +286,18 @@ class Lock:
         # Claims of dead holders from before this run are still in the log, and so may others be.
         others = (claim for claim in self._claims.values() if claim.key != self._key)
         winner = first_alive(others, self._registry.now_ms())
+        then = (
+            f"run `{resume_command()}` or make a new plan"
+            if self._has_written
+            else "run the same command again (it has changed nothing)"
+        )
         if winner is not None:
             return LockedError(
                 f"{winner.holder} took the lock over at {winner.since}, because this run had not "
-                f"renewed it in time; wait until they are done, then run `{resume_command()}` "
-                "or make a new plan"
+                f"renewed it in time; wait until they are done, then {then}"
             )
         return LockedError(
-            f"the lock that {self._holder} held since {self._since} was not renewed in time; "
-            f"run `{resume_command()}` or make a new plan"
+            f"the lock that {self._holder} held since {self._since} was not renewed in time; {then}"
         )
 
 

@@ -1,6 +1,9 @@
 """The waits of a run for an answer or a result, during which it keeps its lock."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -9,6 +12,7 @@ from kgitops.apply.lock import Lock
 
 _LONGEST_PAUSE_S = 1.0
 _SLICE_S = 0.5
+T = TypeVar("T")
 
 
 class Now(Struct, frozen=True, kw_only=True):
@@ -74,6 +78,38 @@ class LockedWaits:
             self._context.interrupted() is None and (remaining := seconds - clock.monotonic()) > 0
         ):
             self.pause(min(remaining, _LONGEST_PAUSE_S))
+
+    def work(self, jobs: Iterable[Callable[[], T]], *, at_once: int = 1) -> Sequence[Future[T]]:
+        """Run slow jobs in threads, renewing the lock meanwhile; return them ended, in order.
+
+        Once one has failed, or the run was interrupted, no further one begins.
+        """
+        begun: list[Future[T]] = []
+        running: set[Future[T]] = set()
+        waiting = iter(jobs)
+        failed = False
+        renewed_at = self._context.clock.monotonic()
+        with ThreadPoolExecutor(at_once) as pool:
+            while True:
+                if not failed and self._context.interrupted() is None:
+                    started = [pool.submit(job) for job in islice(waiting, at_once - len(running))]
+                    begun += started
+                    running.update(started)
+                if not running:
+                    return begun
+                ended, running = wait(running, _SLICE_S, return_when=FIRST_COMPLETED)
+                failed = failed or any(future.exception() for future in ended)
+                if running and self._context.clock.monotonic() - renewed_at >= _SLICE_S:
+                    self.keep_lock()
+                    renewed_at = self._context.clock.monotonic()
+
+    def run(self, job: Callable[[], T]) -> T:
+        """Run one slow job in a thread, renewing the lock meanwhile; return its result."""
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(job)
+            while wait([future], _SLICE_S).not_done:
+                self.keep_lock()
+        return future.result()
 
 
 def growing(first_ms: int, longest_s: float = _LONGEST_PAUSE_S) -> Iterator[float]:

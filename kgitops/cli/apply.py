@@ -39,7 +39,10 @@ def apply(
         ),
     ] = None,
     parallelism: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many requests may be under way at once.")
+        int,
+        typer.Option(
+            metavar="N", min=1, help="How many requests, or password programs, may run at once."
+        ),
     ] = 10,
     allow_plaintext_secrets: Annotated[
         bool,

@@ -15,6 +15,7 @@ from kgitops.apply.journal.reading import (
 )
 from kgitops.apply.journal.records import closing_records
 from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.lock_waits import LockedWaits
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.runner import Runner
@@ -186,14 +187,18 @@ def _continue(
     with run_state.finishing():
         runner.resolve()
         state = read_objects(context.cluster, steps.values())
-        try:
+        progress = run_state.progress
+        pending = progress.not_attempted
+
+        def check() -> None:
             check_steps(plan, steps, context.cluster)
-            progress = run_state.progress
-            pending = progress.not_attempted
             check_plan(
                 plan, progress.not_begun, pending, state, recheck, project=project, resumed=True
             )
             check_logins(context, map(steps.__getitem__, pending), plan.principal)
+
+        try:
+            LockedWaits(context, lock).run(check)
         except KgitopsError as error:
             # The run had begun, so the plan is not refused as a whole: it is partly applied.
             run_state.add_reasons(error.reasons)

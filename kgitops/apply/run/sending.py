@@ -29,12 +29,14 @@ from kgitops.model.results import RequestResult
 class SendResult:
     """The result of sending a few steps.
 
+    ``passwords`` are the requests that are ready because their passwords were read, by step.
     ``moving`` are running reassignments, which take a long time. With a ``problem`` the run can't
     continue.
     """
 
     sent: bool = False
     outcomes: dict[str, StepOutcome] = field(default_factory=dict)
+    passwords: dict[str, Request] = field(default_factory=dict, repr=False)
     moving: list[Step] = field(default_factory=list)
     problem: KgitopsError | None = None
 
@@ -95,6 +97,12 @@ class Sender:
         pauses = growing(self._context.settings.retry_ms)
         while pending:
             pending, ready = self._select(pending, result)
+            due = [attempt for attempt in ready if _lacks_password(attempt, result)]
+            if due:
+                self._read_passwords(due, result)
+                # That may have taken minutes, so the objects are read again before any request.
+                pending += [attempt for attempt in ready if _may_go_on(attempt, result)]
+                continue
             for attempt, answer in self._send(ready, result):
                 if isinstance(answer, RequestResult) and answer.ok:
                     confirmed.append((attempt.step, answer))
@@ -145,10 +153,9 @@ class Sender:
 
         Writing and reporting may take any time, so the lock is checked after them.
         """
-        passwords = self._read_passwords(attempts, result)
-        attempts = [attempt for attempt in attempts if attempt.step.id not in result.outcomes]
         if not attempts:
             return
+        passwords, result.passwords = result.passwords, {}
         wire = list(batches((attempt.step for attempt in attempts), self._context.settings))
         if not result.sent:
             self._run_state.intend(wire)
@@ -159,29 +166,39 @@ class Sender:
         for batch, answers in zip(wire, self._exchange(wire, until_ms, passwords), strict=True):
             yield from zip((sent[step.id] for step in batch), answers, strict=True)
 
-    def _read_passwords(
-        self, attempts: Sequence[StepAttempt], result: SendResult
-    ) -> Mapping[str, Request]:
-        """Read the passwords that are due: the requests that need one, with it, by step.
+    def _read_passwords(self, attempts: Sequence[StepAttempt], result: SendResult) -> None:
+        """Read the passwords of these steps, several at once; ends early when interrupted.
 
-        A step whose password can't be read any more ends here. Those to be made up come last: a
-        run that can't begin has then replaced none.
+        A step whose password can't be read any more ends here. Those to be made up come last, and
+        one by one: a run that can't begin has then replaced none, and no program that stores them
+        runs beside itself.
 
         Raises:
             KgitopsError: one can't be read, and the run has not begun.
         """
-        ready: dict[str, Request] = {}
-        for attempt in sorted(attempts, key=lambda attempt: is_made_up(attempt.step.request)):
-            step = attempt.step
-            if not sets_password(step.request):
-                continue
-            try:
-                ready[step.id] = with_password(step.request, self._context.passwords)
-            except KgitopsError as error:
-                if not self._run_state.begun:
-                    raise
-                result.note(step, step_without_password(step, error, doubtful=attempt.doubtful))
-        return ready
+        made_up = [attempt for attempt in attempts if is_made_up(attempt.step.request)]
+        kept = [attempt for attempt in attempts if not is_made_up(attempt.step.request)]
+        for group, at_once in ((kept, self._context.settings.parallelism), (made_up, 1)):
+            jobs = [partial(self._with_password, attempt.step) for attempt in group]
+            # When interrupted, the last ones were not read.
+            for attempt, job in zip(group, self._waits.work(jobs, at_once=at_once), strict=False):
+                step, answer = attempt.step, job.result()
+                if isinstance(answer, KgitopsError):
+                    outcome = step_without_password(step, answer, doubtful=attempt.doubtful)
+                    result.note(step, outcome)
+                else:
+                    result.passwords[step.id] = answer
+
+    def _with_password(self, step: Step) -> Request | KgitopsError:
+        request = step.request
+        if request is None:
+            raise TypeError(f"{step.id} sends nothing")
+        try:
+            return with_password(request, self._context.passwords)
+        except KgitopsError as error:
+            if not self._run_state.begun:
+                raise
+            return error
 
     def _exchange(
         self,
@@ -218,3 +235,14 @@ class Sender:
         steps = tuple(attempt.step.id for attempt in attempts)
         event = Waiting(reason=WaitReason.RETRY, sentence=attempts[0].problem, steps=steps)
         self._context.on_event(event)
+
+
+def _lacks_password(attempt: StepAttempt, result: SendResult) -> bool:
+    return sets_password(attempt.step.request) and attempt.step.id not in result.passwords
+
+
+def _may_go_on(attempt: StepAttempt, result: SendResult) -> bool:
+    """Return whether the step can still be sent, or was sent before, so that it has an outcome."""
+    if attempt.step.id in result.outcomes:
+        return False
+    return not _lacks_password(attempt, result) or attempt.sends > 0

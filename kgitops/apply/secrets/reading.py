@@ -1,14 +1,19 @@
 """Reading passwords from where they are: the environment, a file, or a program's output."""
 
 import os
+import time
 from pathlib import Path
 
-from kgitops.apply.secrets.commands import find_program, output_of
+from kgitops.apply.secrets.commands import (
+    MOST_BYTES,
+    MOST_SECONDS,
+    find_program,
+    output_of,
+    read_to_end,
+)
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import GeneratedPassword, PasswordSource
-
-_MOST_BYTES = 64 * 1024
 
 
 def source_problem(source: PasswordSource, base: Path) -> str | None:
@@ -88,14 +93,23 @@ def _described(problem: str | None, source: PasswordSource) -> str | None:
 
 
 def _read_file(path: Path, source: PasswordSource) -> Secret:
+    """Read the file; a pipe has as long for its content as a program for its output."""
     try:
-        with path.open("rb") as file:
-            content = Secret(file.read(_MOST_BYTES + 1))
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            content = read_to_end(file, time.monotonic() + MOST_SECONDS)
+        finally:
+            os.close(file)
+    except TimeoutError:
+        raise KgitopsError(
+            f"{_named(source)} is a pipe that did not end within {MOST_SECONDS:g} s; look at the "
+            "program that writes it"
+        ) from None
     except OSError as error:
         raise KgitopsError(
             f"{_named(source)} can't be read: {error.strerror}; correct it"
         ) from None
-    if len(content.reveal()) > _MOST_BYTES:
+    if len(content.reveal()) > MOST_BYTES:
         raise KgitopsError(f"{_named(source)} holds more than a password; correct it")
     return content
 

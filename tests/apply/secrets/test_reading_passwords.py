@@ -1,6 +1,7 @@
 """Passwords from the environment, files and programs; nothing that is said shows one."""
 
 import os
+import signal
 import stat
 import sys
 import threading
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kgitops.apply.secrets import reading
 from kgitops.apply.secrets.commands import output_of
 from kgitops.apply.secrets.generating import generate
 from kgitops.apply.secrets.reading import read_secret, source_problem
@@ -135,6 +137,32 @@ def test_a_program_that_hangs_is_killed_with_what_it_started(tmp_path: Path) -> 
     code = "import subprocess, time; subprocess.Popen(['sleep', '600']); time.sleep(600)"
     with pytest.raises(KgitopsError, match="took more than"):
         output_of((sys.executable, "-c", code), tmp_path, seconds=0.5)
+
+
+def test_a_program_that_left_another_behind_is_not_waited_for_longer(tmp_path: Path) -> None:
+    """The one left behind is in another session, so it is not killed, and holds the output open."""
+    (tmp_path / "left.py").write_text(
+        "import os, time\n"
+        "print('word', flush=True)\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    open('left', 'w').write(str(os.getpid()))\n"
+        "    time.sleep(600)\n"
+    )
+    try:
+        with pytest.raises(KgitopsError, match="a program that it started kept its output open"):
+            output_of((sys.executable, "left.py"), tmp_path, seconds=3.0)
+    finally:
+        os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
+
+
+def test_a_pipe_that_nobody_writes_is_not_waited_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_SECONDS", 0.2)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(KgitopsError, match=r"is a pipe that did not end within 0\.2 s"):
+        read_secret(PasswordSource(file="pipe"), tmp_path)
 
 
 def test_a_generated_password_goes_to_its_file_alone(tmp_path: Path) -> None:
