@@ -4,6 +4,16 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from kgitops.model.requests import (
+    AlterStep,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+
 
 class ErrorCode(IntEnum):
     """Kafka's protocol error codes that kgitops meets (spec §7)."""
@@ -143,3 +153,24 @@ class RequestResult(Struct, frozen=True, kw_only=True):
 
 
 OK = RequestResult()
+
+
+def is_lost_race(request: Request, result: RequestResult) -> bool:
+    """Return whether another client changed the object since the plan's state was read.
+
+    Then the request is right, and the plan is stale: it would create what exists, or change what
+    does not.
+    """
+    match request:
+        case CreateTopicRequest():
+            return result.code is ErrorCode.TOPIC_ALREADY_EXISTS
+        case AlterTopicRequest(step=AlterStep.PARTITIONS):
+            return result.code in NO_SUCH_TOPIC | {ErrorCode.INVALID_PARTITIONS}
+        case AlterTopicRequest():
+            return result.code in NO_SUCH_TOPIC
+        case CreateVirtualClusterRequest():
+            return result.code is ErrorCode.DUPLICATE_RESOURCE
+        case AlterVirtualClusterRequest() | DeleteVirtualClusterRequest():
+            return result.code is ErrorCode.RESOURCE_NOT_FOUND
+        case _:
+            return False

@@ -17,12 +17,12 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
-from kgitops.model.errors import SafetyError, UnreachableError
+from kgitops.model.errors import SafetyError, StaleError, UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
-from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.results import ErrorCode, RequestResult, is_lost_race
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
@@ -243,6 +243,9 @@ def validate_on_brokers(
     The batches are those of an apply: a controller also limits requests that it only validates
     (A4-03). Embedded brokers judge by the project's policies too, without the requests planned
     before: denials that ``is_denied`` reports already are dropped.
+
+    Raises:
+        StaleError: another client changed an object meanwhile.
     """
     capabilities = cluster.capabilities
     is_embedded = capabilities.backend == _EMBEDDED
@@ -269,6 +272,12 @@ def validate_on_brokers(
             for name, answer in results.items()
             if answer.code is not ErrorCode.POLICY_VIOLATION or not is_denied(requests[name])
         }
+    for name, answer in results.items():
+        if is_lost_race(requests[name], answer):
+            raise StaleError(
+                f"{steps[name].address} has changed on the cluster since it was read: the broker "
+                f"answered {api_name(requests[name])} with {answer}; plan again"
+            )
     return record_validation(plan, results)
 
 
