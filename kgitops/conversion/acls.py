@@ -50,7 +50,10 @@ def declare_acls(
     None is an ACL that could not be read, and is a loss already.
     """
     merged: dict[AclSource, list[Operation]] = {}
-    for acl in filter(None, acls):
+    for acl in acls:
+        builder.spend(1)
+        if acl is None:
+            continue
         merged.setdefault(replace(acl, operations=()), []).extend(acl.operations)
     for shared, all_operations in merged.items():
         acl = replace(shared, operations=tuple(dict.fromkeys(all_operations)))

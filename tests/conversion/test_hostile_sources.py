@@ -101,3 +101,46 @@ def test_aliases_that_stand_for_ever_more_are_told(bomb: str, tool: str, tmp_pat
     (tmp_path / "topics.yaml").write_text(bomb + TOPIC)
     project = convert(tmp_path, tool, "converted")
     assert project.conversion.losses or project.findings or project.conversion.ignored
+
+
+def _flow(prefix: str, number: int) -> str:
+    return ", ".join(f'"{prefix}{n}"' for n in range(number))
+
+
+def _products(number: int) -> dict[str, tuple[str, str]]:
+    """Files of a few KB with lists whose items stand for a binding for each item of another."""
+    numbers = range(number)
+    topics = "".join(
+        f"      - {{name: t{n}, config: {{num.partitions: '1', replication.factor: '1'}}}}\n"
+        for n in numbers
+    )
+    consumers = "".join(f"      - principal: User:c{n}\n" for n in numbers)
+    kdef = f"""apiVersion: v1
+kind: acl
+metadata: {{name: t, type: topic, resourcePatternType: literal}}
+spec:
+  acls:
+    - principals: [{_flow("User:", number)}]
+      hosts: [{_flow("10.0.0.", number)}]
+      operations: [READ]
+      permissionType: ALLOW
+"""
+    julie = f"""context: c
+projects:
+  - name: p
+    topics:
+{topics}    consumers:
+{consumers}"""
+    return {"kdef": ("acls.yaml", kdef), "julie": ("topology.yaml", julie)}
+
+
+@pytest.mark.parametrize("tool", sorted(_products(1)))
+def test_lists_that_multiply_each_other_are_refused_at_a_line(tool: str, tmp_path: Path) -> None:
+    name, few = _products(3)[tool]
+    (tmp_path / name).write_text(few)
+    assert not convert(tmp_path, tool, "converted").conversion.losses
+    (tmp_path / name).write_text(_products(150)[tool][1])
+    project = convert(tmp_path, tool, "converted")
+    problems = [loss for loss in project.conversion.losses if "more documents" in loss.problem]
+    (refused,) = problems
+    assert refused.source.file.endswith(name)

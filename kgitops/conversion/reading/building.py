@@ -5,11 +5,14 @@ from collections.abc import Iterable, Mapping, Sized
 from msgspec.structs import replace
 
 from kgitops.conversion.objects import DeclaredDocument, Loss, SourceObject
+from kgitops.conversion.reading.budget import TooMuchError
 from kgitops.conversion.reading.comments import is_secret_name, shown_comment
 from kgitops.conversion.reading.keys import KeyedFields, Keys, Reading
 from kgitops.conversion.reading.values import TEMPLATE, Value
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
+
+_STEPS_OF_A_DOCUMENT = 500
 
 
 class ObjectBuilder:
@@ -75,10 +78,22 @@ class ObjectBuilder:
         """Add a document, with the labels so far, unless the object was refused."""
         if self._refused:
             return
+        self.spend(_STEPS_OF_A_DOCUMENT)
         labels = dict(self._labels)
         self._documents.append(
             DeclaredDocument(kind=kind, name=name, spec=spec, labels=labels, clusters=clusters)
         )
+
+    def spend(self, steps: int) -> None:
+        """Take steps of what the documents of the object's file may take.
+
+        Raises:
+            TooMuchError: not so many are left.
+        """
+        try:
+            self.value.file.budget.spend(steps)
+        except TooMuchError:
+            raise TooMuchError(self.value.source) from None
 
     def set_deletion_policy(self, policy: str) -> None:
         """Write ``deletionPolicy`` into every document."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.conversion.objects import ConvertedFile, Loss, SourceObject
+from kgitops.conversion.reading.budget import Budget, TooMuchError
 from kgitops.conversion.reading.comments import Comments, find_comments, scalar_spans
 from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import TEMPLATE, SourceFile, Value
@@ -138,11 +139,27 @@ def documents_of(files: Iterable[YamlFile]) -> Iterator[Value]:
 
 
 def converted_file(file: YamlFile, objects: Iterable[SourceObject]) -> ConvertedFile:
-    """The file with the objects read from it, in its order, and the comments that none took."""
-    found = sorted([*file.broken, *objects], key=lambda item: item.source)
+    """The file with the objects read from it, in its order, and the comments that none took.
+
+    An object that stands for more than a file may is lost, with all that would be read after it.
+    """
+    found = list(file.broken)
+    try:
+        found.extend(objects)
+    except TooMuchError as error:
+        found.append(beyond_budget(error))
+    found.sort(key=lambda item: item.source)
     return ConvertedFile(
         path=file.file.path, objects=tuple(found), comments=file.file.comments.rest()
     )
+
+
+def beyond_budget(error: TooMuchError) -> SourceObject:
+    """The object that stands for more than its file may; none after it is read."""
+    assert error.source is not None  # noqa: S101 (a document has a place)
+    problem = "the file stands for more documents than a conversion writes, so this object and "
+    problem += "all later ones are not read"
+    return _lost(error.source.file, problem, "split the file", kind="files", source=error.source)
 
 
 def read_yaml(
@@ -160,7 +177,8 @@ def read_yaml(
     broken = [broken_document(_explained(problem, text), file.name) for problem in problems]
     spans = [span for root, offset in roots for span in scalar_spans(root, offset)]
     comments = Comments(find_comments(text.text, spans) if not broken else ())
-    source = SourceFile(text, file.relative, comments, dialect=dialect, placeholder=placeholder)
+    budget = Budget(len(text.text))
+    source = SourceFile(text, file.relative, comments, "", dialect, placeholder, budget)
     documents = []
     for root, offset in roots:
         constructor = Constructor(empty=None)

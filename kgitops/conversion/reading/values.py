@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from kgitops.conversion.reading.budget import Budget
 from kgitops.conversion.reading.comments import Comments, last_index
 from kgitops.conversion.reading.scalars import Ambiguous, Dialect, differs, scalar_value
 from kgitops.manifests.yaml.construct import Constructor, Content
@@ -29,7 +30,7 @@ class SourceFile(Struct, frozen=True):
     """A file of the source: its text, its ``path`` below the converted folder, its comments.
 
     ``advice`` is what to do about a value that is not known here; ``dialect`` is that of the tool,
-    and ``placeholder`` what it replaces by itself.
+    and ``placeholder`` what it replaces by itself. ``budget`` is for the documents it becomes.
     """
 
     text: SourceText
@@ -38,6 +39,7 @@ class SourceFile(Struct, frozen=True):
     advice: str = "convert what the template tool makes of it"
     dialect: Dialect = Dialect.YAML_12
     placeholder: re.Pattern[str] = TEMPLATE
+    budget: Budget = field(default_factory=Budget)
 
 
 class Value:

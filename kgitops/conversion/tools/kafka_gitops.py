@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from kgitops.conversion.acls import AclSource, declare_acls, read_member, read_operations
 from kgitops.conversion.objects import Conversion, SourceObject
+from kgitops.conversion.reading.budget import TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import (
     SourceFolder,
     YamlFile,
+    beyond_budget,
     converted_file,
     documents_of,
     lost_document,
@@ -74,10 +76,15 @@ def convert(folder: SourceFolder) -> Conversion:
         if _is_state(document)
     ]
     included = {path for state in states for path in state.paths.values()}
-    for state in states:
-        if state.path not in included:
-            for path, item in state.objects():
-                found[path].append(item)
+    try:
+        for state in states:
+            if state.path not in included:
+                for path, item in state.objects():
+                    found[path].append(item)
+    except TooMuchError as error:
+        lost = beyond_budget(error)
+        path = next(file.file.path for file in files if file.file.text.name == lost.source.file)
+        found[path].append(lost)
     read = {document.source for state in states for document in state.documents}
     ignored = []
     for file in files:

@@ -146,6 +146,7 @@ def _acl(builder: ObjectBuilder, metadata: KeyedFields, spec: KeyedFields) -> No
         operations, permission = fields.items("operations"), fields.take("permissionType")
         hosts = _texts(builder, fields, "hosts", "*")
         principals = _texts(builder, fields, "principals", "")
+        builder.spend(len(principals) * len(hosts))
         acls += [
             read_acl(
                 builder,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from lark import Token, Tree
 from msgspec import Struct
 
-from kgitops.conversion.reading.hcl.budget import MOST_TEXT, check_size
+from kgitops.conversion.reading.budget import MOST_TEXT, check_size
 from kgitops.conversion.reading.hcl.functions import EASY, FUNCTIONS, OF_ANY_VALUES
 from kgitops.conversion.reading.hcl.operators import OPERATORS, SIGNS, text_of
 from kgitops.conversion.reading.hcl.parsing import Syntax, written

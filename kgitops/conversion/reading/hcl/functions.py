@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgitops.conversion.reading.hcl.budget import MOST_ITEMS, MOST_TEXT, check_size
+from kgitops.conversion.reading.budget import MOST_ITEMS, MOST_TEXT, check_size
 from kgitops.conversion.reading.hcl.operators import number_of, text_of
 
 _VERB = re.compile(r"%(%|[-0-9]*[sdv])")

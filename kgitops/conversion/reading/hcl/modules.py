@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kgitops.conversion.reading.hcl.budget import Budget
+from kgitops.conversion.reading.budget import Budget
 from kgitops.conversion.reading.hcl.expressions import (
     Data,
     Local,
@@ -25,6 +25,11 @@ from kgitops.conversion.reading.values import SourceFile
 _DEEPEST = 8
 _STEPS_OF_AN_INSTANCE = 100
 """An instance takes more memory than other values."""
+_STEPS_OF_A_BLOCK = 100
+"""Each call of a module reads all its blocks, and keeps what it finds."""
+
+_BLOCKS_A_STEP = 50
+"""The number of blocks that are looked at in the time of a step."""
 
 
 class Instance(Struct, frozen=True):
@@ -60,6 +65,7 @@ class Module:
         self._open: set[tuple[str, ...]] = set()
         self._values: dict[tuple[str, ...], Data] = {}
         self._instances: dict[int, list[Instance] | Unknown] = {}
+        self._called: dict[tuple[int, Step | None], Module | None] = {}
 
     def blocks(self) -> Iterator[tuple[SourceFile, HclBlock]]:
         """All blocks of its files."""
@@ -115,7 +121,17 @@ class Module:
         return [Instance(file, block, self)]
 
     def called(self, instance: Instance) -> "Module | None":
-        """The module that a call's ``source`` names, if it lies among the files."""
+        """The module that a call's ``source`` names, if it lies among the files.
+
+        Raises:
+            TooMuchError: reading its blocks once more takes more steps than are left.
+        """
+        key = (id(instance.block), instance.key)
+        if key not in self._called:
+            self._called[key] = self._new_module(instance)
+        return self._called[key]
+
+    def _new_module(self, instance: Instance) -> "Module | None":
         inputs = {
             name: evaluate(tree, instance.scope) for name, tree in instance.block.attributes.items()
         }
@@ -126,6 +142,8 @@ class Module:
         path = "" if path == "." else path
         if path not in self._folders or path == self.path:
             return None
+        blocks = sum(len(file.root.blocks) for file in self._folders[path])
+        self.spend(_STEPS_OF_AN_INSTANCE + _STEPS_OF_A_BLOCK * blocks)
         return Module(path, self._folders, inputs, self._budget, self._depth + 1)
 
     def find(self, root: str, steps: tuple[Step, ...]) -> Data:
@@ -149,7 +167,8 @@ class Module:
         self._open.add(key)
         try:
             root, name = key
-            found = self._variable(name) if root == "var" else self._local(name)
+            read = {"var": self._variable, "local": self._local, "output": self._output}[root]
+            found = read(name)
             self._values[key] = found
         finally:
             self._open.discard(key)
@@ -178,8 +197,15 @@ class Module:
                 return evaluate(block.attributes[name], self)
         raise NotKnownError(name)
 
+    def _output(self, name: str) -> Data:
+        for _, block in self._blocks:
+            if block.type == "output" and block.labels == (name,):
+                return evaluate(block.attributes["value"], self)
+        raise NotKnownError(name)
+
     def _attribute(self, root: str, name: str, steps: tuple[Step, ...]) -> Data:
         """An attribute of ``root.name``, or of its instance; for a module's call, an output."""
+        self.spend(len(self._blocks) // _BLOCKS_A_STEP)
         labels = (name,) if root == "module" else (root, name)
         kind = "module" if root == "module" else "resource"
         file, block = next(
@@ -214,10 +240,7 @@ class Module:
         module = self.called(instance)
         if module is None:
             raise NotKnownError(attribute)
-        for _, block in module.blocks():
-            if block.type == "output" and block.labels == (attribute,):
-                return evaluate(block.attributes["value"], module)
-        raise NotKnownError(attribute)
+        return module._once(("output", attribute))  # noqa: SLF001 (its twin)
 
 
 def _ignores(block: HclBlock, attribute: str) -> bool:

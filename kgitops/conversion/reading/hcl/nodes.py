@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from kgitops.conversion.reading.hcl.budget import TooMuchError
+from kgitops.conversion.reading.budget import TooMuchError
 from kgitops.conversion.reading.hcl.expressions import Data, Scope, Unknown, evaluate, object_key
 from kgitops.conversion.reading.hcl.operators import text_of
 from kgitops.conversion.reading.hcl.parsing import HclBlock, Syntax, span, written

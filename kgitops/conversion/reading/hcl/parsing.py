@@ -8,6 +8,7 @@ from lark.exceptions import LarkError
 from msgspec import Struct
 
 from kgitops.conversion.objects import SourceObject
+from kgitops.conversion.reading.budget import Budget
 from kgitops.conversion.reading.comments import Comment, Comments, shown_comment
 from kgitops.conversion.reading.folder import FoundFile, broken_document, read_source
 from kgitops.conversion.reading.values import SourceFile
@@ -62,7 +63,7 @@ def read_hcl(found: FoundFile) -> HclFile:
         source = SourceFile(text, found.relative, Comments(), _ADVICE)
         return HclFile(source, _EMPTY, (broken_document(finding, found.name),))
     comments = Comments(_comments(tree, text.text))
-    source = SourceFile(text, found.relative, comments, _ADVICE)
+    source = SourceFile(text, found.relative, comments, _ADVICE, budget=Budget(len(text.text)))
     return HclFile(source, _block("", (), _tree(tree.children[0]), 0, len(text.text)))
 
 

@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from kgitops.conversion.objects import ConvertedCluster, SourceObject
+from kgitops.conversion.reading.budget import TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.hcl.expressions import Scope, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module
@@ -16,6 +17,7 @@ from kgitops.conversion.tools.terraform.lifecycle import Lifecycle, read_lifecyc
 from kgitops.conversion.tools.terraform.providers import provider_cluster, read_confluent
 from kgitops.conversion.tools.terraform.resources import is_kafkas, resource_object
 from kgitops.conversion.tools.terraform.state import Configuration, confluent_id, instance_key
+from kgitops.model.source import Source
 
 _OVERRIDDEN = "write what the override file says into the block itself, or convert the state file"
 
@@ -27,6 +29,8 @@ class Found(Struct):
     clusters: dict[ClusterId, ConvertedCluster] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     blocks: set[int] = field(default_factory=set)
+    unread: Source | None = None
+    """The first block that takes more steps than are left: it and later ones are not read."""
 
     def is_new(self, block: HclBlock) -> bool:
         """Tell if the block, which every call of its module reads, is read for the first time."""
@@ -53,30 +57,42 @@ class ModuleReading:
         self._prefix = prefix
 
     def read(self) -> None:
-        """Read each block by the table of blocks."""
+        """Read each block by the table of blocks.
+
+        Raises:
+            TooMuchError: the steps of the conversion are spent at ``found.unread``.
+        """
         self._note_moves()
         for file, block in self._module.overrides():
             if self._found.is_new(block) and block.type not in ("variable", "locals"):
                 problem = "an override file changes it"
                 self._add(file, self._builder(file, block).refuse(problem, _OVERRIDDEN))
         for file, block in self._module.blocks():
-            key = find_key(BLOCKS, block.type)
-            if block.type == "resource":
-                self._resource(file, block)
-            elif block.type == "module":
-                self._call(file, block)
-            elif block.type == "provider":
-                self._provider(file, block)
-            elif block.type == "removed":
-                self._removed(file, block)
-            elif not self._found.is_new(block):
-                continue
-            elif key is not None and key.fate is Fate.HARMLESS:
-                self._harmless(file, block, key.why)
-            else:
-                problem = "kgitops does not know such a block" if key is None else key.why
-                advice = "it is left out" if key is None else key.advice
-                self._add(file, self._builder(file, block).refuse(problem, advice))
+            try:
+                self._block(file, block)
+                self._module.spend(1)
+            except TooMuchError:
+                self._found.unread = self._found.unread or file.text.place(block.start)
+                raise
+
+    def _block(self, file: SourceFile, block: HclBlock) -> None:
+        key = find_key(BLOCKS, block.type)
+        if block.type == "resource":
+            self._resource(file, block)
+        elif block.type == "module":
+            self._call(file, block)
+        elif block.type == "provider":
+            self._provider(file, block)
+        elif block.type == "removed":
+            self._removed(file, block)
+        elif not self._found.is_new(block):
+            return
+        elif key is not None and key.fate is Fate.HARMLESS:
+            self._harmless(file, block, key.why)
+        else:
+            problem = "kgitops does not know such a block" if key is None else key.why
+            advice = "it is left out" if key is None else key.advice
+            self._add(file, self._builder(file, block).refuse(problem, advice))
 
     def _add(self, file: SourceFile, item: SourceObject) -> None:
         self._found.objects[file.path].append(item)
@@ -225,6 +241,7 @@ class ModuleReading:
             self._add(file, lost)
             return
         for instance in instances:
+            self._module.spend(1)
             value = block_value(file, block, instance.scope)
             builder = ObjectBuilder(kind, f"{name}{_key(instance)}", value)
             quiet = ObjectBuilder(kind, name, value)

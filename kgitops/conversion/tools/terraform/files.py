@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kgitops.conversion.objects import Conversion, ConvertedFile, Loss, SourceObject
+from kgitops.conversion.reading.budget import Budget, TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import FoundFile, SourceFolder, read_yaml
-from kgitops.conversion.reading.hcl.budget import Budget
 from kgitops.conversion.reading.hcl.expressions import Data, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module, variables_of
 from kgitops.conversion.reading.hcl.nodes import block_value
@@ -116,6 +116,21 @@ class _Reading:
 
     def read(self) -> None:
         """Read the modules that no other calls."""
+        try:
+            self._read_modules()
+        except TooMuchError:
+            self.is_complete = False
+            self._report_too_much()
+        for file in self._files:
+            if file.broken:
+                self.is_complete = False
+            for name in file.root.attributes:
+                value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
+                self._lose(file.file, value, name, "it is in no block", "correct it there")
+        for file in self.variables:
+            self._report_variables(file)
+
+    def _read_modules(self) -> None:
         modules = [
             Module(path, self._folders, self._inputs(path), self._budget) for path in self._folders
         ]
@@ -126,16 +141,6 @@ class _Reading:
                 self.roots[module.path] = configuration
                 providers = configuration.providers
                 ModuleReading(self.found, module, configuration, providers, "").read()
-        if self._budget.is_spent:
-            self._report_too_much(next(iter(self._folders.values()))[0].file)
-        for file in self._files:
-            if file.broken:
-                self.is_complete = False
-            for name in file.root.attributes:
-                value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
-                self._lose(file.file, value, name, "it is in no block", "correct it there")
-        for file in self.variables:
-            self._report_variables(file)
 
     def _report_variables(self, file: HclFile) -> None:
         """The values of a file: those that Terraform reads by itself are in what refers to them."""
@@ -162,15 +167,17 @@ class _Reading:
         builder.lose(place, f"{builder}: {problem}", advice)
         self.found.objects[file.path].append(builder.build([]))
 
-    def _report_too_much(self, first: SourceFile) -> None:
-        place = first.text.place(0)
+    def _report_too_much(self) -> None:
+        place = self.found.unread or self._files[0].file.text.place(0)
         loss = Loss(
             source=place,
-            problem="the expressions of all files take more steps than a conversion makes",
+            problem="the instances and expressions up to this block take more steps than a "
+            "conversion makes, so it and all later blocks are not read",
             advice="convert the state file",
         )
         lost = SourceObject(kind="files", name="", source=place, losses=(loss,))
-        self.found.objects[first.path].append(lost)
+        path = next(file.file.path for file in self._files if file.file.text.name == place.file)
+        self.found.objects[path].append(lost)
 
     def _inputs(self, path: str) -> dict[str, Data]:
         """The variables that Terraform reads by itself: terraform.tfvars, then *.auto.tfvars."""

@@ -1,4 +1,6 @@
-"""The work that a source's expressions may take: some can be written that never end."""
+"""The work that a source may take: few lines can stand for more than any machine can do."""
+
+from kgitops.model.source import Source
 
 MOST_TEXT = 100_000
 """The most characters of one computed text."""
@@ -10,11 +12,15 @@ _FEW = 1000
 
 
 class TooMuchError(LookupError):
-    """A value takes more work than a source may ask for."""
+    """A value, or the object at ``source``, takes more work than a source may ask for."""
+
+    def __init__(self, source: Source | None = None) -> None:
+        super().__init__()
+        self.source = source
 
 
 class Budget:
-    """The steps that are left for the expressions of a whole source, the more the longer it is."""
+    """The steps that are left for a file, or for all expressions: the more the longer it is."""
 
     def __init__(self, characters: int = 0) -> None:
         self._left = _LEAST_STEPS + _STEPS_PER_CHARACTER * characters
@@ -25,9 +31,9 @@ class Budget:
         """Take ``steps`` of what is left.
 
         Raises:
-            TooMuchError: not so many are left.
+            TooMuchError: not so many are left, or none since an earlier request.
         """
-        if steps > self._left:
+        if self.is_spent or steps > self._left:
             self.is_spent |= steps <= _FEW
             raise TooMuchError
         self._left -= steps
