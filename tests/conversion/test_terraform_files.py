@@ -293,7 +293,8 @@ SPENT = "the instances and expressions up to this block take more steps than a c
         'module "m" {{\n  source = "../m{number}"\n}}\noutput "o" {{\n  value = ['
         + "module.m.o, " * 14
         + "]\n}}\nlocals {{\n  n = length(flatten(module.m.o))\n}}\n"
-        'resource "kafka_topic" "t" {{\n  name = "t-${{local.n}}"\n  partitions = 1\n  replication_factor = 1\n}}\n',
+        'resource "kafka_topic" "t" {{\n  name = "t-${{local.n}}"\n'
+        "  partitions = 1\n  replication_factor = 1\n}}\n",
     ],
     ids=["count", "calls", "outputs"],
 )
