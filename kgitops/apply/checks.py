@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 
 from kgitops.apply.context import ApplyContext
-from kgitops.apply.journal.reading import Latest, is_spent
+from kgitops.apply.journal.reading import Latest, dropped_until, is_spent
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.observe.virtual_clusters import topic_behind
 from kgitops.apply.rights.decision import check_rights
@@ -16,6 +16,7 @@ from kgitops.apply.steps.steps import Step
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
+from kgitops.model import clock as moments
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
@@ -39,13 +40,21 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
     """Check that the plan has not expired and was not applied before.
 
     Raises:
-        UntrustedPlanError: it has expired, or it was applied.
+        UntrustedPlanError: it has expired, it was applied, or nothing tells if it was.
+        SafetyError: the record of dropped nonces can't be read.
     """
     check_usable(sealed, now=now)
     if is_spent(latest, sealed.nonce):
         raise UntrustedPlanError(
             f"this plan was already applied; make a new plan (`{resume_command()}` continues a "
             "run that did not finish)"
+        )
+    dropped = dropped_until(latest)
+    if dropped is not None and sealed.expires <= dropped:
+        raise UntrustedPlanError(
+            f"the plan expires at {moments.to_text(sealed.expires)}, and this cluster no longer "
+            f"keeps which plans that expire until {moments.to_text(dropped)} were applied; make a "
+            "new plan, and see that the clocks of all machines that apply are right"
         )
 
 

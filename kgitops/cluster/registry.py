@@ -8,6 +8,7 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 ``own/<address>``      an object's owner and last applied declaration (:class:`Owner`)
 ``lock/<nonce>``       one claim on the lock
 ``nonce/<nonce>``      a plan that was spent
+``nonce``              the expiry until which nonces were dropped, so that such plans are refused
 ``run/<id>``           one apply: its header; ``run/<id>/plan/<k>`` its plan in pieces
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
 ``release/<id>``       the project that may take over this one's objects (:class:`Release`)

@@ -448,3 +448,15 @@ def test_the_layout_of_the_file_does_not_matter(cluster: EmbeddedCluster, tmp_pa
     export = exported(cluster)
     text = json.dumps(json.loads(export_text(export)), sort_keys=True)
     assert read_export(text, FILE) == export
+
+
+def test_the_later_time_until_which_nonces_were_dropped_remains(
+    cluster: EmbeddedCluster, clock: FakeClock
+) -> None:
+    early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+    for now, then in ((early, late), (late, early)):
+        cluster.registry.append([("nonce", _value(expires=then))])
+        export = exported(cluster)
+        cluster.registry.append([("nonce", _value(expires=now))])
+        imported(cluster, export, clock)
+        assert records_of(cluster)["nonce"] == _value(expires=late)

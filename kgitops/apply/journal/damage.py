@@ -5,11 +5,18 @@ otherwise the key is given up, and an object whose owner is no longer known is k
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from kgitops.apply.journal.reading import check_run_record
-from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX, nonce_record
+from kgitops.apply.journal.reading import check_run_record, dropped_until
+from kgitops.apply.journal.records import (
+    DROPPED_KEY,
+    NONCE_PREFIX,
+    RUN_PREFIX,
+    dropped_record,
+    nonce_record,
+)
 from kgitops.apply.lock_claims import LOCK_PREFIX, is_claim
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import (
@@ -19,6 +26,7 @@ from kgitops.cluster.registry import (
     meta_record,
     refuse_import_marker,
 )
+from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.records import Record, is_known_version
 from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json
@@ -116,6 +124,8 @@ def _check(entry: RegistryEntry, value: Mapping[str, Json]) -> None:
     elif entry.key.startswith(NONCE_PREFIX):
         if not isinstance(value.get("expires"), str):
             raise ValueError("it does not say when its plan expires")
+    elif entry.key == DROPPED_KEY:
+        dropped_until({entry.key: value})
     elif entry.key.startswith(RUN_PREFIX):
         check_run_record(entry.key, value)
     elif entry.key == META_KEY:
@@ -135,7 +145,7 @@ def _damage(records: Sequence[RegistryEntry], problem: str) -> Damage:
     elif newest.value is not None and newest.key == META_KEY and IMPORTING in newest.value:
         problem, remedy, record = IMPORT_CUT_OFF, IMPORT_AGAIN, None
     else:
-        remedy, record = _remedy(newest.key, records[:-1])
+        remedy, record = _remedy(newest, records[:-1])
     return Damage(
         offset=newest.offset,
         key=newest.key,
@@ -146,7 +156,12 @@ def _damage(records: Sequence[RegistryEntry], problem: str) -> Damage:
     )
 
 
-def _remedy(key: str, before: Sequence[RegistryEntry]) -> tuple[str, Record]:
+def _remedy(newest: RegistryEntry, before: Sequence[RegistryEntry]) -> tuple[str, Record]:
+    key = newest.key
+    if key == DROPPED_KEY:
+        # Nonces are dropped long after their plans have expired, so this is late enough.
+        moment = moments.to_text(datetime.fromtimestamp(newest.timestamp_ms / 1000, UTC))
+        return f"plans that expire until {moment} are refused", dropped_record(moment)
     if key == META_KEY:
         return "it is written again", meta_record()
     if key.startswith(LOCK_PREFIX):

@@ -18,7 +18,7 @@ from kgitops.apply.journal.export_file import (
     living_values,
     project_names,
 )
-from kgitops.apply.journal.records import RUN_PREFIX
+from kgitops.apply.journal.records import DROPPED_KEY, RUN_PREFIX
 from kgitops.apply.journal.repair import acquire_despite_damage
 from kgitops.apply.lock import Lock
 from kgitops.apply.steps.runs import RunStatus
@@ -119,6 +119,10 @@ def plan_import(
     for key in target.keys() & current.keys():
         if kind_of_record(key) == "own":
             target[key] = _with_executed_tombstones(target[key], current[key])
+    if DROPPED_KEY in values and DROPPED_KEY in kept:
+        # The nonces of both sides remain, so what either side has dropped stays refused.
+        later = max(values[DROPPED_KEY]["expires"], kept[DROPPED_KEY]["expires"])
+        target[DROPPED_KEY] = {**kept[DROPPED_KEY], "expires": later}
     return ImportPlan(
         changes=tuple(_changes(current, target)),
         kept=tuple(sorted(kept.keys() - values.keys())),

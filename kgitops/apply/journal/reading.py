@@ -1,22 +1,27 @@
 """Reading runs back from the journal's records in the registry."""
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 
 import msgspec
 from msgspec.structs import asdict
 
 from kgitops.apply.journal.records import (
+    DROPPED_KEY,
     NONCE_PREFIX,
     RUN_PREFIX,
     BatchDocument,
+    DroppedNonces,
     PlanPiece,
     StepDocument,
 )
 from kgitops.apply.steps.runs import Batch, Run, RunHeader, RunStatus, StepRecord
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state
+from kgitops.model import clock as moments
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.records import check_version, read_record
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import META_KEY, Json, RegistryState
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.document.file import SealedPlan, read_canonical
@@ -39,6 +44,25 @@ def latest_values(entries: Iterable[RegistryEntry]) -> Latest:
 def is_spent(latest: Latest, nonce: str) -> bool:
     """Return whether a plan with this nonce was begun before."""
     return f"{NONCE_PREFIX}{nonce}" in latest
+
+
+def dropped_until(latest: Latest) -> datetime | None:
+    """Return the latest expiry of the plans whose nonces were dropped; None where none were.
+
+    Raises:
+        SafetyError: the record can't be read.
+    """
+    if DROPPED_KEY not in latest:
+        return None
+    value = latest[DROPPED_KEY]
+    check_version(DROPPED_KEY, value)
+    try:
+        return moments.from_text(read_record(DroppedNonces, DROPPED_KEY, value).expires)
+    except (ShapeError, ValueError):
+        raise SafetyError(
+            f"the registry record {DROPPED_KEY} is damaged, so it is unknown which plans were "
+            "applied; repair it with kgitops registry repair"
+        ) from None
 
 
 def known_projects(latest: Latest) -> RegistryState:

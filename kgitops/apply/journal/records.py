@@ -24,6 +24,7 @@ from kgitops.plan.document.plan import Plan
 
 RUN_PREFIX = "run/"
 NONCE_PREFIX = "nonce/"
+DROPPED_KEY = "nonce"
 
 # A piece must stay within 512 KiB as JSON text, where a quote counts twice and a character may
 # take four bytes.
@@ -60,6 +61,12 @@ class SpentNonce(Struct, frozen=True, kw_only=True):
     """A record ``nonce/<nonce>``."""
 
     run: str
+    expires: str
+
+
+class DroppedNonces(Struct, frozen=True, kw_only=True):
+    """The record ``nonce``: nonces were dropped of plans that expire until ``expires``."""
+
     expires: str
 
 
@@ -229,11 +236,26 @@ def closing_records(run: Run, status: RunStatus) -> list[Record]:
     ]
 
 
+def dropped_record(expires: str) -> Record:
+    """Return the record that refuses every plan that expires at this time or before."""
+    return record(DROPPED_KEY, DroppedNonces(expires=expires))
+
+
 def old_nonces(latest: Mapping[str, Mapping[str, Json]], now: datetime) -> list[Record]:
-    """Return deletions of the nonces of plans that expired long ago and are refused for that."""
+    """Return the deletions of nonces of plans that expired long ago.
+
+    No clock can be trusted for that, so the same write refuses all plans that expire no later than
+    those: a plan without a nonce was never applied, or is refused.
+    """
     before = moments.to_text(now - _NONCE_KEPT)
-    return [
-        (key, None)
+    old = {
+        key: expires
         for key, value in latest.items()
-        if key.startswith(NONCE_PREFIX) and value.get("expires", before) < before
-    ]
+        if key.startswith(NONCE_PREFIX)
+        and isinstance(expires := value.get("expires"), str)
+        and expires < before
+    }
+    if not old:
+        return []
+    dropped = latest.get(DROPPED_KEY, {}).get("expires", "")
+    return [*((key, None) for key in old), dropped_record(max(dropped, *old.values()))]
