@@ -8,13 +8,15 @@ import msgspec
 
 from kgitops.wire.batches import HEADER_BYTES, BatchHeader, read_header, seal
 from kgitops.wire.decompression import GZIP, decompressed
-from kgitops.wire.errors import MalformedError
+from kgitops.wire.errors import MalformedError, TooLargeError
 
 MOST_RECORDS = 1_000_000
 """Of one batch; so many take seconds to read."""
 _ATTRIBUTES_AT = 21
 _COUNT_AT = 57
 _CODEC = 0x07
+_LEAST_BYTES = 7
+_INT_BITS, _LONG_BITS = 32, 64
 
 
 class BatchRecord(msgspec.Struct, frozen=True, gc=False):
@@ -36,7 +38,7 @@ def batch_records(batch: bytes) -> Iterator[BatchRecord]:
     """
     header = read_header(batch)
     if header.records > MOST_RECORDS:
-        raise MalformedError(f"a batch has more than {MOST_RECORDS} records")
+        raise TooLargeError(f"a batch has more than {MOST_RECORDS} records")
     data = decompressed(header.codec, batch[HEADER_BYTES:])
     at = 0
     try:
@@ -47,6 +49,100 @@ def batch_records(batch: bytes) -> Iterator[BatchRecord]:
         raise MalformedError("a record batch ends early") from None
     if at != len(data):
         raise MalformedError("bytes follow the last record of a batch")
+
+
+RecordFields = tuple[int, int, bool]
+"""Of a record: the deltas of its offset and timestamp, and whether it has a key."""
+
+
+def record_fields(data: bytes, count: int, *, sized: bool) -> Iterator[RecordFields]:
+    """The records of a batch, whose bytes are not compressed any more, as strictly as Kafka.
+
+    ``sized``: each record's length must be right. Kafka does not look at it in compressed batches.
+
+    Raises:
+        MalformedError: they can't be read, or aren't ``count``.
+        TooLargeError: they are too many.
+    """
+    if count * _LEAST_BYTES > len(data):
+        raise MalformedError("a record batch ends early")
+    if count > MOST_RECORDS:
+        raise TooLargeError(f"a batch has more than {MOST_RECORDS} records")
+    at = 0
+    try:
+        # Numbers of one or two bytes are read in place, because every record produced comes here.
+        for _ in range(count):
+            size = data[at]
+            if size < 0x80:
+                at += 1
+                size = size >> 1 ^ -(size & 1)
+            elif (byte := data[at + 1]) < 0x80:
+                at += 2
+                size = (size & 0x7F | byte << 7) >> 1 ^ -(size & 1)
+            else:
+                size, at = _varint(data, at, _INT_BITS)
+            end = at + size
+            at += 1
+            timestamp = data[at]
+            if timestamp < 0x80:
+                at += 1
+                timestamp = timestamp >> 1 ^ -(timestamp & 1)
+            elif (byte := data[at + 1]) < 0x80:
+                at += 2
+                timestamp = (timestamp & 0x7F | byte << 7) >> 1 ^ -(timestamp & 1)
+            else:
+                timestamp, at = _varint(data, at, _LONG_BITS)
+            offset = data[at]
+            if offset < 0x80:
+                at += 1
+                offset = offset >> 1 ^ -(offset & 1)
+            elif (byte := data[at + 1]) < 0x80:
+                at += 2
+                offset = (offset & 0x7F | byte << 7) >> 1 ^ -(offset & 1)
+            else:
+                offset, at = _varint(data, at, _INT_BITS)
+            key = data[at]
+            if key < 0x80:
+                at += 1
+                key = key >> 1 ^ -(key & 1)
+            else:
+                key, at = _varint(data, at, _INT_BITS)
+            if key > 0:
+                at += key
+            value = data[at]
+            if value < 0x80:
+                at += 1
+                value = value >> 1 ^ -(value & 1)
+            elif (byte := data[at + 1]) < 0x80:
+                at += 2
+                value = (value & 0x7F | byte << 7) >> 1 ^ -(value & 1)
+            else:
+                value, at = _varint(data, at, _INT_BITS)
+            if value > 0:
+                at += value
+            if data[at]:
+                at = _after_headers(data, *_varint(data, at, _INT_BITS))
+            else:
+                at += 1
+            if sized and at != end:
+                raise MalformedError("a record does not have the length that it begins with")
+            yield offset, timestamp, key >= 0
+    except IndexError:
+        raise MalformedError("a record batch ends early") from None
+    if at != len(data):
+        raise MalformedError("the last record of a batch is not its end")
+
+
+def _after_headers(data: bytes, count: int, at: int) -> int:
+    if count < 0:
+        raise MalformedError("a record has a negative number of headers")
+    for _ in range(count):
+        size, at = _varint(data, at, _INT_BITS)
+        if size < 0:
+            raise MalformedError("a header of a record has no key")
+        size, at = _varint(data, at + size, _INT_BITS)
+        at += max(size, 0)
+    return at
 
 
 def with_records(batch: bytes, records: Sequence[BatchRecord]) -> bytes:
@@ -69,13 +165,13 @@ def with_records(batch: bytes, records: Sequence[BatchRecord]) -> bytes:
 
 def _record(header: BatchHeader, data: bytes, at: int) -> tuple[BatchRecord, int]:
     first = at
-    size, at = _varint(data, at)
+    size, at = _varint(data, at, _INT_BITS)
     end = at + size
     if size < 0 or end > len(data):
         raise MalformedError("a record is longer than its batch")
     at += 1
-    timestamp_delta, at = _varint(data, at)
-    offset_delta, at = _varint(data, at)
+    timestamp_delta, at = _varint(data, at, _LONG_BITS)
+    offset_delta, at = _varint(data, at, _INT_BITS)
     key, at = _bytes(data, at)
     value, at = _bytes(data, at)
     stamped = header.log_append_time
@@ -90,7 +186,7 @@ def _record(header: BatchHeader, data: bytes, at: int) -> tuple[BatchRecord, int
 
 
 def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
-    size, at = _varint(data, at)
+    size, at = _varint(data, at, _INT_BITS)
     if size < 0:
         return None, at
     if at + size > len(data):
@@ -98,15 +194,21 @@ def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
     return data[at : at + size], at + size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A signed number: zigzag, seven bits a byte."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value >> 1 ^ -(value & 1), at
-        shift += 7
-        if shift > 63:
-            raise MalformedError("a number in a record takes more than ten bytes")
+def _varint(data: bytes, at: int, bits: int) -> tuple[int, int]:
+    """A signed number of so many bits: zigzag, seven bits a byte."""
+    value = data[at]
+    at += 1
+    if value > 0x7F:
+        value &= 0x7F
+        shift = 7
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift >= bits:
+                raise MalformedError(f"a number in a record takes more than {bits} bits")
+        value &= (1 << bits) - 1
+    return value >> 1 ^ -(value & 1), at

@@ -71,6 +71,11 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
         return self.attributes & _CODEC
 
     @property
+    def idempotent(self) -> bool:
+        """True if the batch has a producer id, and so sequence numbers."""
+        return self.producer_id > NO_PRODUCER
+
+    @property
     def transactional(self) -> bool:
         """True if the records belong to a transaction."""
         return bool(self.attributes & _TRANSACTIONAL)
@@ -116,10 +121,11 @@ def place(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
     return bytes(placed)
 
 
-def stamp(data: bytes, timestamp_ms: int) -> bytes:
-    """The batch with the broker's time for all of its records (``LogAppendTime``)."""
+def stamp(data: bytes, timestamp_ms: int, *, append_time: bool = True) -> bytes:
+    """The batch with its largest timestamp, the broker's for all of its records by default."""
     stamped = bytearray(data)
-    attributes = _ATTRIBUTES.unpack_from(data, _AFTER_CRC)[0] | _LOG_APPEND_TIME
+    attributes = _ATTRIBUTES.unpack_from(data, _AFTER_CRC)[0] & ~_LOG_APPEND_TIME
+    attributes |= _LOG_APPEND_TIME if append_time else 0
     _ATTRIBUTES.pack_into(stamped, _AFTER_CRC, attributes)
     _MAX_TIMESTAMP.pack_into(stamped, _MAX_TIMESTAMP_AT, timestamp_ms)
     return bytes(seal(stamped))

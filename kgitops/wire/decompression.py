@@ -5,11 +5,13 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from kgitops.wire.errors import MalformedError
+from kgitops.wire.errors import MalformedError, TooLargeError
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 MOST_BYTES = 64 * 1024 * 1024
 """Of the records of one batch. By default a batch has at most 1 MB, compressed."""
+_GZIP = b"\x1f\x8b"
+_ZSTD_PIECE = 512
 _XERIAL = b"\x82SNAPPY\0"
 _XERIAL_HEADER_BYTES = 16
 
@@ -22,7 +24,8 @@ def decompressed(codec: int, data: bytes) -> bytes:
     """The records as they were before they were compressed.
 
     Raises:
-        MalformedError: they can't be read, or are too many.
+        MalformedError: they can't be read.
+        TooLargeError: they are too many.
         UnknownCodecError: the codec's library is not installed.
     """
     if codec == NONE:
@@ -39,27 +42,41 @@ def decompressed(codec: int, data: bytes) -> bytes:
 
 
 def _gunzip(data: bytes) -> bytes:
-    unpacker = zlib.decompressobj(wbits=31)
-    found = unpacker.decompress(data, MOST_BYTES)
-    if unpacker.unconsumed_tail:
-        raise _too_many()
+    """All members; Java passes over whatever else follows the first one."""
+    found, rest = b"", data
+    while not found or rest.startswith(_GZIP):
+        unpacker = zlib.decompressobj(wbits=31)
+        found += unpacker.decompress(rest, MOST_BYTES + 1 - len(found))
+        if len(found) > MOST_BYTES:
+            raise _too_many()
+        if not unpacker.eof:
+            raise _cut()
+        rest = unpacker.unused_data
     return found
 
 
 def _unpack_zstd(data: bytes) -> bytes:
-    # Its other functions set aside what the data announces.
-    with _library("zstandard").ZstdDecompressor().stream_reader(data) as reader:
-        found: bytes = reader.read(MOST_BYTES + 1)
-    if len(found) > MOST_BYTES:
-        raise _too_many()
-    return found
+    """All frames, in small pieces: a few bytes may become 128 KiB."""
+    library, found, rest = _library("zstandard"), bytearray(), data
+    while rest:
+        unpacker = library.ZstdDecompressor().decompressobj()
+        at = 0
+        while at < len(rest) and not unpacker.eof:
+            found += unpacker.decompress(rest[at : at + _ZSTD_PIECE])
+            at += _ZSTD_PIECE
+            if len(found) > MOST_BYTES:
+                raise _too_many()
+        if not unpacker.eof:
+            raise _cut()
+        rest = unpacker.unused_data + rest[at:]
+    return bytes(found)
 
 
 def _unpack_lz4(data: bytes) -> bytes:
     unpacker = _library("lz4.frame").LZ4FrameDecompressor()
     found: bytes = unpacker.decompress(data, max_length=MOST_BYTES)
     if not unpacker.eof:
-        raise _too_many()
+        raise _cut() if unpacker.needs_input else _too_many()
     return found
 
 
@@ -74,6 +91,8 @@ def _unpack_snappy(data: bytes) -> bytes:
             size = int.from_bytes(data[at : at + 4], "big")
             blocks.append(data[at + 4 : at + 4 + size])
             at += 4 + size
+        if at != len(data):
+            raise _cut()
     if sum(map(_announced, blocks)) > MOST_BYTES:
         raise _too_many()
     return b"".join(map(library.decompress, blocks))
@@ -96,8 +115,12 @@ def _library(name: str) -> Any:  # noqa: ANN401 - it may not be installed
         raise UnknownCodecError(name) from None
 
 
-def _too_many() -> MalformedError:
-    return MalformedError(f"the records of a batch are more than {MOST_BYTES} bytes")
+def _cut() -> MalformedError:
+    return MalformedError("the compressed records of a batch end early")
+
+
+def _too_many() -> TooLargeError:
+    return TooLargeError(f"the records of a batch are more than {MOST_BYTES} bytes")
 
 
 _UNPACKERS: dict[int, Callable[[bytes], bytes]] = {

@@ -5,5 +5,9 @@ class MalformedError(ValueError):
     """Bytes that are not a message of the version that they were read as."""
 
 
+class TooLargeError(MalformedError):
+    """Bytes that are more, or become more, than are read."""
+
+
 class UnwritableMessageError(ValueError):
     """A value that the version of its message can't hold."""

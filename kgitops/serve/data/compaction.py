@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from kgitops.serve.data.partition_log import AbortedTransaction
 from kgitops.wire.batch_records import BatchRecord, batch_records, with_records
-from kgitops.wire.batches import NO_PRODUCER, BatchHeader, read_header
+from kgitops.wire.batches import BatchHeader, read_header
 from kgitops.wire.decompression import UnknownCodecError
 from kgitops.wire.errors import MalformedError
 
@@ -94,7 +94,7 @@ def _written(
     """
     producer_id = header.producer_id
     newest = last.of_producers[producer_id, header.control]
-    needed = producer_id != NO_PRODUCER and newest == header.base_offset
+    needed = header.idempotent and newest == header.base_offset
     if header.control:
         return data if needed | left.pop(producer_id, False) else None
     kept = _kept(data, header, last, aborted)

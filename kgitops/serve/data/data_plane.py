@@ -15,7 +15,7 @@ from kgitops.serve.data.compaction import compact
 from kgitops.serve.data.partition_log import BatchRange, LogView, PartitionLog
 from kgitops.serve.data.producers import ProducerState, find_duplicate, producer_error
 from kgitops.serve.data.waiting import WaitingFetches
-from kgitops.wire.batches import NO_PRODUCER, BatchHeader
+from kgitops.wire.batches import BatchHeader
 
 _MOST_ADDED = 32 * 1024 * 1024
 """Bytes of compacted batches that are kept until they are written."""
@@ -190,7 +190,7 @@ class DataPlane:
         if batch.key[0] not in image.topics.names:
             return AppendedBatch(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         log = self._catch_up(image, batch.key)
-        if batch.header.producer_id != NO_PRODUCER:
+        if batch.header.idempotent:
             try:
                 _check_transaction(image, batch)
             except BatchError as error:

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from msgspec import Struct
 
 from kgitops.serve.data.producers import ProducerState, after_batch
-from kgitops.wire.batches import NO_PRODUCER, BatchHeader, is_commit, read_header
+from kgitops.wire.batches import BatchHeader, is_commit, read_header
 
 
 class AbortedTransaction(Struct, frozen=True):
@@ -128,7 +128,7 @@ class PartitionLog:
         batch = read_header(head)
         self._index.add(batch)
         self.end = batch.last_offset + 1
-        if batch.producer_id == NO_PRODUCER:
+        if not batch.idempotent:
             return
         before = self.producers.get(batch.producer_id)
         if batch.control and not is_commit(head):

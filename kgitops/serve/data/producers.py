@@ -9,6 +9,8 @@ from kgitops.wire.batches import NO_SEQUENCE, BatchHeader, after_sequence
 REMEMBERED = 5
 """Batches of a producer that are known again when it sends them again; Kafka's own number."""
 
+_NO_EPOCH = -1
+
 
 class WrittenBatch(Struct, frozen=True):
     """A batch of a producer: its sequence numbers, and its offset."""
@@ -47,7 +49,8 @@ def producer_error(held: ProducerState | None, batch: BatchHeader) -> ErrorCode:
     """The error of a batch that is not the producer's next one; NONE if it is."""
     if held is None:
         # Its earlier batches may have been deleted (KIP-360).
-        return ErrorCode.NONE
+        known = batch.producer_epoch >= _NO_EPOCH
+        return ErrorCode.NONE if known else ErrorCode.INVALID_PRODUCER_EPOCH
     if batch.producer_epoch < held.epoch:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     new_epoch = batch.producer_epoch > held.epoch

@@ -14,7 +14,7 @@ from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.records import OffsetsRecord, Record, RemoveTopicRecord
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.wire.batch_records import batch_records, with_records
-from kgitops.wire.batches import HEADER_BYTES, NO_PRODUCER, BatchHeader, place, read_header
+from kgitops.wire.batches import HEADER_BYTES, BatchHeader, place, read_header
 from kgitops.wire.decompression import UnknownCodecError
 from kgitops.wire.errors import MalformedError
 
@@ -188,7 +188,7 @@ class BatchTables:
         last: dict[tuple[int, bool], tuple[BatchHeader, bytes]] = {}
         for head in self.heads(key, 0):
             header = read_header(head)
-            if header.producer_id != NO_PRODUCER:
+            if header.idempotent:
                 last[header.producer_id, header.control] = header, head
         self._connection.execute(
             "DELETE FROM batch WHERE topic_id = ? AND partition = ? AND last_offset < ?",

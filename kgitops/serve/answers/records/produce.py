@@ -1,6 +1,7 @@
 """Produce."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -9,7 +10,7 @@ from kgitops.cluster.embedded.client.transactions import TransactionAccess
 from kgitops.cluster.embedded.image.image import Image, in_sync
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.names import INTERNAL_TOPICS
-from kgitops.model.results import ErrorCode
+from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.serve.answers.records.places import (
     PartitionError,
     find_place,
@@ -22,19 +23,22 @@ from kgitops.serve.data.batch_checks import (
     BatchError,
     TopicRules,
     check_batch,
-    check_content,
+    check_header,
+    first_batch,
     topic_rules,
 )
 from kgitops.serve.data.data_plane import AppendedBatch, NewBatch, Place
+from kgitops.serve.data.record_checks import RecordChecks
 from kgitops.serve.listening.answering import CloseConnectionError
 from kgitops.wire import messages
-from kgitops.wire.batches import stamp
+from kgitops.wire.batches import MAGIC
 from kgitops.wire.messages import Message
 
 _ALL_IN_SYNC = -1
 _ACKS = (_ALL_IN_SYNC, 0, 1)
 _WITH_LEADERS = 10
 _WITH_TOPIC_IDS = 13
+_RecordError = messages.ProduceResponse.BatchIndexAndErrorMessage
 
 
 class _Produced(Struct, kw_only=True):
@@ -95,10 +99,14 @@ class _Producing:
         self.call = call
         self.image = call.image()
         self._acks = request.acks
+        self._records = RecordChecks()
         self._now_ms = call.cluster.controller.clock_and_ids.now_ms()
         self._transaction = TransactionAccess()
         if request.transactional_id is not None:
             self._transaction = call.admin.transaction_to_write(request.transactional_id)
+        elif _is_transactional(request):
+            refused = RequestResult(code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            self._transaction = TransactionAccess(result=refused)
 
     def partitions(self, access: TopicAccess, topic: Message) -> list[_Produced]:
         """The partitions of one topic."""
@@ -114,7 +122,12 @@ class _Producing:
         except (PartitionError, BatchError) as error:
             row.error_code = error.code
             row.error_message = error.message
-            if isinstance(error, PartitionError):
+            if isinstance(error, BatchError):
+                row.record_errors = [
+                    _RecordError(batch_index=index, batch_index_error_message=message)
+                    for index, message in error.records.items()
+                ]
+            else:
                 one.leader = error.leader
                 tell_leader(self.call, row, error, _WITH_LEADERS)
         return one
@@ -132,17 +145,28 @@ class _Producing:
         rules = topic_rules(self.image, options, place.topic)
         if self._acks == _ALL_IN_SYNC:
             _check_in_sync(self.image, place, rules)
-        check_content(partition.records, header, rules, self._now_ms)
-        data = partition.records
+        data = partition.records[: header.size]
+        check_header(data, header, rules)
+        data = self._records.checked(data, header, rules, self._now_ms)
         if rules.log_append_time:
             one.stamped_ms = self._now_ms
-            data = stamp(data, self._now_ms)
         one.new = NewBatch(
             key=place.key,
             data=data,
             header=header,
             transactional_id=self._transaction.physical,
         )
+
+
+def _is_transactional(request: Message) -> bool:
+    """Tell if a batch belongs to a transaction; what is wrong with others is told later."""
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            with suppress(BatchError):
+                header = first_batch(partition.records)
+                if header and header.magic == MAGIC and header.transactional:
+                    return True
+    return False
 
 
 def _access(call: ApiCall, topics: Sequence[Message]) -> list[TopicAccess]:

@@ -1,0 +1,448 @@
+"""Batches as no ordinary client makes them, and what Kafka answers to each."""
+
+import gzip
+import hashlib
+import json
+import random
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from serve.data.batches import part, produce, varint
+from serve.raw_client import RawClient
+
+from kgitops.model.results import ErrorCode
+from kgitops.wire import messages
+from kgitops.wire.batches import HEADER_BYTES, seal
+
+_PATIENCE_S = 60
+LARGEST, SMALLEST = 2**63 - 1, -(2**63)
+HOUR_MS = 3_600_000
+LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 8, 16, 32
+TOPICS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "compacted": {"cleanup.policy": "compact"},
+    "appended": {"message.timestamp.type": "LogAppendTime"},
+    "compacted-appended": {
+        "cleanup.policy": "compact,delete",
+        "message.timestamp.type": "LogAppendTime",
+    },
+    "timely": {
+        "message.timestamp.before.max.ms": str(HOUR_MS),
+        "message.timestamp.after.max.ms": "60000",
+    },
+    "small": {"max.message.bytes": "200"},
+}
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+def rec(
+    offset: int = 0,
+    key: bytes | None = b"k",
+    value: bytes | None = b"v",
+    *,
+    timestamp: int = 0,
+    attributes: int = 0,
+    headers: bytes = b"\0",
+    size: int = 0,
+    after: bytes = b"",
+) -> bytes:
+    """A record; ``size`` is added to its true length."""
+    body = bytes([attributes]) + varint(timestamp) + varint(offset) + part(key) + part(value)
+    body += headers + after
+    return varint(len(body) + size) + body
+
+
+def raw(
+    *records: bytes,
+    count: int | None = None,
+    last: int | None = None,
+    attributes: int = 0,
+    base: int = 0,
+    epoch: int = -1,
+    magic: int = 2,
+    first: int | None = None,
+    newest: int | None = None,
+    producer: tuple[int, int, int] = (-1, -1, -1),
+    body: bytes | None = None,
+) -> bytes:
+    """A batch with any header; the checksum is right."""
+    count = len(records) if count is None else count
+    first = now() - 1000 if first is None else first
+    last = count - 1 if last is None else last
+    newest = first if newest is None else newest
+    head = struct.pack(
+        ">qiibIhiqqqhii",
+        *(base, 0, epoch, magic, 0, attributes, last, first, newest, *producer, count),
+    )
+    data = b"".join(records) if body is None else body
+    return bytes(seal(bytearray(head + data)))
+
+
+def seal_short(size: int) -> bytes:
+    """The first bytes of a batch, with their length and checksum."""
+    return bytes(seal(bytearray(raw(rec())[:size])))
+
+
+def pack(codec: int, data: bytes) -> bytes:
+    """Compressed as Kafka's clients do it."""
+    if codec == 1:
+        return gzip.compress(data)
+    if codec == 2:
+        block = snappy(data)
+        return b"\x82SNAPPY\0" + struct.pack(">iii", 1, 1, len(block)) + block
+    if codec == 3:
+        import lz4.frame
+
+        return lz4.frame.compress(data, block_linked=False)
+    if codec == 4:
+        import zstandard
+
+        return zstandard.compress(data)
+    return data
+
+
+def snappy(data: bytes) -> bytes:
+    """One literal, which is how snappy keeps what can't be made smaller."""
+    assert len(data) <= 60
+    return bytes([len(data), len(data) - 1 << 2]) + data if data else b"\0"
+
+
+class Case(Struct, frozen=True):
+    """A batch for a topic; ``make`` is called at the last moment, because the time counts."""
+
+    make: Callable[[], bytes]
+    topic: str = "plain"
+    transactional_id: str | None = None
+    version: int = 9
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    for codec in range(5):
+        name = ("none", "gzip", "snappy", "lz4", "zstd")[codec]
+
+        def of(body: bytes, count: int = 1, *, codec: int = codec, last: int | None = None):
+            return Case(lambda: raw(count=count, last=last, attributes=codec, body=body))
+
+        def packed(*rows: bytes, count: int | None = None, tail: bytes = b"", codec: int = codec):
+            rows_count = len(rows) if count is None else count
+            return of(pack(codec, b"".join(rows)) + tail, rows_count, codec=codec)
+
+        yield f"{name}: right", packed(rec(), rec(1))
+        yield f"{name}: no bytes", of(b"")
+        yield f"{name}: garbage", of(b"\xff\x07nothing of the kind" * 2)
+        yield f"{name}: zeros", of(bytes(40))
+        yield f"{name}: cut", of(pack(codec, rec() + rec(1))[:-3], 2)
+        yield f"{name}: cut in the middle", of(pack(codec, rec(value=b"0123456789" * 3))[:20], 1)
+        yield f"{name}: bytes follow", packed(rec(), tail=b"more")
+        yield f"{name}: fewer records than told", packed(rec(), count=2)
+        yield f"{name}: more records than told", packed(rec(), rec(1), count=1)
+        yield f"{name}: no records and none told", packed()
+        yield f"{name}: a record too long", packed(rec(size=1))
+        yield f"{name}: a record too short", packed(rec(size=-1))
+        yield f"{name}: a record of a negative length", packed(varint(-5) + bytes(10))
+        yield f"{name}: a record of no length", packed(varint(0) + bytes(10))
+        yield f"{name}: a huge record", packed(varint(2**31 - 1) + bytes(10))
+        yield f"{name}: headers without end", packed(rec(headers=varint(1000)))
+        yield f"{name}: negative headers", packed(rec(headers=varint(-1)))
+        yield f"{name}: a header without a key", packed(rec(headers=varint(1) + varint(-1) * 2))
+        yield f"{name}: a header", packed(rec(headers=varint(1) + part(b"h") + part(None)))
+        yield (
+            f"{name}: a header's value too long",
+            packed(rec(headers=varint(1) + part(b"h") + varint(9))),
+        )
+        yield (
+            f"{name}: a header's key is no UTF-8",
+            packed(rec(headers=varint(1) + part(b"\xff\xfe") + part(b"x"))),
+        )
+        yield f"{name}: bytes after the headers", packed(rec(after=b"x"))
+        yield (
+            f"{name}: a key longer than the record",
+            packed(varint(8) + b"\0\0\0" + varint(100) + b"abcd"),
+        )
+        yield (
+            f"{name}: a key of length -2",
+            packed(varint(7) + b"\0\0\0" + varint(-2) + varint(1) + b"a\0"),
+        )
+        yield f"{name}: a varint without end", packed(b"\xff" * 20)
+        yield f"{name}: a varint of five bytes", packed(rec(headers=b"\x80\x80\x80\x80\x00"))
+        yield f"{name}: a varint of six bytes", packed(rec(headers=b"\x80\x80\x80\x80\x80\x00"))
+        yield f"{name}: attributes of a record", packed(rec(attributes=0xFF))
+        yield f"{name}: offsets backwards", packed(rec(1), rec(0))
+        yield f"{name}: the same offset twice", packed(rec(0), rec(0))
+        yield f"{name}: an offset far away", packed(rec(1000))
+        yield f"{name}: a negative offset", packed(rec(-7))
+        yield f"{name}: a timestamp delta before the bounds", packed(rec(timestamp=SMALLEST))
+        yield f"{name}: a timestamp delta after the bounds", packed(rec(timestamp=2 * HOUR_MS))
+        yield f"{name}: a timestamp delta far after", packed(rec(timestamp=LARGEST))
+
+    rows = [rec(index, value=hashlib.sha512(b"%d" % index).digest()) for index in range(1000)]
+    for codec in (1, 3, 4):
+        body = pack(codec, b"".join(rows))
+        yield (
+            f"many, codec {codec}",
+            Case(lambda codec=codec, body=body: raw(count=1000, attributes=codec, body=body)),
+        )
+        for cut, length in (("in half", len(body) // 2), ("at the end", len(body) - 1)):
+            yield (
+                f"many, codec {codec}, cut {cut}",
+                Case(
+                    lambda codec=codec, body=body, length=length: raw(
+                        count=1000, attributes=codec, body=body[:length]
+                    )
+                ),
+            )
+    for codec in (1, 3, 4):
+        body = pack(codec, rec()) + pack(codec, rec(1))
+        yield (
+            f"two parts, codec {codec}",
+            Case(lambda codec=codec, body=body: raw(count=2, attributes=codec, body=body)),
+        )
+    yield "a batch of 30 bytes", Case(lambda: seal_short(30))
+    yield "a batch of 60 bytes", Case(lambda: seal_short(60))
+    for codec in (5, 6, 7):
+        yield f"codec {codec}", Case(lambda codec=codec: raw(rec(), attributes=codec))
+    for bit in range(6, 16):
+        value = 1 << bit if bit < 15 else -(1 << 15)
+        yield f"attribute {bit}", Case(lambda value=value: raw(rec(), attributes=value))
+    yield "log append time", Case(lambda: raw(rec(), attributes=LOG_APPEND_TIME))
+    for topic in ("appended", "compacted-appended"):
+        yield (
+            f"log append time on {topic}",
+            Case(lambda: raw(rec(), attributes=LOG_APPEND_TIME), topic),
+        )
+        yield (
+            f"an old time on {topic}",
+            Case(lambda: raw(rec(), first=SMALLEST), topic),
+        )
+    yield "control", Case(lambda: raw(rec(key=bytes(4)), attributes=CONTROL))
+    yield (
+        "transactional control",
+        Case(lambda: raw(rec(key=bytes(4)), attributes=CONTROL | TRANSACTIONAL)),
+    )
+    yield (
+        "transactional without an id",
+        Case(lambda: raw(rec(), attributes=TRANSACTIONAL, producer=(900, 0, 0))),
+    )
+    yield (
+        "transactional without a producer",
+        Case(lambda: raw(rec(), attributes=TRANSACTIONAL)),
+    )
+    yield (
+        "transactional without a producer, with an id",
+        Case(lambda: raw(rec(), attributes=TRANSACTIONAL), transactional_id="nobody's"),
+    )
+    yield (
+        "not transactional, with an id",
+        Case(lambda: raw(rec()), transactional_id="nobody's"),
+    )
+
+    for base in (1, -1, 1000, LARGEST, SMALLEST):
+        yield f"base offset {base}", Case(lambda base=base: raw(rec(), base=base))
+    for epoch in (0, 5, -2, 2**31 - 1):
+        yield f"leader epoch {epoch}", Case(lambda epoch=epoch: raw(rec(), epoch=epoch))
+    for magic in (-1, 0, 1, 3, 127):
+        yield f"magic {magic}", Case(lambda magic=magic: raw(rec(), magic=magic))
+    for count, last in (
+        *((-1, 0), (-1, -2), (0, 0), (0, -1), (1, 1), (1, -1), (2, 1), (1, 2**31 - 1)),
+        *((2**31 - 1, 2**31 - 2), (-(2**31), -(2**31) - 1 + 2**32 - 2**32 + 2), (2, 0)),
+    ):
+        yield (
+            f"{count} records up to {last}",
+            Case(lambda count=count, last=last: raw(rec(), count=count, last=last)),
+        )
+
+    for producer in (
+        *(
+            (-5, 0, 0),
+            (-1, 0, 0),
+            (-1, -1, 0),
+            (-1, 5, 7),
+            (902, -1, 0),
+            (903, -2, 0),
+            (904, 0, -1),
+        ),
+        *((905, 0, -2), (906, 0, 0), (907, 0, 5), (908, 3, 2**31 - 1), (909, 0, 2**31 - 1)),
+        *((LARGEST, 0, 0), (SMALLEST, 0, 0), (910, -(2**15), 0), (911, 2**15 - 1, 0)),
+    ):
+        yield f"producer {producer}", Case(lambda producer=producer: raw(rec(), producer=producer))
+    for producer in ((906, 0, 0), (906, 0, 1), (906, 0, 3), (906, 1, 5), (906, 1, 0), (906, 0, 2)):
+        yield (
+            f"again producer {producer}",
+            Case(lambda producer=producer: raw(rec(), producer=producer)),
+        )
+
+    for topic in ("plain", "compacted", "timely"):
+        for first in (-1, -2, 0, 5, SMALLEST, LARGEST, -HOUR_MS, 1_000_000):
+            yield (
+                f"timestamp {first} on {topic}",
+                Case(lambda first=first: raw(rec(), first=first), topic),
+            )
+        for first in (-2 * HOUR_MS, -30_000, 30_000, 30 * 60_000, 2 * HOUR_MS):
+            yield (
+                f"timestamp {first} from now on {topic}",
+                Case(lambda first=first: raw(rec(), first=now() + first), topic),
+            )
+        for newest in (-1, 0, SMALLEST, LARGEST):
+            yield (
+                f"newest timestamp {newest} on {topic}",
+                Case(lambda newest=newest: raw(rec(), newest=newest), topic),
+            )
+        yield (
+            f"some out of time on {topic}",
+            Case(lambda: raw(rec(), rec(1, timestamp=2 * HOUR_MS), rec(2)), topic),
+        )
+        yield (
+            f"no timestamp by the delta on {topic}",
+            Case(lambda: raw(rec(timestamp=-1001), first=1000), topic),
+        )
+    for topic in ("plain", "compacted", "compacted-appended"):
+        for codec in (0, 1, 3):
+            rows = rec() + rec(1, key=None) + rec(2, key=b"") + rec(3, key=None)
+            yield (
+                f"without a key, codec {codec}, on {topic}",
+                Case(
+                    lambda rows=rows, codec=codec: raw(
+                        count=4, attributes=codec, body=pack(codec, rows)
+                    ),
+                    topic,
+                ),
+            )
+    yield (
+        "without a key and out of time",
+        Case(
+            lambda: raw(rec(key=None, timestamp=2 * HOUR_MS), rec(1, timestamp=2 * HOUR_MS)),
+            "compacted",
+        ),
+    )
+    for size in (100, 130, 131, 132, 133, 134, 150, 1000):
+        yield (
+            f"a value of {size} on small",
+            Case(lambda size=size: raw(rec(value=bytes(size))), "small"),
+        )
+    yield "too large and broken", Case(lambda: raw(rec(value=bytes(300)))[:-1] + b"\1", "small")
+    yield (
+        "too large compressed",
+        Case(
+            lambda: raw(
+                count=1, attributes=1, body=zlib.compress(rec(value=bytes(5000)), wbits=31)
+            ),
+            "small",
+        ),
+    )
+    yield "two batches", Case(lambda: raw(rec()) * 2)
+    yield "cut in the header", Case(lambda: raw(rec())[:40])
+    yield "cut", Case(lambda: raw(rec())[:-1])
+    yield "bytes after", Case(lambda: raw(rec()) + b"1")
+    yield "12 bytes after", Case(lambda: raw(rec()) + bytes(12))
+    yield "20 bytes after", Case(lambda: raw(rec()) + bytes(20))
+    yield "17 bytes", Case(lambda: bytes(17))
+    yield "61 bytes", Case(lambda: bytes(61))
+    yield "length 0", Case(lambda: raw(rec())[:8] + bytes(4) + raw(rec())[12:])
+    yield "length 48", Case(lambda: raw(rec())[:8] + b"\0\0\0\x30" + raw(rec())[12:])
+    yield "length 13", Case(lambda: raw(rec())[:8] + b"\0\0\0\x0d" + raw(rec())[12:])
+    yield "negative length", Case(lambda: raw(rec())[:8] + b"\xff" * 4 + raw(rec())[12:])
+    yield "one byte", Case(lambda: b"\0")
+    yield "no byte", Case(lambda: b"")
+    yield "checksum", Case(lambda: raw(rec())[:17] + bytes(4) + raw(rec())[21:])
+    yield (
+        "checksum and base offset",
+        Case(lambda: raw(rec(), base=4)[:17] + bytes(4) + raw(rec())[21:]),
+    )
+    yield (
+        "checksum and codec",
+        Case(lambda: raw(rec(), attributes=7)[:17] + bytes(4) + raw(rec(), attributes=7)[21:]),
+    )
+    yield (
+        "zstd in version 6",
+        Case(lambda: raw(count=1, attributes=4, body=pack(4, rec())), version=6),
+    )
+    yield "codec 7 in version 6", Case(lambda: raw(rec(), attributes=7), version=6)
+
+
+ANSWERS: dict[str, list[Any]] = json.loads(
+    Path(__file__).with_name("answers_to_bad_batches.json").read_text()
+)
+"""Of Kafka 4.3 to each case: its error, and the records that it names."""
+
+
+def make_topics(client: RawClient) -> None:
+    """Make the ``TOPICS`` on the broker, and wait until it leads them."""
+    request = messages.CreateTopicsRequest
+    topics = [
+        request.CreatableTopic(
+            name=name,
+            num_partitions=1,
+            replication_factor=1,
+            configs=[
+                request.CreatableTopicConfig(name=key, value=value)
+                for key, value in configs.items()
+            ],
+        )
+        for name, configs in TOPICS.items()
+    ]
+    answer = client.ask("CreateTopics", 7, request(timeout_ms=20_000, topics=topics))
+    assert not any(topic.error_code for topic in answer.topics)
+    until = time.monotonic() + _PATIENCE_S
+    for topic in TOPICS:
+        while answer_to(client, Case(lambda: raw(rec()), topic)) != ["NONE"]:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+def answer_to(client: RawClient, case: Case) -> list[Any]:
+    """As in ``ANSWERS``."""
+    row = produce(
+        client,
+        case.make(),
+        topic=case.topic,
+        version=case.version,
+        transactional_id=case.transactional_id,
+    )
+    named = [record.batch_index for record in row.record_errors]
+    return [ErrorCode(row.error_code).name, *named]
+
+
+def mutations(seed: int) -> Iterator[Case]:
+    """Small right batches with some wrong bytes, each with a right checksum, without an end."""
+    random_bytes = random.Random(seed)  # noqa: S311 (a repeatable test)
+    pick, below = random_bytes.choice, random_bytes.randrange
+    while True:
+        codec, topic = pick((0, 0, 1, 2, 3, 4)), pick(("plain", "compacted", "appended", "timely"))
+        header = varint(1) + part(b"h") + part(b"x")
+        rows = [
+            rec(
+                index,
+                pick((None, b"k", b"")),
+                pick((None, b"", b"v" * below(9))),
+                timestamp=below(100),
+                headers=pick((b"\0", header)),
+            )
+            for index in range(below(1, 3))
+        ]
+        inner = bytearray(b"".join(rows))
+        place = pick(("records", "more", "header", "packed", "cut"))
+        if place == "records":
+            inner[below(len(inner))] = pick((0, 1, 127, 128, 255, below(256)))
+        elif place == "more":
+            at = below(len(inner) + 1)
+            inner[at:at] = random_bytes.randbytes(below(1, 4))
+        data = bytearray(raw(count=len(rows), attributes=codec, body=pack(codec, bytes(inner))))
+        if place == "header":
+            data[pick(_HEADER_PLACES)] = pick((0, 1, 2, 3, 127, 128, 255, below(256)))
+        elif place == "packed":
+            data[below(HEADER_BYTES, len(data))] = below(256)
+        elif place == "cut":
+            del data[below(HEADER_BYTES, len(data) + 1) :]
+        mutated = bytes(seal(data))
+        yield Case(lambda mutated=mutated: mutated, topic)
+
+
+_HEADER_PLACES = (0, 7, 16, 22, 23, 26, 27, 34, 35, 42, 43, 50, 51, 52, 53, 56, 57, 60)
