@@ -14,6 +14,7 @@ from kgitops.apply.checks import (
 )
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
+from kgitops.apply.journal.damage import require_sound
 from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.journal.records import old_nonces, open_run, read_notices
@@ -102,6 +103,7 @@ def _check(
 ) -> tuple[Sequence[RegistryEntry], RegistryState | None]:
     """Check all that must hold before the first change; return the registry's log and state."""
     entries = context.cluster.registry.read() or ()
+    require_sound(entries)
     latest = latest_values(entries)
     check_envelope(sealed, latest, now=context.clock.now())
     state = read_objects(context.cluster, steps.values())

@@ -21,18 +21,20 @@ The layout is the same on every kind of cluster: canonical JSON, each with ``sch
 =====================  ==========================================================================
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kgitops.cluster.port import RegistryEntry
+from kgitops.lowering.record_reading import check_record, orphans
+from kgitops.lowering.records import PREFIX
 from kgitops.model.errors import SafetyError
+from kgitops.model.json.declarations import check_declaration
 from kgitops.model.json.records import Record, check_version, read_record, record
-from kgitops.model.json.strict import ShapeError
+from kgitops.model.json.strict import MAX_SAFE, ShapeError, parse_whole_numbers
 from kgitops.model.registry import (
     IMPORTING,
     META_KEY,
@@ -45,20 +47,51 @@ from kgitops.model.registry import (
 )
 
 T = TypeVar("T")
-NOT_AN_OBJECT = "is not a JSON object, so someone else wrote it"
-"""The problem of a record that kgitops can't have written."""
+_STRANGER = "so someone else wrote it"
+_Scalar = str | Annotated[int, Meta(ge=-MAX_SAFE, le=MAX_SAFE)] | bool | None
+_Inner = _Scalar | list[_Scalar] | dict[str, _Scalar]
+_Middle = _Scalar | list[_Inner] | dict[str, _Inner]
+_decoder = msgspec.json.Decoder(dict[str, _Scalar | list[_Middle] | dict[str, _Middle]])
 
 
-def read_object(text: str) -> Mapping[str, Json] | None:
-    """Parse the value of a record; None where the text is not a JSON object."""
+def read_entry(
+    offset: int, key: bytes | None, data: bytes | None, timestamp_ms: int
+) -> RegistryEntry:
+    """Read one message of the log; what kgitops can't have written is the entry's ``problem``.
+
+    A message without a key has the empty key, by which a repair can supersede it.
+    """
+    value = problem = None
+    key = key or b""
     try:
-        try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            value = json.loads(text)  # much slower, but it reads half a surrogate pair
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        key.decode()
+        value = None if data is None else _object(data)
+    except (ValueError, TypeError, RecursionError) as error:
+        why = f" ({error})" if type(error) is ValueError else ""
+        problem = f"is not a JSON object as kgitops writes it{why}, {_STRANGER}"
+    if not key:
+        value, problem = None, f"has no key, {_STRANGER}"
+    return RegistryEntry(
+        offset=offset,
+        key=key.decode(errors="surrogateescape"),
+        value=value,
+        timestamp_ms=timestamp_ms,
+        problem=problem,
+    )
+
+
+def _object(data: bytes) -> Mapping[str, Json]:
+    try:
+        value = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeError):
+        pass  # nested deeper, or wrong
+    else:
+        if msgspec.json.encode(value) == data:
+            return value  # so no key is there twice
+    value = parse_whole_numbers(data.decode())
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
 
 
 PROJECT_PREFIX = "project/"
@@ -188,12 +221,17 @@ def build_registry_state(
         try:
             match kind:
                 case "own":
-                    _put(owners, name, _read(Owner, entry))
+                    owner = _read(Owner, entry)
+                    if owner is not None:
+                        check_declaration(name, owner)
+                    _put(owners, name, owner)
                 case "project":
                     project = _read(ProjectDocument, entry)
                     _put(projects, name, project.name if project else None)
                     _put(formerly, name, (project.formerly or None) if project else None)
                 case "vcs":
+                    if entry.value is not None:
+                        check_record(name, entry.value)
                     _put(virtual_clusters, name, entry.value)
                 case "release":
                     release = _read(Release, entry)
@@ -206,10 +244,10 @@ def build_registry_state(
                     refuse_import_marker(entry)
                     version = (entry.value or {}).get("schema_version")
         except ShapeError as error:
-            raise SafetyError(
-                f"a registry record is damaged: {error}; it is unknown who owns what, so see "
-                "what is lost with kgitops registry check"
-            ) from error
+            raise _damaged(f"at offset {offset}, key {entry.key!r}: {error}") from error
+    if any(entry.key.startswith(PREFIX) for entry in entries):
+        for key, problem in orphans(virtual_clusters).items():
+            raise _damaged(f"{PREFIX}{key} {problem}")
     if version is None:
         raise SafetyError(
             "the registry has no meta record, so it can't be trusted to know who owns what; "
@@ -226,6 +264,13 @@ def build_registry_state(
         releases=releases,
         runs=_worth_keeping(runs),
         takeovers=takeovers,
+    )
+
+
+def _damaged(problem: str) -> SafetyError:
+    return SafetyError(
+        f"a registry record is damaged, {problem}; it is unknown who owns what, so see what is "
+        "lost with kgitops registry check"
     )
 
 

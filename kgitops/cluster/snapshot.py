@@ -26,7 +26,7 @@ from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.codec import from_json
-from kgitops.model.json.strict import ShapeError, parse_json
+from kgitops.model.json.strict import ShapeError, parse_whole_numbers
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
@@ -59,7 +59,7 @@ def read_snapshot(text: str, file: str) -> ClusterState:
 
 def _read(text: str, file: str) -> ClusterState:
     try:
-        value = parse_json(text)
+        value = parse_whole_numbers(text)
     except (ValueError, RecursionError) as error:
         raise UnreachableError(
             f"{file} is not a snapshot: it is not complete JSON ({error}); "

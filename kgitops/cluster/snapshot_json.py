@@ -22,6 +22,7 @@ from kgitops.cluster.snapshot_virtual_clusters import (
 )
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.json.codec import JsonObject, WholeNumberText
+from kgitops.model.json.declarations import check_declaration
 from kgitops.model.json.objects import (
     BindingDocument,
     Entity,
@@ -148,9 +149,11 @@ def state_of(document: SnapshotDocument) -> ClusterState:
     """The state in a document.
 
     Raises:
-        ShapeError: something is there twice.
+        ShapeError: something is there twice, or a record's declaration is of another shape.
     """
     registry = document.registry
+    for address, owner in registry.owners.items() if registry else ():
+        check_declaration(address, owner)
     clusters = map(virtual_cluster_of, document.virtual_clusters)
     return like(
         ClusterState,

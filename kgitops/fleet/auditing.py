@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster
 from kgitops.fleet.diff.inputs import side_from_rows
+from kgitops.fleet.output.rows import encodable
 from kgitops.fleet.policies.evaluator_pool import open_policies
 from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
@@ -17,10 +19,10 @@ from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.units.discovery import find_units
-from kgitops.fleet.units.loading import enter_folder, loaded_unit
+from kgitops.fleet.units.loading import enter_folder, loaded_unit, unit_error
 from kgitops.fleet.units.paths import check_paths_exist
 from kgitops.fleet.units.unit import RowFiles, StateFormat, Unit
-from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.errors import FindingsError
 from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
 from kgitops.workflow.loading import Loaded
@@ -114,12 +116,13 @@ def audit_task(spec: str) -> str:
     task = decode(AuditTask, spec, "the task")
     enter_folder(task.here)
     unit = task.unit
+    unread = UnitAudit(cluster=unit.cluster, project=unit.project)
     try:
         audit = _audit(unit, os.environ)
-    except KgitopsError as error:
-        failed = UnitAudit(cluster=unit.cluster, project=unit.project, reason=str(error))
-        return encode(failed).decode()
-    return encode(UnitAudit(cluster=unit.cluster, project=unit.project, audit=audit)).decode()
+        return encode(replace(unread, audit=audit)).decode()
+    except Exception as error:  # noqa: BLE001 (one unit's fault is not the others')
+        failed = unit_error(error, f"policy audit -c {unit.cluster}")
+        return encode(replace(unread, reason=encodable(str(failed)))).decode()
 
 
 def _audit(unit: Unit, environ: Mapping[str, str]) -> PolicyAudit:

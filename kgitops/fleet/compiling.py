@@ -12,14 +12,17 @@ from kgitops.fleet.output.replacing import private_folder, put_in_place
 from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
+from kgitops.fleet.summary_json import escaped_json
 from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import write_desired
+from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.units.data_files import partition_folder
-from kgitops.fleet.units.loading import enter_folder, loaded_unit
+from kgitops.fleet.units.loading import enter_folder, loaded_unit, unit_error
 from kgitops.fleet.units.paths import check_paths_exist, classify_paths
 from kgitops.fleet.units.projects import find_projects
 from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.json.canonical import canonical_text
 from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
 
@@ -89,8 +92,16 @@ def compile_task(spec: str) -> str:
         with loaded_unit(unit, manifests, os.environ) as declared:
             git = Git(manifests.git_sha, manifests.dirty)
             write_desired(declared.desired, Path(task.out), git, unit.cluster)
+    except UnwritableError:
+        raise
     except FindingsError as error:
-        return encode(error.findings).decode()
+        return canonical_text(escaped_json(error.findings))
+    except Exception as error:  # noqa: BLE001 (the findings of other units are reported as well)
+        failed = str(unit_error(error, f"validate -c {unit.cluster}"))
+        problem, _, advice = failed.rpartition("; ")
+        problem = f"{unit.project} can't be compiled for {unit.cluster}: {problem or advice}"
+        finding = Finding(source=None, problem=problem, advice=advice)
+        return canonical_text(escaped_json((finding,)))
     return encode(()).decode()
 
 

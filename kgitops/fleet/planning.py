@@ -23,11 +23,11 @@ from kgitops.fleet.policies.lazy_state import lazy_cluster_state
 from kgitops.fleet.summary import Counts, UnitSummary, total
 from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import header_in, open_desired
+from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.tables.hydrating import open_state
-from kgitops.fleet.units.loading import enter_folder, loaded_unit
+from kgitops.fleet.units.loading import enter_folder, loaded_unit, unit_error
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles, StateFormat, Unit
 from kgitops.model import clock
-from kgitops.model.errors import KgitopsError
 from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.json.codec import Moment, decode, encode
 from kgitops.plan.document.plan import Plan
@@ -76,16 +76,18 @@ def _plan_and_write(
 ) -> UnitSummary:
     try:
         planned = plan_of_unit(unit, environ)
-    except KgitopsError as error:
-        return failed_unit(unit, error, out)
-    summary = write_plan(
-        planned.plan,
-        unit,
-        out,
-        captured_at=planned.captured_at,
-        created=created,
-        objects=planned.objects,
-    )
+        summary = write_plan(
+            planned.plan,
+            unit,
+            out,
+            captured_at=planned.captured_at,
+            created=created,
+            objects=planned.objects,
+        )
+    except UnwritableError:
+        raise
+    except Exception as error:  # noqa: BLE001 (one unit's fault is not the others')
+        return failed_unit(unit, unit_error(error, f"plan -c {unit.cluster}"), out)
     return replace(summary, kept=total([summary.kept, planned.kept]))
 
 

@@ -13,21 +13,22 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kgitops.fleet.output.rows import encodable
 from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.tables.state_rows import write_state, write_unread
 from kgitops.fleet.units.data_files import partition_folder
-from kgitops.fleet.units.loading import enter_folder
+from kgitops.fleet.units.loading import enter_folder, unit_error
 from kgitops.fleet.units.paths import check_paths_exist, classify_paths
 from kgitops.fleet.units.projects import FleetProject, find_projects
 from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
-from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
-from kgitops.model.verdict import ExitCode, Reason
+from kgitops.model.verdict import Reason
 from kgitops.workflow.plan_stages import with_users_to_plan
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -121,19 +122,13 @@ def snapshot_task(spec: str) -> str:
         write_state(state, Path(task.out))
     except UnwritableError:
         raise
-    except KgitopsError as error:
-        return _unread(task, error.reasons[0])
     except Exception as error:  # noqa: BLE001 (one cluster's fault is not the others')
-        # Its message may hold values from the environment.
-        sentence = (
-            f"kgitops failed where it should not: {type(error).__name__}; run kgitops --debug "
-            f"snapshot -c {task.cluster} and report what it prints"
-        )
-        return _unread(task, Reason(exit=ExitCode.ERROR, sentence=sentence))
+        return _unread(task, unit_error(error, f"snapshot -c {task.cluster}").reasons[0])
     return encode(SnapshotResult(cluster=task.cluster, topics=len(state.topics))).decode()
 
 
 def _unread(task: SnapshotTask, reason: Reason) -> str:
+    reason = Reason(exit=reason.exit, sentence=encodable(reason.sentence))
     write_unread(task.cluster, reason, clock.to_text(datetime.now(UTC)), Path(task.out))
     return encode(SnapshotResult(cluster=task.cluster, reason=reason)).decode()
 

@@ -46,7 +46,9 @@ def read_run(content: str, file: str) -> RunSummary:
     """
     try:
         document = parse_whole_numbers(content)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if type(error) is ValueError:
+            _refuse(file, f"is not JSON that kgitops wrote: {error}")
         _refuse(file, "is not JSON, or is cut off")
     if not isinstance(document, dict) or document.get("kind") != FLEET_KIND:
         _refuse(file, f"is not a fleet's summary: its kind is not {FLEET_KIND}")

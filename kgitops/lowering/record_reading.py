@@ -65,6 +65,32 @@ def read_records(raw: Mapping[str, Mapping[str, Json]]) -> Records:
     return records
 
 
+def check_record(key: str, value: Mapping[str, Json]) -> None:
+    """Check one record by its shape alone.
+
+    Raises:
+        ShapeError, SafetyError: ``read_records`` would refuse it.
+    """
+    _read(Records(), key, value)
+
+
+def orphans(raw: Mapping[str, Mapping[str, Json]]) -> Mapping[str, str]:
+    """Return the problem of each sound record whose virtual cluster has no record, by its key."""
+    owners: dict[str, str] = {}
+    known: set[str] = set()
+    for key, value in raw.items():
+        alone = Records()
+        _read(alone, key, value)
+        known |= alone.virtual_clusters.keys()
+        for _, owner in _owners(alone):
+            owners[key] = owner
+    return {
+        key: f"belongs to the virtual cluster {owner}, which has no record"
+        for key, owner in owners.items()
+        if owner not in known
+    }
+
+
 def _read(records: Records, key: str, value: Mapping[str, Json]) -> None:
     kind, _, name = key.partition("/")
     check_version(f"{PREFIX}{key}", value)

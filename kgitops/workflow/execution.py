@@ -213,4 +213,5 @@ def new_id() -> str:
 def lock_holder() -> str:
     """The holder of the lock, for the message to others who are locked out."""
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or "someone"
-    return f"{user}@{socket.gethostname()} (process {os.getpid()})"
+    name = f"{user}@{socket.gethostname()}".encode(errors="backslashreplace").decode()
+    return f"{name} (process {os.getpid()})"

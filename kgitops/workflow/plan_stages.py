@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplySettings
+from kgitops.apply.journal.damage import require_sound
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock_claims import live_claim
 from kgitops.apply.run.resume import begun_changes, newest_unfinished, pending_undo_requests
@@ -17,7 +18,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
-from kgitops.model.errors import SafetyError, StaleError, UnreachableError
+from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.topic_configs import is_throttle
@@ -107,8 +108,6 @@ def find_pending_undo_requests(
 def find_run_to_resume(cluster: Cluster, workspace: Workspace) -> RunToResume | None:
     """Find the project's unfinished run; call it first, because a state read next costs less.
 
-    A journal that can't be read names no run: applying and resuming say so.
-
     Raises:
         UnreachableError: the registry can't be read.
         SafetyError: the registry can't be trusted.
@@ -116,10 +115,8 @@ def find_run_to_resume(cluster: Cluster, workspace: Workspace) -> RunToResume | 
     entries = cluster.registry.read()
     if not entries:
         return None
-    try:
-        run = newest_unfinished(latest_values(entries), workspace.project)
-    except SafetyError:
-        return None
+    require_sound(entries)
+    run = newest_unfinished(latest_values(entries), workspace.project)
     if run is None:
         return None
     claim = live_claim(entries, cluster.registry.now_ms())

@@ -158,3 +158,23 @@ def test_an_edited_plan_is_not_compared(project: Project, kgitops: Kgitops) -> N
     assert kgitops("plan", project.folder, "-o", plan).code == 0
     plan.write_text(plan.read_text().replace('"partitions": 3', '"partitions": 4', 1))
     assert kgitops("diff", plan, plan).code == 9
+
+
+@pytest.mark.parametrize("command", ["diff", "plan"])
+def test_a_snapshot_with_half_a_surrogate_pair_is_refused_by_its_path(
+    command: str, snapshots: tuple[Path, Path], project: Project, kgitops: Kgitops
+) -> None:
+    """It can be neither compared by its digest nor printed."""
+    old, new = snapshots
+    document = json.loads(new.read_text())
+    document["topics"][0]["configs"]["retention.ms"] = "\ud800"
+    new.write_text(json.dumps(document))
+    words = {
+        "diff": ("diff", old, new),
+        "plan": ("plan", project.folder, "--snapshot", new),
+    }
+    ran = kgitops(*words[command])
+    assert ran.code == 8, ran
+    place = "topics[0].configs.retention.ms holds half a surrogate pair"
+    assert f"{new} is not a snapshot" in ran.said
+    assert place in ran.said

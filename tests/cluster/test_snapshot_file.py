@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from builders import a_topic
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, admin
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from virtual_clusters.vc_requests import A, add, create, link
 
 from kgitops.cluster.registry import build_registry_state, owner_record, project_record
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
+from kgitops.lowering.records import virtual_cluster_record
 from kgitops.model.cluster_state import (
     Broker,
     ClusterState,
@@ -43,6 +45,7 @@ from kgitops.model.resources.virtual_clusters import (
     TopicLink,
     VirtualCluster,
 )
+from kgitops.plan.normal_form import last_applied
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
@@ -197,7 +200,7 @@ def a_state() -> ClusterState:
     """A cluster with one of everything."""
     cluster = a_cluster_with("orders")
     admin(cluster).create_acls([a_grant(Operation.READ)])
-    owner = Owner(project="uid", topic_id="t", last_applied={"partitions": 2})
+    owner = Owner(project="uid", topic_id="t", last_applied=last_applied(a_topic("orders")))
     cluster.registry.append([project_record("uid", "payments"), owner_record("topic/a", owner)])
     return used(cluster)
 
@@ -374,7 +377,8 @@ def test_the_registry_of_a_snapshot_adds_up_to_the_same():
     entries = SnapshotCluster(state).registry.read()
     assert entries is not None
     assert build_registry_state(entries, state.registry.topic_id) == state.registry
-    kept = {"vc/emea.sales": {"schema_version": 1, "options": {}}}
+    key, value = virtual_cluster_record("emea.sales", LoweringOptions())
+    kept = {key.removeprefix("vcs/"): value}
     offset = state.registry.offset + 1
     more = replace(state, registry=replace(state.registry, virtual_clusters=kept, offset=offset))
     entries = SnapshotCluster(read_snapshot(write_snapshot(more), "x")).registry.read() or ()

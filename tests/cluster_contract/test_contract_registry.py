@@ -1,16 +1,18 @@
 """The registry, as every cluster keeps it."""
 
 import pytest
+from builders import a_topic
 from cluster_contract.contract import created
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record, project_record
 from kgitops.model.registry import META_KEY, Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.plan.normal_form import last_applied
 
 pytestmark = pytest.mark.arrow
 
-OWNER = Owner(project="uid", topic_id="t", last_applied={"partitions": 3})
+OWNER = Owner(project="uid", topic_id="t", last_applied=last_applied(a_topic("orders")))
 
 
 def latest(cluster: Cluster) -> dict:

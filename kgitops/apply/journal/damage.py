@@ -26,13 +26,16 @@ from kgitops.cluster.registry import (
     meta_record,
     refuse_import_marker,
 )
+from kgitops.lowering.record_reading import check_record, orphans
+from kgitops.lowering.records import PREFIX
 from kgitops.model import clock as moments
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.json.records import Record, is_known_version
 from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json
 
 _NEVER = "9999-12-31T23:59:59Z"
 _NEWER = "of a newer kgitops"
+_OF_APPLIES = (LOCK_PREFIX, NONCE_PREFIX, DROPPED_KEY, RUN_PREFIX)
 REPAIR_PREFIX = "repair/"
 
 
@@ -65,11 +68,17 @@ def find_damage(entries: Sequence[RegistryEntry]) -> tuple[Damage, ...]:
     history: dict[str, list[RegistryEntry]] = {}
     for entry in entries:
         history.setdefault(entry.key, []).append(entry)
-    damages = [
-        _damage(records, problem)
-        for records in history.values()
-        if (problem := _problem(records[-1])) is not None
-    ]
+    newest = {key: records[-1] for key, records in history.items()}
+    problems = {
+        key: problem for key, entry in newest.items() if (problem := _problem(entry)) is not None
+    }
+    lowered = {
+        key.removeprefix(PREFIX): entry.value
+        for key, entry in newest.items()
+        if key.startswith(PREFIX) and key not in problems and entry.value is not None
+    }
+    problems |= {f"{PREFIX}{key}": problem for key, problem in orphans(lowered).items()}
+    damages = [_damage(history[key], problem) for key, problem in problems.items()]
     if META_KEY not in history or (history[META_KEY][-1].value is None and not damages):
         damages.append(
             Damage(
@@ -82,6 +91,23 @@ def find_damage(entries: Sequence[RegistryEntry]) -> tuple[Damage, ...]:
             )
         )
     return tuple(sorted(damages, key=lambda damage: damage.offset))
+
+
+def require_sound(entries: Iterable[RegistryEntry]) -> None:
+    """Refuse damage that the registry's state does not show: of claims, spent plans and runs.
+
+    Raises:
+        SafetyError: a key's newest record can't be read; its offset and key are named.
+    """
+    newest = {entry.key: entry for entry in entries if entry.key.startswith(_OF_APPLIES)}
+    for entry in newest.values():
+        problem = _problem(entry)
+        if problem is not None:
+            raise SafetyError(
+                f"the registry record at offset {entry.offset}, key {entry.key!r}, {problem}, so "
+                "what earlier applies did can't be known; see what is lost with kgitops registry "
+                "check, and find out who may write the registry"
+            )
 
 
 def repair_record(
@@ -128,6 +154,8 @@ def _check(entry: RegistryEntry, value: Mapping[str, Json]) -> None:
         dropped_until({entry.key: value})
     elif entry.key.startswith(RUN_PREFIX):
         check_run_record(entry.key, value)
+    elif entry.key.startswith(PREFIX):
+        check_record(entry.key.removeprefix(PREFIX), value)
     elif entry.key == META_KEY:
         refuse_import_marker(entry)
     else:

@@ -51,13 +51,17 @@ class VirtualClusterBrokers(WrappedCluster[KafkaCluster]):
     ) -> ClusterState:
         """Read the cluster, its virtual clusters, and the topics that ``links`` lead to."""
         found = read_virtual_clusters(self.physical.wire)
-        if topics is None:
-            return with_virtual_clusters(self.physical.read_state(), found)
         linked = {
             LocalName(name, link.name): link.topic
             for name, virtual_cluster in found.items()
             for link in virtual_cluster.links.values()
         }
+        if topics is None:
+            state = self.physical.read_state()
+            # A list of all topics omits those that the principal may not describe.
+            unseen = frozenset(linked.values()) - state.topics.keys()
+            late = self.physical.read_state(unseen).topics if unseen else {}
+            return with_virtual_clusters(replace(state, topics={**state.topics, **late}), found)
         # Every link has the id of its topic, also where that topic is not asked for.
         state = self.physical.read_state(topics.union(linked.values()))
         wanted = topics.union(linked[local] for local in links if local in linked)

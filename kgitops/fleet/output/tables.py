@@ -13,8 +13,8 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.units.data_files import partition_folder
-from kgitops.model.errors import KgitopsError
 
 
 class Table(StrEnum):
@@ -228,9 +228,9 @@ def _leaves(schema: pa.Schema) -> list[str]:
     return names
 
 
-def _unwritten(out: Path, error: OSError) -> KgitopsError:
+def _unwritten(out: Path, error: OSError) -> UnwritableError:
     # Arrow puts the names of its own calls before what the system said.
     reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
-    return KgitopsError(
+    return UnwritableError(
         f"{error.filename or out} can't be written: {reason}; make room, or choose another --out"
     )

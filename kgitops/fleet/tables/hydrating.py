@@ -22,6 +22,7 @@ from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.codec import from_json
+from kgitops.model.json.declarations import check_declaration
 from kgitops.model.json.objects import read_binding
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner
@@ -234,6 +235,8 @@ def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
                 "spent": spent,
                 "last_applied": msgspec.json.decode(last),
             }
-            yield address, from_json(Owner, owner, "the owner")
+            found = from_json(Owner, owner, "the owner")
+            check_declaration(address, found)
+            yield address, found
         except (ValueError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error

@@ -42,6 +42,20 @@ def loaded_unit(
         yield declared
 
 
+def unit_error(error: Exception, command: str) -> KgitopsError:
+    """Return the error of one unit: any but a KgitopsError is a fault of kgitops itself.
+
+    Its message may hold values from the environment, so only its class is named; ``command`` shows
+    the rest.
+    """
+    if isinstance(error, KgitopsError):
+        return error
+    return KgitopsError(
+        f"kgitops failed where it should not: {type(error).__name__}; run kgitops --debug "
+        f"{command} and report what it prints"
+    )
+
+
 def enter_folder(folder: str) -> None:
     """Enter the folder where the command was typed: paths in findings are relative to it.
 

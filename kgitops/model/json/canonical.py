@@ -11,11 +11,11 @@ import rfc8785
 from msgspec import Meta, Struct
 
 from kgitops.model.json.codec import encode_sorted
+from kgitops.model.json.strict import MAX_SAFE
 from kgitops.model.registry import Json
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _ASTRAL = re.compile(rb"[\xf0-\xf4]")
-_MAX_SAFE = 2**53 - 1
 
 
 def canonical_json(value: object) -> bytes:
@@ -51,7 +51,7 @@ def sha256(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-_Scalar = str | Annotated[int, Meta(ge=-_MAX_SAFE, le=_MAX_SAFE)] | bool | None
+_Scalar = str | Annotated[int, Meta(ge=-MAX_SAFE, le=MAX_SAFE)] | bool | None
 _SCALARS = frozenset({str, int, bool, type(None)})
 _Flat = _Scalar | list[_Scalar] | dict[str, _Scalar]
 _Nested = _Scalar | list[_Flat] | dict[str, _Flat]
@@ -90,7 +90,7 @@ def _plain(value: Json) -> Json:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
-        if not -_MAX_SAFE <= value <= _MAX_SAFE:
+        if not -MAX_SAFE <= value <= MAX_SAFE:
             raise ValueError(f"{value} does not fit a JSON number; write it as text")
         return value
     if isinstance(value, list | tuple):

@@ -106,8 +106,8 @@ def from_json(kind: type[T], value: Json, path: str, *, exactly: bool = True) ->
 
 def _convert(kind: type[T], value: Json, *, exactly: bool = True) -> T:
     if exactly and exact(kind) != kind:
-        msgspec.convert(value, exact(kind), str_keys=True, dec_hook=_decode_special)
-    return msgspec.convert(value, kind, str_keys=True, dec_hook=_decode_special)
+        msgspec.convert(value, exact(kind), str_keys=True, dec_hook=decode_special)
+    return msgspec.convert(value, kind, str_keys=True, dec_hook=decode_special)
 
 
 def special(kind: type[T], write: Callable[[T], Json], read: Callable[[Json], T]) -> None:
@@ -130,7 +130,8 @@ def _encode_special(value: Any) -> Json:  # noqa: ANN401 (of any class in the ta
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def _decode_special(kind: type, value: Json) -> object:
+def decode_special(kind: type, value: Json) -> object:
+    """Read a class that ``special`` gave its JSON; the ``dec_hook`` of msgspec."""
     return _special[kind][1](value)
 
 
@@ -140,7 +141,7 @@ _sorting_encoder = msgspec.json.Encoder(enc_hook=_encode_special, order="sorted"
 
 @cache
 def _decoder(exactly: Any) -> "msgspec.json.Decoder[Any]":  # noqa: ANN401 (any annotation)
-    return msgspec.json.Decoder(exactly, dec_hook=_decode_special)
+    return msgspec.json.Decoder(exactly, dec_hook=decode_special)
 
 
 def _difference(kind: Any, value: Json, path: str) -> ShapeError:  # noqa: ANN401 (any annotation)

@@ -7,7 +7,15 @@ from typing import NoReturn
 
 from kgitops.model.registry import Json
 
+DEEPEST = 64
+"""The levels that JSON of kgitops is nested at most, with room."""
+MAX_SAFE = 2**53 - 1
+"""The largest integer that canonical JSON can represent."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+_LONE = re.compile("[\ud800-\udfff]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_LONGEST_INTEGER = len(str(-MAX_SAFE))
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
 class ShapeError(ValueError):
@@ -15,24 +23,56 @@ class ShapeError(ValueError):
 
 
 def parse_whole_numbers(text: str) -> Json:
-    """Parse JSON whose objects have each key once, and whose numbers are whole.
+    """Parse JSON that kgitops can have written, whose numbers are whole.
+
+    The objects have each key once, no integer is beyond 2^53, no text holds half a surrogate pair,
+    and nothing is nested deeper than ``DEEPEST`` levels.
 
     Raises:
         ValueError, RecursionError: it is not such JSON.
     """
     parsed: Json = json.loads(
-        text, object_pairs_hook=_unique, parse_float=_refuse, parse_constant=_refuse
+        text,
+        object_pairs_hook=_unique,
+        parse_int=_integer,
+        parse_float=_refuse,
+        parse_constant=_refuse,
     )
+    # Fast signs, which text within quotes may have as well.
+    if _HALF.search(text) or _may_be_deep(text):
+        _check(parsed)
     return parsed
 
 
-def parse_json(text: str) -> Json:
-    """Parse JSON whose objects have each key once.
+def _may_be_deep(text: str) -> bool:
+    brackets = text.encode(errors="replace").translate(None, _NO_BRACKETS)
+    for _ in range(DEEPEST):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
+    return bool(brackets)
 
-    Raises:
-        ValueError, RecursionError: it is not such JSON.
-    """
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+
+def _check(value: Json) -> None:
+    rest: list[tuple[str, int, Json]] = [("", 0, value)]
+    while rest:
+        path, depth, item = rest.pop()
+        if isinstance(item, str):
+            _check_text(item, path or "the whole")
+        elif isinstance(item, dict | list) and depth == DEEPEST:
+            raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+        elif isinstance(item, dict):
+            for key, inner in item.items():
+                _check_text(key, f"a key of {path or 'the whole'}")
+                rest.append((f"{path}.{key}" if path else key, depth + 1, inner))
+        elif isinstance(item, list):
+            rest += ((f"{path}[{at}]", depth + 1, inner) for at, inner in enumerate(item))
+
+
+def _check_text(value: str, path: str) -> None:
+    if not value.isascii() and _LONE.search(value):
+        shown = value.encode("ascii", "backslashreplace").decode()
+        raise ValueError(f"{path} holds half a surrogate pair: '{shown}'")
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -44,12 +84,14 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return value
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+def _integer(spelling: str) -> int:
+    if len(spelling) > _LONGEST_INTEGER or abs(number := int(spelling)) > MAX_SAFE:
+        raise ValueError(f"{spelling[:20]} is a number beyond 2^53")
+    return number
 
 
 def _refuse(spelling: str) -> NoReturn:
-    raise ValueError(f"{spelling} is not a whole number")
+    raise ValueError(f"{spelling[:20]} is not a whole number")
 
 
 def members(value: Json, path: str, keys: Sequence[str]) -> Mapping[str, Json]:

@@ -62,7 +62,9 @@ def refuse(content: str, file: str, *, laid_out: bool = True) -> NoReturn:
 def _parse(content: str, file: str) -> dict[str, Json]:
     try:
         document = parse_whole_numbers(content)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if type(error) is ValueError:
+            _refuse(file, f"is not JSON that kgitops wrote: {error}")
         _refuse(file, "is not JSON, or is cut off")
     if not isinstance(document, dict):
         _refuse(file, "is JSON but not a plan")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Event, RegistryUpgraded
+from kgitops.apply.journal.damage import require_sound
 from kgitops.apply.journal.reading import Latest, latest_values
 from kgitops.cluster.port import Cluster
 from kgitops.manifests.files import names_from
@@ -138,6 +139,7 @@ class _Turn:
         )
         self._stages("reading the registry")
         entries = cluster.registry.read() or ()
+        require_sound(entries)
         latest = latest_values(entries)
         report.registry_records = len(latest)
         if not workspace.cluster.in_memory:

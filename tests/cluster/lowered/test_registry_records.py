@@ -7,8 +7,10 @@ import pytest
 from kgitops.cluster.kafka.registry.append import append_batch
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import build_registry_state, meta_record
+from kgitops.lowering.records import link_record, virtual_cluster_record
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Json, RegistryState
+from kgitops.model.resources.virtual_clusters import LoweringOptions, TopicLink
 
 if TYPE_CHECKING:
     from kgitops.cluster.kafka.registry.topic import RegistryTopic
@@ -25,20 +27,23 @@ def state(
     return build_registry_state(entries, "t", before)
 
 
-def test_only_the_newest_of_a_key_counts_and_it_is_not_interpreted() -> None:
+def test_only_the_newest_of_a_key_counts() -> None:
     """VC-326: also a key with slashes, a later part of the log, and a deletion."""
-    vc, link = {"schema_version": 1, "any": ["thing"]}, {"schema_version": 1, "topic": "a"}
-    whole = state(
-        meta_record(),
-        ("vcs/vc/emea", {"schema_version": 1}),
-        ("vcs/vc/emea", vc),
-        ("vcs/link/emea/a", link),
-    )
+    key, vc = virtual_cluster_record("emea", LoweringOptions())
+    _, link = link_record("emea", TopicLink(name="a", topic="a", topic_id="t"))
+    _, moved = link_record("emea", TopicLink(name="a", topic="b", topic_id="t"))
+    whole = state(meta_record(), (key, {"schema_version": 1}), (key, vc), ("vcs/link/emea/a", link))
     assert whole.virtual_clusters == {"vc/emea": vc, "link/emea/a": link}
-    moved = {"schema_version": 1, "topic": "b"}
-    after = state(("vcs/vc/emea", None), ("vcs/link/emea/a", moved), before=whole, first=4)
-    assert after.virtual_clusters == {"link/emea/a": moved}
+    after = state(("vcs/link/emea/a", moved), before=whole, first=4)
+    assert after.virtual_clusters == {"vc/emea": vc, "link/emea/a": moved}
     assert whole.virtual_clusters == {"vc/emea": vc, "link/emea/a": link}
+    gone = state((key, None), ("vcs/link/emea/a", None), before=after, first=5)
+    assert gone.virtual_clusters == {}
+
+
+def test_a_link_of_no_virtual_cluster_is_damage() -> None:
+    with pytest.raises(SafetyError, match="vcs/link/emea/a belongs to the virtual cluster emea"):
+        state(meta_record(), link_record("emea", TopicLink(name="a", topic="a", topic_id="t")))
 
 
 def test_a_newer_kgitops_is_not_guessed_at() -> None:

@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kgitops.cluster.embedded.store.store import Store, checksum, dump_json
+from msgspec.structs import replace
+
+from kgitops.cluster.embedded.store.store import Store, checksum
 from kgitops.cluster.port import RegistryEntry, lease_ended_error
 from kgitops.cluster.registry import (
-    NOT_AN_OBJECT,
     build_registry_state,
     meta_record,
-    read_object,
+    read_entry,
     without_unreadable,
 )
 from kgitops.model.errors import LockedError
+from kgitops.model.json.canonical import canonical_text
 from kgitops.model.registry import META_KEY, Json, RegistryState
 
 _TOPIC_ID = "registry_topic_id"
@@ -70,7 +72,7 @@ class EmbeddedRegistryLog:
                     entries = (meta_record(), *entries)
             for key, value in entries:
                 offset += 1
-                text = None if value is None else dump_json(value)
+                text = None if value is None else canonical_text(value)
                 self._store.connection.execute(
                     "INSERT OR REPLACE INTO registry VALUES (?, ?, ?, ?, ?)",
                     (offset, key, text, timestamp_ms, checksum(offset, key, text)),
@@ -144,17 +146,15 @@ class EmbeddedRegistryLog:
 
     def _scanned(self, since: int) -> Iterator[RegistryEntry]:
         rows = self._store.connection.execute(
-            "SELECT log_offset, key, value, timestamp_ms, crc FROM registry"
+            "SELECT log_offset, CAST(key AS BLOB), CAST(value AS BLOB), timestamp_ms, crc"
+            " FROM registry"
             " WHERE log_offset >= ? ORDER BY log_offset",
             (since,),
         )
-        for offset, key, text, timestamp_ms, crc in rows:
-            value, problem = None, None
-            if crc != checksum(offset, key, text):
+        for offset, key, data, timestamp_ms, crc in rows:
+            entry = read_entry(offset, key, data, timestamp_ms)
+            texts = (part and part.decode(errors="replace") for part in (key, data))
+            if crc != checksum(offset, *texts):
                 problem = f"is damaged in the store {self._store.name}"
-            elif text is not None:
-                value = read_object(text)
-                problem = None if value is not None else NOT_AN_OBJECT
-            yield RegistryEntry(
-                offset=offset, key=key, value=value, timestamp_ms=timestamp_ms, problem=problem
-            )
+                entry = replace(entry, value=None, problem=problem)
+            yield entry

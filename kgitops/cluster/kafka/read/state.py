@@ -32,6 +32,7 @@ from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.topics import TopicState
 
 BACKEND = "kafka"
+_LINK = "link/"
 
 
 def read_state(
@@ -78,11 +79,12 @@ def _read_other_objects(wire: Wire) -> _OtherObjects:
 def _is_hidden_or_new(
     wire: Wire, registry: RegistryState | None, topics_read: ConsistentTopics
 ) -> bool:
-    """Return whether a managed topic that is missing from the list exists after all.
+    """Return whether a managed or linked topic that is missing from the list exists after all.
 
     A list of all topics silently omits those that the principal may not describe. So a managed
-    topic counts as gone only after it was asked for by name, where a refusal is an error. A topic
-    that is found that way was created after the others were listed.
+    topic, or one that a virtual cluster's link leads to, counts as gone only after it was asked for
+    by name, where a refusal is an error. A topic that is found that way was created after the
+    others were listed.
     """
     owners = registry.owners if registry else {}
     names = {
@@ -92,6 +94,9 @@ def _is_hidden_or_new(
         and (name := str(owner.last_applied.get("name"))) not in topics_read.listed
         and address == topic_address(name)
     }
+    links = registry.virtual_clusters.items() if registry else ()
+    names |= {str(link["topic"]) for key, link in links if key.startswith(_LINK)}
+    names -= topics_read.listed.keys()
     return bool(names and list_topics(wire, sorted(names)).topics)
 
 

@@ -7,7 +7,6 @@ leader's epoch, so that another leader refuses it (KIP-320).
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka.consumer.fetcher import Fetcher, IsolationLevel
@@ -26,7 +25,7 @@ from kgitops.cluster.kafka.registry.topic import (
 )
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import NOT_AN_OBJECT, read_object, without_unreadable
+from kgitops.cluster.registry import read_entry, without_unreadable
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.registry import META_KEY
 from kgitops.model.resources.names import REGISTRY_TOPIC
@@ -249,7 +248,7 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
         # An error of one record is raised only when more records are requested.
         while records:
             entries += [
-                _entry(record.offset, record.key, record.value, record.timestamp)
+                read_entry(record.offset, record.key, record.value, record.timestamp)
                 for record in records.take()
             ]
     except (CorruptRecordError, AttributeError) as error:
@@ -259,17 +258,3 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
         ) from error
     at.offset = max(at.offset, records.next_fetch_offset)
     return entries
-
-
-def _entry(offset: int, key: bytes, data: bytes | None, timestamp_ms: int) -> RegistryEntry:
-    value = None
-    with suppress(UnicodeDecodeError):
-        key.decode()
-        value = None if data is None else read_object(data.decode())
-    return RegistryEntry(
-        offset=offset,
-        key=key.decode(errors="surrogateescape"),
-        value=value,
-        timestamp_ms=timestamp_ms,
-        problem=NOT_AN_OBJECT if data is not None and value is None else None,
-    )

@@ -5,12 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from builders import a_topic
 from cluster_contract.contract import creation, done, send, wait
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record
+from kgitops.lowering.records import link_record, virtual_cluster_record
 from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
@@ -22,6 +24,8 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.virtual_clusters import LoweringOptions, TopicLink
+from kgitops.plan.normal_form import last_applied
 from kgitops.sandbox.sandbox import Sandbox
 
 ALICE = {"sasl.username": "alice", "sasl.password": "alice-secret"}
@@ -60,7 +64,7 @@ def admin(sandbox: Sandbox) -> Iterator[KafkaCluster]:
     cluster = boot(sandbox.servers, sandbox.configs, Path())
     for name in ("orders", "other"):
         done(cluster, creation(name, ((1,),)), lambda state, name=name: name in state.topics)
-    owner = Owner(project="uid", topic_id="t", last_applied={"name": "orders"})
+    owner = Owner(project="uid", topic_id="t", last_applied=last_applied(a_topic("orders")))
     cluster.registry.append([("lock/a", {"schema_version": 1})])
     cluster.registry.fence()
     cluster.registry.append([owner_record("topic/orders", owner)])
@@ -142,3 +146,23 @@ def test_a_managed_topic_that_may_not_be_seen_does_not_count_as_gone(
     hidden = right(ResourceType.TOPIC, "other", Operation.DESCRIBE, permission="Deny")
     with alice(sandbox, admin, *READ_ONLY, hidden) as cluster:
         assert [*cluster.read_state().topics] == ["orders"]
+
+
+def test_a_linked_topic_that_may_not_be_seen_does_not_count_as_gone(
+    sandbox: Sandbox, admin: KafkaCluster
+):
+    """Its physical name is in the records of links only, and it would be created again."""
+    link = TopicLink(
+        name="local", topic="other", topic_id=admin.read_state().topics["other"].topic_id
+    )
+    records = [virtual_cluster_record("sales", LoweringOptions()), link_record("sales", link)]
+    hidden = right(ResourceType.TOPIC, "other", Operation.DESCRIBE, permission="Deny")
+    admin.registry.append(records)
+    with alice(sandbox, admin, *READ_ONLY) as cluster:
+        assert "other" in cluster.read_state().topics
+    with (
+        alice(sandbox, admin, *READ_ONLY, hidden) as cluster,
+        pytest.raises(UnreachableError, match=r"'other'.*Describe on the topic"),
+    ):
+        cluster.read_state()
+    admin.registry.append([(key, None) for key, _ in records])

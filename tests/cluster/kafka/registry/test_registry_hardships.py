@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from builders import a_topic
 from cluster.kafka.registry_logs import (
     Driver,
     JustTheRegistry,
@@ -25,6 +26,7 @@ from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 from kgitops.model.registry import Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.plan.normal_form import last_applied
 from kgitops.sandbox.layout import USERS, login_configs
 from kgitops.sandbox.sandbox import Sandbox
 
@@ -142,7 +144,7 @@ def test_compaction_in_the_middle_of_a_lock_changes_nothing(logs: Logs) -> None:
     patient = Lock(logs.open(), holder="User:patient", settings=surroundings(log).settings)
     patient.claim("2026-11-21T09:12:07Z")
     first = next(entry for entry in log.read() or () if entry.key.startswith("lock/"))
-    owner = Owner(project="uid", topic_id="t", last_applied={"n": 1})
+    owner = Owner(project="uid", topic_id="t", last_applied=last_applied(a_topic("t")))
     numbers = iter(range(1_000_000))
 
     def compacted() -> bool:
