@@ -51,11 +51,19 @@ def batch_records(batch: bytes) -> Iterator[BatchRecord]:
         raise MalformedError("bytes follow the last record of a batch")
 
 
-RecordFields = tuple[int, int, bool]
-"""Of a record: the deltas of its offset and timestamp, and whether it has a key."""
+class RecordFields(msgspec.Struct, frozen=True):
+    """Fields of the records in a batch that brokers check.
+
+    ``timestamp_deltas`` has one a record; ``without_key`` are the numbers of records. ``in_order``:
+    their offsets follow on each other.
+    """
+
+    timestamp_deltas: list[int]
+    without_key: list[int]
+    in_order: bool
 
 
-def record_fields(data: bytes, count: int, *, sized: bool) -> Iterator[RecordFields]:
+def record_fields(data: bytes, count: int, *, sized: bool) -> RecordFields:
     """The records of a batch, whose bytes are not compressed any more, as strictly as Kafka.
 
     ``sized``: each record's length must be right. Kafka does not look at it in compressed batches.
@@ -69,9 +77,12 @@ def record_fields(data: bytes, count: int, *, sized: bool) -> Iterator[RecordFie
     if count > MOST_RECORDS:
         raise TooLargeError(f"a batch has more than {MOST_RECORDS} records")
     at = 0
+    timestamps: list[int] = []
+    without_key: list[int] = []
+    in_order = True
     try:
         # Numbers of one or two bytes are read in place, because every record produced comes here.
-        for _ in range(count):
+        for index in range(count):
             size = data[at]
             if size < 0x80:
                 at += 1
@@ -92,6 +103,7 @@ def record_fields(data: bytes, count: int, *, sized: bool) -> Iterator[RecordFie
                 timestamp = (timestamp & 0x7F | byte << 7) >> 1 ^ -(timestamp & 1)
             else:
                 timestamp, at = _varint(data, at, _LONG_BITS)
+            timestamps.append(timestamp)
             offset = data[at]
             if offset < 0x80:
                 at += 1
@@ -101,14 +113,18 @@ def record_fields(data: bytes, count: int, *, sized: bool) -> Iterator[RecordFie
                 offset = (offset & 0x7F | byte << 7) >> 1 ^ -(offset & 1)
             else:
                 offset, at = _varint(data, at, _INT_BITS)
+            if offset != index:
+                in_order = False
             key = data[at]
             if key < 0x80:
                 at += 1
                 key = key >> 1 ^ -(key & 1)
             else:
                 key, at = _varint(data, at, _INT_BITS)
-            if key > 0:
+            if key >= 0:
                 at += key
+            else:
+                without_key.append(index)
             value = data[at]
             if value < 0x80:
                 at += 1
@@ -126,11 +142,11 @@ def record_fields(data: bytes, count: int, *, sized: bool) -> Iterator[RecordFie
                 at += 1
             if sized and at != end:
                 raise MalformedError("a record does not have the length that it begins with")
-            yield offset, timestamp, key >= 0
     except IndexError:
         raise MalformedError("a record batch ends early") from None
     if at != len(data):
         raise MalformedError("the last record of a batch is not its end")
+    return RecordFields(timestamps, without_key, in_order)
 
 
 def _after_headers(data: bytes, count: int, at: int) -> int:

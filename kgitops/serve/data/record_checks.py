@@ -1,7 +1,5 @@
 """The checks of the records in a batch, as a Kafka broker makes them."""
 
-from collections.abc import Iterable
-
 from kgitops.model.results import ErrorCode
 from kgitops.serve.data.batch_checks import BatchError, TopicRules
 from kgitops.wire.batch_records import MOST_RECORDS, RecordFields, record_fields
@@ -60,34 +58,15 @@ class RecordChecks:
         return records
 
 
-def _newest(
-    records: Iterable[RecordFields], batch: BatchHeader, rules: TopicRules, now_ms: int
-) -> int:
-    """The largest timestamp of the records, each of which is checked."""
-    oldest, latest = _bounds(rules, now_ms)
-    newest = _NO_TIMESTAMP
-    first, stamped, keyed = batch.base_timestamp, batch.log_append_time, rules.compacted
+def _newest(records: RecordFields, batch: BatchHeader, rules: TopicRules, now_ms: int) -> int:
+    """The largest timestamp of the records, all of which are checked."""
     refused: dict[int, str] = {}
-    late = False
-    in_order = True
-    for index, (offset_delta, timestamp_delta, has_key) in enumerate(records):
-        timestamp = batch.max_timestamp if stamped else first + timestamp_delta
-        if offset_delta != index:
-            in_order = False
-        if keyed and not has_key:
-            refused[index] = "Compacted topic cannot accept message without key"
-        elif rules.log_append_time or timestamp == _NO_TIMESTAMP:
-            if stamped:
-                late = True
-                refused[index] = "Producer should not set timestamp type to LogAppendTime."
-        elif not oldest <= timestamp <= latest:
-            timestamp = _as_long(timestamp)
-            if timestamp != _NO_TIMESTAMP and not oldest <= timestamp <= latest:
-                late = True
-                refused[index] = _out_of_range(timestamp, oldest, latest)
-        if timestamp > newest:
-            newest = timestamp
-    if late:
+    if rules.compacted:
+        without_key = "Compacted topic cannot accept message without key"
+        refused = dict.fromkeys(records.without_key, without_key)
+    late, newest = _late(records, batch, rules, now_ms)
+    if late.keys() - refused.keys():
+        refused = dict(sorted((late | refused).items()))
         raise BatchError(ErrorCode.INVALID_TIMESTAMP, _TIME_REFUSED, refused)
     if refused:
         raise BatchError(
@@ -96,11 +75,38 @@ def _newest(
             "key",
             refused,
         )
-    if not in_order and batch.codec != NONE:  # Kafka fails to write them anew
+    if not records.in_order and batch.codec != NONE:  # Kafka fails to write them anew
         raise BatchError(
             ErrorCode.UNKNOWN_SERVER_ERROR, "The offsets of compressed records are not 0, 1, 2…"
         )
     return newest
+
+
+def _late(
+    records: RecordFields, batch: BatchHeader, rules: TopicRules, now_ms: int
+) -> tuple[dict[int, str], int]:
+    """The records whose timestamps are out of range, and the largest timestamp."""
+    oldest, latest = _bounds(rules, now_ms)
+    deltas = records.timestamp_deltas
+    if batch.log_append_time:
+        newest = batch.max_timestamp
+        if rules.log_append_time or newest == _NO_TIMESTAMP:
+            wrong = "Producer should not set timestamp type to LogAppendTime."
+            return dict.fromkeys(range(len(deltas)), wrong), newest
+        timestamps = [newest] * len(deltas)
+    else:
+        first = batch.base_timestamp
+        newest = first + max(deltas)
+        if rules.log_append_time or (oldest <= first + min(deltas) and newest <= latest):
+            return {}, max(newest, _NO_TIMESTAMP)
+        timestamps = [_as_long(first + delta) for delta in deltas]
+    late = {
+        index: _out_of_range(timestamp, oldest, latest)
+        for index, timestamp in enumerate(timestamps)
+        if timestamp != _NO_TIMESTAMP and not oldest <= timestamp <= latest
+    }
+    newest = max(timestamps)
+    return late, max(newest, _NO_TIMESTAMP)
 
 
 def _check_times(batch: BatchHeader, rules: TopicRules, now_ms: int) -> None:
