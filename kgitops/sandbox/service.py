@@ -22,6 +22,8 @@ FIRST_PORT = 19_092
 
 DEFAULT_NAME = "sandbox"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_OWNER_ONLY = 0o700
+"""The mode of a sandbox's folder, which holds passwords, keys and records."""
 
 
 def service_home(name: str = DEFAULT_NAME) -> Path:
@@ -54,6 +56,7 @@ def start_service(
         sandbox = load(home)
         if sandbox is None:
             shutil.rmtree(home, ignore_errors=True)  # the logs of a failed start
+            home.mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
             sandbox = start(
                 home,
                 brokers=brokers,
@@ -67,6 +70,7 @@ def start_service(
         _check_same(sandbox, brokers=brokers, sasl=sasl)
         if sandbox.running == sandbox.broker_ids:
             return sandbox, True
+        home.chmod(_OWNER_ONLY)  # an older kgitops left it open
         return _resumed(sandbox, on_stage), False
 
 

@@ -138,12 +138,15 @@ def test_a_killed_broker_is_told_and_started_with_its_data(sandbox: Commands) ->
 
 
 def test_what_is_kept_is_there_again(sandbox: Commands) -> None:
-    """The data, and the address."""
+    """The data, and the address; others of this machine can't read it, not even what was open."""
     create(sandbox, "before-the-stop")
+    assert sandbox.home.stat().st_mode & 0o777 == 0o700
     servers, pid = sandbox.sandbox.servers, sandbox.pid(1)
     assert sandbox("stop", "--keep", "--auto-approve").code == 0
     assert not psutil.pid_exists(pid)
+    sandbox.home.chmod(0o755)
     assert sandbox("start", "--sasl").code == 0
+    assert sandbox.home.stat().st_mode & 0o777 == 0o700
     assert sandbox.sandbox.servers == servers
     assert "before-the-stop" in topics(sandbox)
 
