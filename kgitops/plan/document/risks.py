@@ -137,6 +137,8 @@ DISK_GROWTH = _risk("KG133", "disk-growth", RiskLevel.DISRUPTIVE, "brokers may k
     "compare the brokers' free disk with what the topic takes today, and grow in steps")
 PROJECT_TAKEN_OVER = _risk("KG134", "project-taken-over", RiskLevel.DATA_LOSS, "another project loses the object; from the next plan on this project's documents decide what becomes of it",
     "let the other project release its objects, and compare both projects' documents before the next plan")
+TOPIC_HAZARD = _risk("KG135", "topic-hazard", RiskLevel.DISRUPTIVE, "a config's value hurts brokers or clients",
+    "use a value on the other side of the threshold that the reason names, or Kafka's default")
 ACL_GRANT = _risk("KG200", "acl-grant", RiskLevel.SAFE, "a principal may do more",
     "grant the operation and the resource that are needed, and no prefix")
 ACL_REVOKE = _risk("KG201", "acl-revoke", RiskLevel.ACCESS_LOSS, "an Allow is removed",

@@ -40,7 +40,7 @@ from kgitops.plan.shown.values import (
     removed,
     requests_of,
 )
-from kgitops.plan.topics.configs import config_field
+from kgitops.plan.topics.configs import config_field, new_config_hazards
 from kgitops.plan.usage import disk_estimate, is_at_stake, topic_impact
 
 _MIN_ISR = "min.insync.replicas"
@@ -73,7 +73,9 @@ def _created(change: Change, around: Surroundings) -> Shown:
         risky={
             risks.TOPIC_CREATE,
             *_unreachable_min_isr(state.replication_factor, state.configs, around),
+            *_unclean_election(state.configs),
         },
+        fields=new_config_hazards(state.configs, around.defaults),
         impact={"partitions": state.num_partitions, **estimate},
     )
 
@@ -104,9 +106,13 @@ def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -
             case _:
                 raise ContradictionError("has a request for something else")
     held = {key: normal_value(key, value) for key, value in configs.items()}
+    configs_after = overlaid(configs, asked)
     fields = (
         *links,
-        *(config_field(key, held.get(key), asked[key], around.defaults) for key in sorted(asked)),
+        *(
+            config_field(key, held.get(key), asked[key], configs_after, around.defaults)
+            for key in sorted(asked)
+        ),
         *_shape_fields(now, wanted),
         *starmap(_record_field, sorted(records.items())),
         *(
@@ -121,7 +127,6 @@ def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -
             if restored[key] != configs.get(key)
         ),
     )
-    configs_after = overlaid(configs, asked)
     risky = {risks.DISK_GROWTH} if len(wanted) > len(now) else set()
     if any(field.path in _IN_SYNC for field in fields):
         risky |= _unreachable_min_isr(len(wanted[0]), configs_after, around)
@@ -190,6 +195,12 @@ def _unreachable_min_isr(
     needed = int(value or "1")
     full = needed > 1 and needed >= replication_factor
     return {risks.MIN_ISR_UNREACHABLE} if full else set()
+
+
+def _unclean_election(configs: Mapping[str, str]) -> set[Risk]:
+    """Return the risk that a new topic's records may be lost by its elections."""
+    unclean = configs.get("unclean.leader.election.enable") == "true"
+    return {risks.UNCLEAN_ELECTION} if unclean else set()
 
 
 def _assignment(view: Mapping[str, Json]) -> Assignment:

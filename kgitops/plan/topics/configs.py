@@ -14,7 +14,8 @@ from kgitops.model.resources.topic_configs import (
 from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
+from kgitops.plan.topics.hazards import hazard
 
 
 class ConfigDiff(Struct, frozen=True, kw_only=True):
@@ -77,22 +78,48 @@ def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str
 
 
 def config_field(
-    key: str, before: str | None, after: str | None, broker_defaults: Mapping[str, str]
+    key: str,
+    before: str | None,
+    after: str | None,
+    configs: Mapping[str, str],
+    broker_defaults: Mapping[str, str],
 ) -> FieldChange:
-    """Return the change of a config, None where the topic does not set it."""
+    """Return the change of a config, None where the topic does not set it.
+
+    ``configs`` are all of the topic's after the change.
+    """
     default, source = effective_default(key, broker_defaults)
     removed = after is None
+    old, new = default if before is None else before, default if removed else after
+    risk = config_risk(key, old, new, removed=removed)
+    harm = None
+    if risk.level is RiskLevel.SAFE:  # a worse one says already what is at stake
+        harm = hazard(key, old, new, configs, broker_defaults)
+        risk = risk if harm is None else risks.TOPIC_HAZARD
+    notes = [note for note in (harm, _note(before, after, default, source)) if note is not None]
     return FieldChange(
         path=f"configs.{key}",
         before=before,
         after=after,
-        risk=config_risk(
-            key,
-            default if before is None else before,
-            default if removed else after,
-            removed=removed,
-        ),
-        note=_note(before, after, default, source),
+        risk=risk,
+        note="; ".join(notes) or None,
+    )
+
+
+def new_config_hazards(
+    configs: Mapping[str, str], broker_defaults: Mapping[str, str]
+) -> tuple[FieldChange, ...]:
+    """Return the configs of a new topic that hurt brokers or clients, each with the reason."""
+    return tuple(
+        FieldChange(
+            path=f"configs.{key}",
+            before=None,
+            after=value,
+            risk=risks.TOPIC_HAZARD,
+            note=harm,
+        )
+        for key, value in sorted(configs.items())
+        if (harm := hazard(key, None, value, configs, broker_defaults)) is not None
     )
 
 
