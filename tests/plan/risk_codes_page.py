@@ -7,8 +7,8 @@ from kgitops.plan.topics.hazards import HAZARDS, Hazard
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "risk-codes.md"
 _HAZARDS = (
-    "A new topic with such a value has the risk KG135, and so has a change to one, unless the change"
-    " has a worse risk. A change away from the harm is safe."
+    "A new topic with such a value has the risk KG135, and so has a change to one, unless the"
+    " change has a worse risk. A change away from the harm is safe."
 )
 _MEANING = {
     RiskLevel.DATA_LOSS: "Records are lost, or may be. Nothing brings them back.",
