@@ -20,7 +20,7 @@ from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.units.discovery import find_units
 from kgitops.fleet.units.loading import enter_folder, loaded_unit, unit_error
-from kgitops.fleet.units.paths import check_paths_exist
+from kgitops.fleet.units.paths import check_paths_exist, task_path
 from kgitops.fleet.units.unit import RowFiles, StateFormat, Unit
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.codec import decode, encode
@@ -96,7 +96,7 @@ def audit_fleet(
             advice="give the projects, and the states that fleet snapshot made of their clusters",
         )
         raise FindingsError(fleet.findings or (nothing,))
-    here = str(Path.cwd())
+    here = task_path(Path.cwd())
     specs = [encode(AuditTask(unit=unit, here=here)).decode() for unit in fleet.units]
     with session(options.master, options.remote, options.conf, work=audit_task) as spark:
         answers = list(run_tasks(spark, specs, audit_task, on_progress))

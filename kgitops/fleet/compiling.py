@@ -18,7 +18,7 @@ from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.units.data_files import partition_folder
 from kgitops.fleet.units.loading import enter_folder, loaded_unit, unit_error
-from kgitops.fleet.units.paths import check_paths_exist, classify_paths
+from kgitops.fleet.units.paths import check_paths_exist, classify_paths, task_path
 from kgitops.fleet.units.projects import find_projects
 from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
@@ -129,7 +129,7 @@ def _file(unit: Unit) -> str:
 
 
 def _spec(unit: Unit, file: Path) -> str:
-    return encode(CompileTask(unit=unit, out=str(file), here=str(Path.cwd()))).decode()
+    return encode(CompileTask(unit=unit, out=task_path(file), here=task_path(Path.cwd()))).decode()
 
 
 def _is_ours(path: Path, is_folder: bool) -> bool:

@@ -26,6 +26,7 @@ from kgitops.fleet.tables.desired_rows import header_in, open_desired
 from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.tables.hydrating import open_state
 from kgitops.fleet.units.loading import enter_folder, loaded_unit, unit_error
+from kgitops.fleet.units.paths import task_path
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles, StateFormat, Unit
 from kgitops.model import clock
 from kgitops.model.garbage_collection import without_garbage_collection
@@ -164,7 +165,7 @@ def _plan_differences(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
 
 def task_specs(units: Sequence[Unit], out: Path, created: datetime) -> list[str]:
     """The text for each unit's task."""
-    place, moment, here = str(out.absolute()), clock.to_text(created), str(Path.cwd())
+    place, moment, here = task_path(out), clock.to_text(created), task_path(Path.cwd())
     tasks = (PlanTask(unit=unit, out=place, created=moment, here=here) for unit in units)
     return [encode(task).decode() for task in tasks]
 

@@ -21,7 +21,7 @@ from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.tables.state_rows import write_state, write_unread
 from kgitops.fleet.units.data_files import partition_folder
 from kgitops.fleet.units.loading import enter_folder, unit_error
-from kgitops.fleet.units.paths import check_paths_exist, classify_paths
+from kgitops.fleet.units.paths import check_paths_exist, classify_paths, task_path
 from kgitops.fleet.units.projects import FleetProject, find_projects
 from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
@@ -138,8 +138,8 @@ def _spec(options: FleetSnapshotOptions, cluster: str, project: Path) -> str:
     task = SnapshotTask(
         cluster=cluster,
         project=str(project),
-        out=str(file),
-        here=str(Path.cwd()),
+        out=task_path(file),
+        here=task_path(Path.cwd()),
         users=options.users,
     )
     return encode(task).decode()

@@ -1,6 +1,7 @@
 """States that no kgitops wrote: each is one refused unit that names its cluster, never the end."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 
@@ -8,11 +9,12 @@ import pytest
 from fleet import fleet_commands
 from fleet.fleet_commands import CLUSTERS, Fleet, Plans
 
-from kgitops.fleet import planning
+from kgitops.fleet import auditing, compiling, planning
 from kgitops.fleet.output.publish import run_folder
 from kgitops.fleet.pipeline import run_units
 from kgitops.fleet.units.discovery import find_units
-from kgitops.model.json.codec import to_json
+from kgitops.model.errors import UsageError
+from kgitops.model.json.codec import encode, to_json
 from kgitops.model.registry import Json
 
 applied_fleet = fleet_commands.applied_fleet
@@ -153,5 +155,77 @@ def test_hostile_states_are_refused_units_of_the_run(fleet: Fleet, plans: Plans)
     ran = plans()
     assert ran.code == 8, ran
     check_units(fleet.result()["units"], hostile)
-    for cluster in hostile:
-        assert f"{cluster}/payments" in ran.said
+
+
+def failing(name: str, module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inject a fault of kgitops itself into the work on the cluster north."""
+    work = getattr(module, name)
+
+    def fails(*args: object, **more: object) -> object:
+        if "north" in repr((args, more)):
+            raise RuntimeError("with a value from the environment")
+        return work(*args, **more)
+
+    monkeypatch.setattr(module, name, fails)
+
+
+SENTENCE = "kgitops failed where it should not: RuntimeError; run kgitops --debug "
+
+
+@pytest.mark.parametrize("name", ["plan_of_unit", "write_plan"])
+def test_a_fault_of_kgitops_itself_is_one_units(
+    name: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(name, planning, monkeypatch)
+    units = {unit["cluster"]: unit for unit in planned_here(fleet)}
+    assert [unit["planned"] for unit in units.values()] == [True, False, True]
+    (reason,) = units["north"]["reasons"]
+    assert reason["sentence"] == f"{SENTENCE}plan -c north and report what it prints"
+
+
+def test_an_audit_and_a_compilation_have_units_too(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing("_audit", auditing, monkeypatch)
+    failing("write_desired", compiling, monkeypatch)
+    found = find_units((fleet.project.folder,), (fleet.states,), (), {}).units
+    audits = [
+        json.loads(auditing.audit_task(encode(auditing.AuditTask(unit=unit, here=".")).decode()))
+        for unit in found
+    ]
+    failed = [audit for audit in audits if audit["audit"] is None]
+    assert [audit["cluster"] for audit in failed] == ["north"]
+    assert failed[0]["reason"].startswith(f"{SENTENCE}policy audit -c north")
+    answers = [
+        json.loads(
+            compiling.compile_task(
+                encode(
+                    compiling.CompileTask(
+                        unit=unit, out=str(fleet.folder / f"{unit.cluster}.parquet"), here="."
+                    )
+                ).decode()
+            )
+        )
+        for unit in found
+    ]
+    (finding,) = [finding for answer in answers for finding in answer]
+    assert finding["problem"].startswith("payments can't be compiled for north: ")
+
+
+def test_a_path_that_is_not_utf_8_is_a_finding_about_its_unit(fleet: Fleet) -> None:
+    odd = fleet.states / os.fsdecode(b"\xff")
+    odd.mkdir()
+    (fleet.states / "north.json").rename(odd / "north.json")
+    units = find_units((fleet.project.folder,), (fleet.states,), (), {})
+    assert [unit["cluster"] for unit in planned_here(fleet)] == ["east", "west"]
+    assert "payments can't be planned for north" in units.findings[0].problem
+
+
+def test_a_folder_that_is_not_utf_8_is_a_usage_error(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = fleet.folder / os.fsdecode(b"\xff")
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    with pytest.raises(UsageError, match="is not UTF-8"):
+        planned_here(fleet)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from kgitops.fleet.units.paths import classify_paths
+from kgitops.fleet.units.paths import classify_paths, is_text
 from kgitops.fleet.units.projects import (
     CompiledProject,
     FleetProject,
@@ -97,6 +97,8 @@ def find_units(
         for item, label in _labelled(kept)
         if (saved := lookup.state_for(item)) is not None
     ]
+    findings += [finding for _, unit in units for finding in _unsendable(unit)]
+    units = [(size, unit) for size, unit in units if not any(_unsendable(unit))]
     heaviest_first = sorted(units, key=lambda unit: (-unit[0], unit[1].cluster, unit[1].project))
     complete = projects.complete and rows.complete
     planned = {item.cluster for item in declarations}
@@ -106,6 +108,19 @@ def find_units(
         # A project that can't be read may be the one for these clusters.
         unplanned=tuple(name for name in lookup.states if name not in planned) if complete else (),
     )
+
+
+def _unsendable(unit: Unit) -> Iterator[Finding]:
+    """Yield a finding for each path of a unit that no task can be given."""
+    desired = unit.desired.paths if isinstance(unit.desired, ManifestFiles) else unit.desired.files
+    for path in (*unit.state.files, *desired, *unit.policies):
+        if not is_text(path):
+            yield Finding(
+                source=None,
+                problem=f"{unit.project} can't be planned for {unit.cluster}: the name of "
+                f"{display_name(path)} is not UTF-8",
+                advice="rename it",
+            )
 
 
 def _of_projects(projects: FleetProjects, states: SavedStates) -> Iterator[_Declaration]:

@@ -45,6 +45,23 @@ def classify_paths(paths: Sequence[Path]) -> DesiredPaths:
     return classified
 
 
+def task_path(path: Path) -> str:
+    """Return the absolute path as tasks are given it.
+
+    Raises:
+        UsageError: its name is not UTF-8.
+    """
+    text = str(path.absolute())
+    if not is_text(path):
+        raise UsageError(f"the path {text} is not UTF-8, so no task can be given it; rename it")
+    return text
+
+
+def is_text(path: Path) -> bool:
+    """Return whether the path is UTF-8, as all that is handed to a task must be."""
+    return os.fsencode(path) == str(path).encode(errors="ignore")
+
+
 def bytes_below(paths: Sequence[Path]) -> int:
     """The size of the files below ``paths`` in bytes, as an estimate of their work."""
     total = 0
