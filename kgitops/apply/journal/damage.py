@@ -30,7 +30,7 @@ from kgitops.lowering.record_reading import check_record, orphans
 from kgitops.lowering.records import PREFIX
 from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError, SafetyError
-from kgitops.model.json.records import Record, is_known_version
+from kgitops.model.json.records import Record, check_version, is_known_version
 from kgitops.model.registry import IMPORTING, META_KEY, SCHEMA_VERSION, Json
 
 _NEVER = "9999-12-31T23:59:59Z"
@@ -103,6 +103,8 @@ def require_sound(entries: Iterable[RegistryEntry]) -> None:
     for entry in newest.values():
         problem = _problem(entry)
         if problem is not None:
+            if problem.endswith(_NEWER) and entry.value is not None:
+                check_version(entry.key, entry.value)
             raise SafetyError(
                 f"the registry record at offset {entry.offset}, key {entry.key!r}, {problem}, so "
                 "what earlier applies did can't be known; see what is lost with kgitops registry "
