@@ -11,3 +11,7 @@ class TooLargeError(MalformedError):
 
 class UnwritableMessageError(ValueError):
     """A value that the version of its message can't hold."""
+
+
+class TooLongError(MalformedError):
+    """A message with more elements than its reader wants to look at now."""

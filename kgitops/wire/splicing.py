@@ -11,7 +11,7 @@ from struct import error as struct_error
 from msgspec import Struct
 
 from kgitops.wire.definitions import FieldDefinition, MessageDefinition
-from kgitops.wire.errors import MalformedError
+from kgitops.wire.errors import MalformedError, TooLongError
 from kgitops.wire.reading import MOST_ELEMENTS
 from kgitops.wire.source import FIXED, FunctionSource
 from kgitops.wire.varints import read_uvarint, skip_tags, uvarint
@@ -22,7 +22,8 @@ Splicer = Callable[[bytes | bytearray, int, object], Chunks]
 from that position on with the changes.
 
 A hook takes the bytes of its field and returns those that replace them; None drops the innermost
-element of an array that the field is in, or empties the field where it is in none.
+element of an array that the field is in, or empties the field where it is in none. The object may
+have ``room``, the most elements of all arrays together: with more it raises ``TooLongError``.
 """
 
 
@@ -58,9 +59,11 @@ def make_splicer(message: MessageDefinition, version: int, hooks: Hooks) -> Spli
         "uvarint": uvarint,
         "skip_tags": skip_tags,
         "MalformedError": MalformedError,
+        "TooLongError": TooLongError,
     }
     source.line("view = memoryview(data); end = len(data); out = []; last = p")
-    source.line(f"room = {MOST_ELEMENTS if message.kind == 'request' else 'end'}")
+    most = MOST_ELEMENTS if message.kind == "request" else "end"
+    source.line(f"room = getattr(hooks, 'room', {most})")
     for method in sorted({hook.method for hook in hooks.values()}):
         source.line(f"{method} = hooks.{method}")
     walk.struct(message.fields, (), None, stop=True)
@@ -77,6 +80,8 @@ def _strict(walked: Splicer, what: str) -> Splicer:
             problem = "it ends early"
         except UnicodeDecodeError:
             problem = "a text is not UTF-8"
+        except TooLongError:
+            raise
         except MalformedError as error:
             problem = str(error)
         raise MalformedError(f"{what}: {problem}")
@@ -273,7 +278,7 @@ class _Walk:
             return
         # Elements of fixed size are walked over without a look at the data, so they are counted.
         source.line(f"room -= {size}")
-        source.line("if room < 0: raise MalformedError('it has more elements than can be')")
+        source.line("if room < 0: raise TooLongError('it has more elements than can be')")
         if hook is None and not (inner is not None and self.reaches(inner, here)):
             with source.block(f"for _ in range({size}):"):
                 self._element(field, inner, here, None, None)

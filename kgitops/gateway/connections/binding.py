@@ -3,6 +3,9 @@
 from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
 from kgitops.gateway.naming.name_table import NameTable, NameTables
 
+_KEPT_CLIENT_ID = 256
+"""Bytes: a longer client id, of up to 32 KiB, is looked up with each request."""
+
 
 class ConnectionBinding:
     """Finds the names for each request, and keeps a connection in one virtual cluster.
@@ -56,7 +59,9 @@ class ConnectionBinding:
                 f"its connection was {_place(before)}, and it is {_place(name)} now; "
                 "it may connect again",
             )
-        self._tables, self._table, self._client_id = tables, table, client_id
+        kept = client_id is None or len(client_id) <= _KEPT_CLIENT_ID
+        self._tables, self._table = tables, table
+        self._client_id = client_id if kept else b""
 
     def _find(self, tables: NameTables, principal: str, client_id: str | None) -> NameTable | None:
         table = tables.bind(principal, client_id)

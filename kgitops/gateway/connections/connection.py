@@ -1,8 +1,11 @@
 """A client's connection, and the one to a broker that belongs to it."""
 
 import ssl
+from asyncio import Future
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kgitops.gateway.connections.binding import ConnectionBinding
 from kgitops.gateway.connections.broker_end import BrokerEnd
@@ -11,7 +14,7 @@ from kgitops.gateway.connections.logins import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kgitops.gateway.connections.parts import Door, SharedParts
 from kgitops.gateway.connections.pending import PendingExchanges
 from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
-from kgitops.gateway.rewriting.exchange import Forward, RefusedFrameError, read_header
+from kgitops.gateway.rewriting.exchange import Forward, LocalAnswer, RefusedFrameError, read_header
 from kgitops.gateway.sockets.frames import FrameError
 from kgitops.gateway.sockets.memory import ConnectionMemory
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
@@ -19,10 +22,13 @@ from kgitops.gateway.sockets.side_owner import Stop
 from kgitops.gateway.sockets.sides import Side
 from kgitops.gateway.sockets.tls import handshake_problem
 from kgitops.wire.apis import apis
+from kgitops.wire.errors import TooLongError
+from kgitops.wire.splicing import Chunks
 
 if TYPE_CHECKING:
     from kgitops.gateway.connections.open_connections import GatewayConnections
 
+_T = TypeVar("_T")
 _CORRELATION = 4
 _LOGIN = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _PART_OF_LIFETIME = 0.85
@@ -34,8 +40,8 @@ class ProxiedConnection:
 
     __slots__ = (
         "_age_s", "_binding", "_broker", "_certificate", "_closed", "_door", "_ending", "_key",
-        "_login", "_memory", "_open", "_parts", "_pending", "_rewriter", "active", "address",
-        "began_at", "client",
+        "_login", "_memory", "_open", "_parts", "_pending", "_rewriter", "_rewriting",
+        "active", "address", "began_at", "client",
     )  # fmt: skip
 
     def __init__(self, door: Door, parts: SharedParts, opened: "GatewayConnections") -> None:
@@ -49,6 +55,7 @@ class ProxiedConnection:
             self._rewriter.logged_in()
         self._pending = PendingExchanges()
         self._ending = self._closed = False
+        self._rewriting = 0
         self._key: int | None = None
         self.address = ""
         self.began_at = self.active = perf_counter()
@@ -97,11 +104,18 @@ class ProxiedConnection:
 
     def take(self, side: Side, frame: bytearray) -> None:
         """Rewrite a frame, and send it to the other side."""
+        if side is self.client:
+            self._guarded(side, partial(self._request, frame))
+        elif not self._guarded(side, partial(self._broker.logs_in, frame)):
+            self._guarded(side, partial(self._response, frame))
+        self._release(side)
+
+    def _guarded(self, side: Side, call: Callable[[], object]) -> object:
+        """Call it; an error closes the connection."""
+        if self._closed:
+            return None
         try:
-            if side is self.client:
-                self._request(frame)
-            elif not self._broker.logs_in(frame):
-                self._response(frame)
+            return call()
         except (RefusedError, RefusedFrameError) as error:
             self.refuse(error.reason, str(error))
         except Exception as error:  # noqa: BLE001 (costs this connection, and no other)
@@ -110,16 +124,45 @@ class ProxiedConnection:
                 RefusalReason.BUG,
                 f"its {whose} could not be handled ({type(error).__name__}); please report this",
             )
+        return None
+
+    def _rewrite(self, side: Side, rewrite: Callable[..., _T], then: Callable[[_T], None]) -> None:
+        """Rewrite a frame at once, or in a thread if it takes long; its side waits for that."""
+        try:
+            rewritten = rewrite(at_once=True)
+        except TooLongError:
+            side.stop(Stop.REWRITING)
+            self._rewriting += 1
+            back = partial(self._rewritten, side, then)
+            tenant = self._binding.virtual_cluster or self._login.principal
+            self._parts.long_frames.run(tenant, rewrite, back)
+        else:
+            then(rewritten)
+
+    def _rewritten(self, side: Side, then: Callable[[_T], None], future: "Future[_T]") -> None:
+        self._rewriting -= 1
+        self._guarded(side, lambda: then(future.result()))
+        if self._closed:
+            future.exception()
+            self._close_rewriter()
+            return
         self._release(side)
+        side.go_on(Stop.REWRITING)
+        if self._ending:
+            self._finish_if_done()
 
     def full(self, side: Side) -> None:
         """Read no more from the other side."""
+        if side is self.client:
+            side.stop(Stop.UNREAD)
         other = self._other(side)
         if other is not None:
             other.stop(Stop.FULL)
 
     def free(self, side: Side) -> None:
         """Read from the other side again."""
+        if side is self.client:
+            side.go_on(Stop.UNREAD)
         other = self._other(side)
         if other is not None:
             other.go_on(Stop.FULL)
@@ -141,6 +184,8 @@ class ProxiedConnection:
     def _release(self, side: Side) -> None:
         """Let others have the memory of a side's frame once all of it went to the other side."""
         other = self._other(side)
+        if self._rewriting:
+            return
         if other is not None and self._broker.is_ready and not other.is_full:
             self._memory.release(side)
 
@@ -222,13 +267,25 @@ class ProxiedConnection:
             if login.principal is not None:
                 tables = self._parts.tables.tables
                 table = self._binding.table(header.client_id, tables, login.principal)
-            rewritten = self._rewriter.request(frame, header, table)
-            if isinstance(rewritten, Forward):
-                self._forward(rewritten, key, len(frame), began)
-                return
-            answer = rewritten.body
+            self._rewrite(
+                self.client,
+                partial(self._rewriter.request, frame, header, table),
+                partial(self._go_on_with, key=key, size=len(frame), began=began),
+            )
+            return
+        self._answer_request(answer, key, len(frame), began)
+
+    def _go_on_with(
+        self, rewritten: Forward | LocalAnswer, *, key: int, size: int, began: float
+    ) -> None:
+        if isinstance(rewritten, Forward):
+            self._forward(rewritten, key, size, began)
+        else:
+            self._answer_request(rewritten.body, key, size, began)
+
+    def _answer_request(self, answer: bytes, key: int, size: int, began: float) -> None:
         counts = self._parts.counts
-        counts.request(key, len(frame))
+        counts.request(key, size)
         counts.answered += 1
         counts.took(perf_counter() - began)
         if self._pending.answered(answer):
@@ -250,7 +307,8 @@ class ProxiedConnection:
             self._slow_down()
 
     def _slow_down(self) -> None:
-        if len(self._pending) >= self._parts.limits.pending:
+        limits = self._parts.limits
+        if len(self._pending) >= limits.pending or self._pending.waiting > limits.write_bytes:
             self.client.stop(Stop.PENDING)
 
     # -- responses -----------------------------------------------------------------------------
@@ -259,7 +317,7 @@ class ProxiedConnection:
         began = perf_counter()
         self.active = began
         correlation_id = int.from_bytes(frame[:_CORRELATION], "big", signed=True)
-        awaited = self._pending.came(correlation_id) if len(frame) >= _CORRELATION else None
+        awaited = self._pending.first(correlation_id) if len(frame) >= _CORRELATION else None
         if awaited is None:
             raise RefusedError(RefusalReason.BROKER, "the broker answered what nobody asked")
         exchange = awaited.exchange
@@ -268,16 +326,26 @@ class ProxiedConnection:
             if self._login.principal is not None:
                 self.client.may_have(self._parts.limits.request_bytes)
                 self._rewriter.logged_in()
-        chunks = self._rewriter.response(frame, exchange, self._door.addresses)
+        self._rewrite(
+            self._broker.side or self.client,
+            partial(self._rewriter.response, frame, exchange, self._door.addresses),
+            partial(self._respond, spent=awaited.spent, began=began),
+        )
+
+    def _respond(self, chunks: Chunks, *, spent: float, began: float) -> None:
+        self._pending.done()
         counts = self._parts.counts
         self.client.send(chunks)
         counts.sent += sum(map(len, chunks))
         while (answer := self._pending.ready()) is not None:
             self._answer(answer)
-        counts.took(awaited.spent + perf_counter() - began)
+        counts.took(spent + perf_counter() - began)
         if self._ending:
             self._finish_if_done()
-        elif len(self._pending) < self._parts.limits.pending:
+        elif (
+            len(self._pending) < self._parts.limits.pending
+            and self._pending.waiting <= self._parts.limits.write_bytes
+        ):
             self.client.go_on(Stop.PENDING)
 
     def _answer(self, body: bytes) -> None:
@@ -304,7 +372,7 @@ class ProxiedConnection:
 
     def _finish_if_done(self) -> None:
         """Close it once all responses went out, so that the client gets them while it sends."""
-        if self._closed or self._pending or self.client.is_full:
+        if self._closed or self._pending or self._rewriting or self.client.is_full:
             return
         self._forget()
         self.client.finish()
@@ -313,3 +381,8 @@ class ProxiedConnection:
         self._closed = True
         self._broker.close()
         self._memory.close()
+        self._close_rewriter()
+
+    def _close_rewriter(self) -> None:
+        if not self._rewriting:  # else once the thread has ended, which may take memory yet
+            self._rewriter.close()

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from kgitops.gateway.connections.certificate_logins import CurrentCredentials
 from kgitops.gateway.connections.counts import ConnectionCounts
+from kgitops.gateway.connections.long_frames import LongFrames
 from kgitops.gateway.connections.refusals import AccessLog
 from kgitops.gateway.connections.rewriter import Rewriter
 from kgitops.gateway.naming.name_table import NameTables
@@ -93,6 +94,7 @@ class SharedParts(Struct, kw_only=True):
     load_balancers: Sequence[Network] = ()
     """The networks whose connections begin with a PROXY header."""
     counts: ConnectionCounts = field(default_factory=ConnectionCounts)
+    long_frames: LongFrames = field(default_factory=LongFrames)
     memory: FrameMemory | None = None
     """The memory of large frames, where it is limited."""
     scratch: bytearray = field(default_factory=lambda: bytearray(SCRATCH_BYTES))

@@ -17,10 +17,12 @@ class Awaited(Struct):
 class PendingExchanges:
     """The queue of a connection: brokers answer in order, and so has the gateway to."""
 
-    __slots__ = ("_queue",)
+    __slots__ = ("_queue", "waiting")
 
     def __init__(self) -> None:
         self._queue: deque[Awaited | bytes] = deque()
+        self.waiting = 0
+        """Bytes of the gateway's own answers."""
 
     def __len__(self) -> int:
         """The responses that are to come, and the answers that wait for them."""
@@ -35,17 +37,24 @@ class PendingExchanges:
         if not self._queue:
             return True
         self._queue.append(body)
+        self.waiting += len(body)
         return False
 
-    def came(self, correlation_id: int) -> Awaited | None:
-        """The request that a response is for; None if the broker may not send one like this."""
+    def first(self, correlation_id: int) -> Awaited | None:
+        """The request that a response is for; None if the broker may not send one like this.
+
+        It stays the first until it is ``done``, so that no answer overtakes its response.
+        """
         if not self._queue:
             return None
         first = self._queue[0]
         if isinstance(first, bytes) or first.exchange.correlation_id != correlation_id:
             return None
-        self._queue.popleft()
         return first
+
+    def done(self) -> None:
+        """The response to the first request went to the client."""
+        self._queue.popleft()
 
     def ready(self) -> bytes | None:
         """The next answer of the gateway that waits for nothing any more."""
@@ -53,4 +62,5 @@ class PendingExchanges:
         if not isinstance(first, bytes):
             return None
         self._queue.popleft()
+        self.waiting -= len(first)
         return first

@@ -5,7 +5,9 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from kgitops.gateway.naming.name_table import NameTable
+from kgitops.gateway.rewriting.subscriptions import AcceptedSubscription, Subscriptions
 from kgitops.gateway.rewriting.topic_ids import TopicIdMasks, TopicIds
+from kgitops.gateway.sockets.memory import KeptMemory
 from kgitops.wire.apis import Api, apis
 from kgitops.wire.codec import write
 from kgitops.wire.frames import header_version, response_tags
@@ -14,6 +16,11 @@ from kgitops.wire.splicing import Chunks
 from kgitops.wire.varints import skip_tags
 
 API_VERSIONS = 18
+MOST_AT_ONCE = 2_000
+"""Elements of arrays that are looked at in one turn of the event loop: about two milliseconds."""
+MOST_BYTES_AT_ONCE = 8 * 1024
+"""Of a frame without records, whose elements may have two bytes each."""
+_PIECE = 256
 
 
 class RefusedFrameError(Exception):
@@ -48,6 +55,7 @@ class Exchange(Struct):
     ``unknown`` that a topic was named that the virtual cluster does not have. ``asked``
     has the local names that the request uses for a topic with several. ``protocol_type`` is that of
     the group of a JoinGroup or SyncGroup. ``pattern`` is that of a ListTransactions, by local ids.
+    ``accepted`` is what the connection remembers if the broker reports no error.
     """
 
     key: int
@@ -61,6 +69,7 @@ class Exchange(Struct):
     asked: dict[bytes, list[bytes]] = field(default_factory=dict)
     protocol_type: bytes | None = None
     pattern: str | None = None
+    accepted: AcceptedSubscription | None = None
 
 
 class Forward(Struct):
@@ -83,6 +92,11 @@ def own_answer(header: RequestHeader, response: Message) -> LocalAnswer:
     return LocalAnswer(head + tags + bytes(write(response, header.version)))
 
 
+def few(chunks: Chunks) -> Chunks:
+    """These chunks, or one of them all if they take more memory than their bytes."""
+    return chunks if sum(map(len, chunks)) >= _PIECE * len(chunks) else [b"".join(chunks)]
+
+
 class Addresses(Protocol):
     """The addresses of brokers, as clients shall dial them."""
 
@@ -91,24 +105,16 @@ class Addresses(Protocol):
         ...
 
 
-class TopicSubscription(Struct, frozen=True):
-    """The last subscription of a group's member, by local names; None for what it never told."""
-
-    topics: tuple[str, ...] | None
-    regex: str | None
-    table: NameTable
-
-
 class ConnectionNames:
     """The state of one connection that its names need; ``topic_ids`` are shared by all connections.
 
     ``logged_in`` is set from outside: before it, ApiVersions must not announce more than virtual
     clusters have. ``preferred`` has the name last used of a topic with several. ``fetched`` is the
-    table of the fetch session, ``share_fetched`` that of the share session. ``protocol_types`` are
-    those of groups, ``subscriptions`` those of this client in them (KIP-848, KIP-932).
+    table of the fetch session, ``share_fetched`` that of the share session.
+    ``protocol_types`` are those of groups other than consumers'.
     """
 
-    def __init__(self, topic_ids: TopicIds) -> None:
+    def __init__(self, topic_ids: TopicIds, memory: KeptMemory | None = None) -> None:
         self.logged_in = False
         self.topic_ids = topic_ids
         self.masks = TopicIdMasks()
@@ -116,7 +122,7 @@ class ConnectionNames:
         self.fetched: NameTable | None = None
         self.share_fetched: NameTable | None = None
         self.protocol_types: dict[bytes, bytes] = {}
-        self.subscriptions: dict[str, TopicSubscription] = {}
+        self.subscriptions = Subscriptions(memory)
 
 
 def read_header(frame: bytes | bytearray) -> RequestHeader:

@@ -2,29 +2,70 @@
 
 A pattern is matched here, with local names, and goes to the broker as the physical names that it
 means. A client tells its subscription once; when the virtual cluster's links have changed since,
-it is told again in the next heartbeat.
+it is told again in the next heartbeat. It is kept once the broker has accepted it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.exchange import (
     ConnectionNames,
+    Exchange,
     LocalAnswer,
     RequestHeader,
-    TopicSubscription,
     own_answer,
 )
 from kgitops.gateway.rewriting.request_names import INVALID_PATTERN, RequestNames
+from kgitops.gateway.rewriting.subscriptions import (
+    MOST_KEPT_BYTES,
+    AcceptedSubscription,
+    TopicSubscription,
+)
+from kgitops.model.resources.names import topic_name_problem
+from kgitops.model.results import ErrorCode
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
 from kgitops.wire.codec import read_part, write
 from kgitops.wire.messages import Message, message_class
 
 _STREAMS_INVALID_TOPOLOGY = 130
+_THROTTLE = 4
+"""Bytes of the time before the error of a response."""
 _MOST_NAMES = 10
-_MOST_SUBSCRIPTIONS = 1_000
+_SEPARATOR = b"\0"
+_TOO_LARGE = (
+    f"a subscription through the gateway may have {MOST_KEPT_BYTES // 2048} KiB of names; use a "
+    "pattern, or several groups"
+)
+_NO_ROOM = (
+    "the gateway has no room for this subscription now; use a connection for each group, or give "
+    "the gateway more --max-memory"
+)
+
+
+class UnacceptableSubscriptionError(Exception):
+    """A subscription that is refused; with the code of an error for the client."""
+
+    def __init__(self, code: ErrorCode, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+def refuse_subscription(header: RequestHeader, error: UnacceptableSubscriptionError) -> LocalAnswer:
+    """The answer to a heartbeat that does not reach the broker."""
+    kind = message_class(header.api.response)
+    return own_answer(header, kind(error_code=error.code, error_message=str(error)))
+
+
+def settle_subscription(
+    frame: bytes | bytearray, body: int, exchange: Exchange, connection: ConnectionNames
+) -> None:
+    """Keep the subscription of a heartbeat if its response, at ``body``, has no error."""
+    if exchange.accepted is not None:
+        code = frame[body + _THROTTLE : body + _THROTTLE + 2]
+        connection.subscriptions.settle(exchange.accepted, accepted=code == b"\0\0")
 
 
 def change_heartbeat(
@@ -33,21 +74,17 @@ def change_heartbeat(
     table: NameTable,
     names: RequestNames,
     connection: ConnectionNames,
-) -> bytes:
+) -> tuple[bytes, AcceptedSubscription | None]:
     """The heartbeat with physical names, and a pattern of these.
 
     Raises:
         MalformedError: it is no such request.
+        UnacceptableSubscriptionError: it subscribes to more than can be kept.
     """
     kind = message_class(header.api.request)
     request, _ = read_part(kind, header.version, bytes(frame), header.body)
-    topics, regex = _subscription(
-        request.group_id,
-        request.subscribed_topic_names,
-        request.subscribed_topic_regex,
-        table,
-        connection,
-    )
+    subscribed = _subscription(request, request.subscribed_topic_regex, table, connection)
+    topics, regex = subscribed.topics, subscribed.regex
     if _joins_without(request, topics) and not regex:
         if header.version > 0:
             regex = _exactly((), table)
@@ -61,7 +98,7 @@ def change_heartbeat(
         subscribed_topic_names=topics,
         subscribed_topic_regex=regex,
     )
-    return bytes(write(changed, header.version))
+    return bytes(write(changed, header.version)), subscribed.accepted
 
 
 def change_share_heartbeat(
@@ -70,16 +107,18 @@ def change_share_heartbeat(
     table: NameTable,
     names: RequestNames,
     connection: ConnectionNames,
-) -> bytes:
+) -> tuple[bytes, AcceptedSubscription | None]:
     """The heartbeat of a share group's member with physical names; there are no patterns in it.
 
     Raises:
         MalformedError: it is no such request.
+        UnacceptableSubscriptionError: it subscribes to more than can be kept.
     """
     kind = message_class(header.api.request)
     request, _ = read_part(kind, header.version, bytes(frame), header.body)
-    group, asked = request.group_id, request.subscribed_topic_names
-    topics, _ = _subscription(group, asked, None, table, connection)
+    group = request.group_id
+    subscribed = _subscription(request, None, table, connection)
+    topics = subscribed.topics
     if _joins_without(request, topics):
         topics = [_no_topic(request, names)]
     changed = replace(
@@ -87,7 +126,7 @@ def change_share_heartbeat(
         group_id=names.scoped_id(group.encode()).decode(),
         subscribed_topic_names=topics,
     )
-    return bytes(write(changed, header.version))
+    return bytes(write(changed, header.version)), subscribed.accepted
 
 
 def refuse_topology(header: RequestHeader, table: NameTable, names: RequestNames) -> LocalAnswer:
@@ -119,33 +158,60 @@ def _no_topic(request: Message, names: RequestNames) -> str:
     return names.topic(request.subscribed_topic_names[0].encode()).decode()
 
 
+class _Subscribed(Struct):
+    """What to send of a subscription, None for what the broker knows; and what to keep of it."""
+
+    topics: list[str] | None
+    regex: str | None
+    accepted: AcceptedSubscription | None
+
+
 def _subscription(
-    group: str,
-    topics: list[str] | None,
-    regex: str | None,
-    table: NameTable,
-    connection: ConnectionNames,
-) -> tuple[list[str] | None, str | None]:
-    """The physical topics and the pattern to send; None for what the broker knows already."""
-    before = connection.subscriptions.get(group) or TopicSubscription(None, None, table)
+    request: Message, regex: str | None, table: NameTable, connection: ConnectionNames
+) -> _Subscribed:
+    """The physical topics and the pattern to send.
+
+    Raises:
+        UnacceptableSubscriptionError: it is larger than can be kept.
+    """
+    group, topics = request.group_id, request.subscribed_topic_names
+    before = connection.subscriptions.get(group)
+    leaves = request.member_epoch < 0
+    if (
+        not leaves
+        and topics is None
+        and regex is None
+        and (before is None or before.version == table.version)
+    ):
+        return _Subscribed(None, None, None)
     now = TopicSubscription(
-        before.topics if topics is None else tuple(topics),
-        before.regex if regex is None else regex,
-        table,
+        topics=_joined(topics) if topics is not None else before.topics if before else None,
+        regex=regex if regex is not None else before.regex if before else None,
+        version=table.version,
     )
-    if len(connection.subscriptions) >= _MOST_SUBSCRIPTIONS:
-        connection.subscriptions.clear()
-    connection.subscriptions[group] = now
-    told: Iterable[str] | None = topics
-    if topics is None and regex is None and before.table.links != table.links:
-        told, regex = now.topics, now.regex
-    physical = None if told is None else _physical(told, table)
-    return physical, regex if not regex else _physical_regex(regex, table)
+    accepted = AcceptedSubscription(group, None if leaves else now)
+    if accepted.size > MOST_KEPT_BYTES // 2:
+        raise UnacceptableSubscriptionError(ErrorCode.INVALID_REQUEST, _TOO_LARGE)
+    if not connection.subscriptions.has_room(table.virtual_cluster, accepted):
+        raise UnacceptableSubscriptionError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, _NO_ROOM)
+    told = not leaves and before is not None and before.version != table.version
+    if (topics is not None or told) and now.topics is not None:
+        topics = _physical(now.topics, table)
+    if (regex is not None or told) and now.regex:
+        regex = _physical_regex(now.regex, table)
+    return _Subscribed(topics, regex, accepted)
 
 
-def _physical(topics: Iterable[str], table: NameTable) -> list[str]:
+def _joined(topics: Sequence[str]) -> bytes:
+    """The names that topics can have: no link leads from any other."""
+    return _SEPARATOR.join(
+        name.encode() for name in dict.fromkeys(topics) if topic_name_problem(name) is None
+    )
+
+
+def _physical(topics: bytes, table: NameTable) -> list[str]:
     """The topics that there are: a broker refuses the whole subscription for one that is not."""
-    found = {table.links.get(topic.encode()) for topic in topics}
+    found = {table.links.get(name) for name in topics.split(_SEPARATOR)}
     return sorted(name.decode() for name in found if name is not None)
 
 

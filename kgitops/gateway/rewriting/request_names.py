@@ -11,7 +11,10 @@ from kgitops.gateway.rewriting.exchange import ConnectionNames
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, Re2Pattern
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.messages import NIL_UUID
+from kgitops.wire.reading import MOST_ELEMENTS
 
+_MOST_SEVERAL = 10_000
+"""The names in one request of topics with several names, each of which its response asks for."""
 INVALID_PATTERN = b"["
 """A pattern that is none: the broker says so."""
 
@@ -23,12 +26,17 @@ class RequestNames:
     topic's: no broker has it, and none creates it.
     """
 
-    def __init__(self, table: NameTable, connection: ConnectionNames) -> None:
+    def __init__(
+        self, table: NameTable, connection: ConnectionNames, room: int = MOST_ELEMENTS
+    ) -> None:
+        self.room = room
+        """The most elements of the request."""
         self._table = table
         self._connection = connection
         self.missing: list[bytes] = []
         self.patterns = False
         self.masked = False
+        self._several = 0
         self.asked: dict[bytes, list[bytes]] = {}
         self.group: bytes | None = None
         self.kind: bytes | None = None
@@ -42,9 +50,14 @@ class RequestNames:
         if physical is None:
             self.missing.append(raw)
             return table.prefix + raw
-        if len(table.local_names[physical]) > 1:
-            self._connection.preferred[physical] = raw
-            self.asked.setdefault(physical, []).append(raw)
+        several = table.local_names[physical]
+        if len(several) > 1:
+            self._several += 1
+            if self._several > _MOST_SEVERAL:
+                raise MalformedError("it names topics with several names too often")
+            name = several[several.index(raw)]  # the table's, which is there once
+            self._connection.preferred[physical] = name
+            self.asked.setdefault(physical, []).append(name)
         return physical
 
     def last_used_first(self, physical: bytes, local: tuple[bytes, ...]) -> list[bytes]:

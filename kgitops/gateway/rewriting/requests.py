@@ -3,14 +3,18 @@
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.api_versions import refuse_version
 from kgitops.gateway.rewriting.apis import REFUSED, passed_on, used_in_virtual_clusters, versions_of
+from kgitops.gateway.rewriting.consumer_protocol import CONSUMER
 from kgitops.gateway.rewriting.exchange import (
     API_VERSIONS,
+    MOST_AT_ONCE,
+    MOST_BYTES_AT_ONCE,
     ConnectionNames,
     Exchange,
     Forward,
     LocalAnswer,
     RefusedFrameError,
     RequestHeader,
+    few,
 )
 from kgitops.gateway.rewriting.fetches import (
     acknowledged,
@@ -19,8 +23,10 @@ from kgitops.gateway.rewriting.fetches import (
     refuse_topic_ids,
 )
 from kgitops.gateway.rewriting.heartbeats import (
+    UnacceptableSubscriptionError,
     change_heartbeat,
     change_share_heartbeat,
+    refuse_subscription,
     refuse_topology,
 )
 from kgitops.gateway.rewriting.hooks import names_splicer
@@ -28,12 +34,18 @@ from kgitops.gateway.rewriting.metadata import change_metadata_request
 from kgitops.gateway.rewriting.refusals import refuse_change
 from kgitops.gateway.rewriting.request_names import RequestNames
 from kgitops.gateway.rewriting.topic_ids import TooManyTopicIdsError
-from kgitops.wire.errors import MalformedError, UnwritableMessageError
+from kgitops.wire.errors import MalformedError, TooLongError, UnwritableMessageError
+from kgitops.wire.reading import MOST_ELEMENTS
 from kgitops.wire.splicing import Chunks
 
 _UNREAD = ("SaslHandshake", "SaslAuthenticate")
 _IN_SHARE_SESSIONS = ("ShareFetch", "ShareAcknowledge")
-_MOST_GROUPS = 1_000
+_MATCHED = ("ConsumerGroupHeartbeat", "Metadata")
+"""The APIs whose requests may be compared with all links."""
+_MOST_GROUPS = 100
+_LONGEST_GROUP = 1_000
+_MOST_BYTES = 4 * 1024 * 1024
+"""Of a request without records: the brokers' own limit of what a group stores is 1 MiB."""
 
 
 def rewrite_request(
@@ -41,13 +53,18 @@ def rewrite_request(
     header: RequestHeader,
     table: NameTable | None,
     connection: ConnectionNames,
+    *,
+    at_once: bool = False,
 ) -> Forward | LocalAnswer:
     """The request with physical names, or the gateway's own answer to it.
+
+    With ``at_once`` it takes a few milliseconds at most.
 
     Without a ``table`` the client is in no virtual cluster, and its request goes on as it is.
 
     Raises:
         RefusedFrameError: the connection has to be closed.
+        TooLongError: with ``at_once``, it takes longer than that.
     """
     api = header.api
     if header.key == API_VERSIONS:
@@ -65,7 +82,13 @@ def rewrite_request(
         if table is None or api.name in _UNREAD:
             answered = api.name != "Produce" or acknowledged(frame, header)
             return Forward([frame], _exchange(header, table) if answered else None)
-        return _changed(frame, header, table, connection)
+        _check_size(frame, header, table, at_once=at_once)
+        room = MOST_AT_ONCE if at_once else MOST_ELEMENTS
+        return _changed(frame, header, table, connection, room)
+    except TooLongError as error:
+        if at_once:
+            raise
+        raise RefusedFrameError("malformed", f"a request is malformed: {error}") from error
     except (MalformedError, UnwritableMessageError, IndexError) as error:
         raise RefusedFrameError("malformed", f"a request is malformed: {error}") from error
     except TooManyTopicIdsError:
@@ -73,11 +96,29 @@ def rewrite_request(
         raise RefusedFrameError("topic-ids", sentence) from None
 
 
+def _check_size(
+    frame: bytes | bytearray, header: RequestHeader, table: NameTable, *, at_once: bool
+) -> None:
+    """Refuse what has too many names; those between records are counted where they are read."""
+    matched = header.api.name in _MATCHED and len(table.links) > MOST_AT_ONCE // 10
+    if header.api.name == "Produce":
+        return
+    if len(frame) > _MOST_BYTES:
+        raise MalformedError(f"{len(frame)} bytes of names; at most {_MOST_BYTES} are taken")
+    if at_once and (matched or len(frame) - header.body > MOST_BYTES_AT_ONCE):
+        raise TooLongError("its names take a while")
+
+
 def _changed(
-    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: ConnectionNames
+    frame: bytes | bytearray,
+    header: RequestHeader,
+    table: NameTable,
+    connection: ConnectionNames,
+    room: int,
 ) -> Forward | LocalAnswer:
     api = header.api
-    names = RequestNames(table, connection)
+    names = RequestNames(table, connection, room)
+    accepted = None
     listing = False
     chunks: Chunks
     if api.name in REFUSED:
@@ -93,9 +134,17 @@ def _changed(
         body, listing = change_metadata_request(frame, header, table, names)
         chunks = [body]
     elif api.name == "ConsumerGroupHeartbeat":
-        chunks = [change_heartbeat(frame, header, table, names, connection)]
+        try:
+            body, accepted = change_heartbeat(frame, header, table, names, connection)
+        except UnacceptableSubscriptionError as error:
+            return refuse_subscription(header, error)
+        chunks = [body]
     elif api.name == "ShareGroupHeartbeat":
-        chunks = [change_share_heartbeat(frame, header, table, names, connection)]
+        try:
+            body, accepted = change_share_heartbeat(frame, header, table, names, connection)
+        except UnacceptableSubscriptionError as error:
+            return refuse_subscription(header, error)
+        chunks = [body]
     else:
         splice = names_splicer(api.request, header.version)
         chunks = (
@@ -115,15 +164,24 @@ def _changed(
     exchange.protocol_type = names.kind
     exchange.listing = listing
     exchange.pattern = names.pattern
+    exchange.accepted = accepted
     answered = api.name != "Produce" or acknowledged(frame, header)
-    return Forward([memoryview(frame)[: header.body], *chunks], exchange if answered else None)
+    chunks = few([memoryview(frame)[: header.body], *chunks])
+    return Forward(chunks, exchange if answered else None)
 
 
 def _remember_protocol(names: RequestNames, connection: ConnectionNames) -> None:
-    if names.group is not None and names.kind is not None:
-        if len(connection.protocol_types) >= _MOST_GROUPS:
-            connection.protocol_types.clear()
-        connection.protocol_types[names.group] = names.kind
+    group, kind, known = names.group, names.kind, connection.protocol_types
+    if group is None or kind is None:
+        return
+    known.pop(group, None)
+    if kind == CONSUMER:
+        return  # as one that is not known
+    if len(group) + len(kind) > _LONGEST_GROUP:
+        raise MalformedError("a group's id and protocol are too long")
+    if len(known) >= _MOST_GROUPS:
+        del known[next(iter(known))]
+    known[group] = kind
 
 
 def _exchange(header: RequestHeader, table: NameTable | None, *, early: bool = False) -> Exchange:

@@ -20,8 +20,10 @@ _QUOTED = re.compile(rb"\\Q([^\\]*)\\E")
 class AddressNames:
     """Changes the addresses of brokers."""
 
-    def __init__(self, addresses: Addresses) -> None:
+    def __init__(self, addresses: Addresses, room: int) -> None:
         self._addresses = addresses
+        self.room = room
+        """The most elements of the response."""
 
     def address(self, node_id: int, host: bytes, port: int) -> tuple[bytes, int]:
         """The address to dial; there is none where a broker is not known."""
@@ -39,8 +41,9 @@ class ResponseNames(AddressNames):
         table: NameTable,
         connection: ConnectionNames,
         addresses: Addresses,
+        room: int,
     ) -> None:
-        super().__init__(addresses)
+        super().__init__(addresses, room)
         self._table = table
         self._connection = connection
         self._asked = exchange.asked

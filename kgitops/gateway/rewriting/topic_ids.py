@@ -5,7 +5,7 @@ import secrets
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.wire.messages import NIL_UUID
 
-_MOST_MASKS = 10_000
+_MOST_MASKS = 1_000
 
 
 class TooManyTopicIdsError(Exception):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from kgitops.gateway.rewriting.topic_ids import TopicIds
 from kgitops.gateway.running.gateway import Gateway
 from kgitops.gateway.running.names import ByNode, FollowedNames
 from kgitops.gateway.settings import GatewayOptions
+from kgitops.gateway.sockets.memory import KeptMemory
 from kgitops.gateway.watching.status import ProcessStatus
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.names import is_loopback
@@ -23,6 +25,8 @@ from kgitops.workflow.project.clusters import ChosenCluster
 
 _STDERR = 2
 _OTHER_FILES = 200
+_SWITCH_S = 0.0005
+"""The time for which a thread that changes a long frame may hold up the event loop."""
 Tell = Callable[[str], None]
 
 
@@ -44,11 +48,14 @@ class GatewayProcess:
             if behind.tls is not None and settings.certificate is None:
                 _check_plaintext(settings)
             topic_ids = TopicIds()
+            most = settings.limits.memory_bytes
+            kept = KeptMemory(most) if most else None
+            sys.setswitchinterval(_SWITCH_S)
             self.gateway = Gateway(
                 settings,
                 behind,
                 self._names,
-                lambda: NamesRewriter(topic_ids),
+                lambda: NamesRewriter(topic_ids, kept),
                 tell=tell,
                 write=log_writer(settings.access_log),
                 credentials=credentials,

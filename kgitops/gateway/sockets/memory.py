@@ -9,6 +9,10 @@ LARGE_BYTES = 1024 * 1024
 WAITING = 16
 """The reason for which a side is not read that waits for memory, beside those of ``Stop``."""
 
+_KEPT_PART = 4
+"""The part of ``--max-memory`` for what is kept beside frames: a fourth."""
+_TENANTS_PART = 4
+"""The part of that for one tenant: a fourth."""
 
 Admission = Callable[[int], bool]
 """Tells of a frame with so many bytes if it may be read now; else its side is stopped until then.
@@ -66,6 +70,35 @@ class FrameMemory:
     def _wake(self) -> None:
         if self._waiting:
             self._waiting[0].wake()
+
+
+class KeptMemory:
+    """The memory for what is kept while connections are open, a share of it for each tenant.
+
+    It is apart from that of frames, which would wait for ever for what no tenant gives back.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most // _KEPT_PART
+        self._used = 0
+        self._by_tenant: dict[str, int] = {}
+
+    @property
+    def used(self) -> int:
+        """The bytes that are kept now."""
+        return self._used
+
+    def change(self, tenant: str, size: int) -> bool:
+        """Take bytes for a tenant, or give them back; False if there is no room for more."""
+        of_tenant = self._by_tenant.get(tenant, 0) + size
+        if size > 0 and (self._used + size > self._most or of_tenant > self._most // _TENANTS_PART):
+            return False
+        self._used += size
+        if of_tenant:
+            self._by_tenant[tenant] = of_tenant
+        else:
+            self._by_tenant.pop(tenant, None)
+        return True
 
 
 class SideMemory:

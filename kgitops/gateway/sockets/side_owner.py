@@ -17,6 +17,10 @@ class Stop:
     """Enough requests wait for their responses."""
     ENDING = 8
     """The connection ends with the responses under way."""
+    UNREAD = 32
+    """The client does not fetch its responses, the gateway's own among them."""
+    REWRITING = 64
+    """A thread changes a long frame."""
 
 
 class SideOwner(Protocol):

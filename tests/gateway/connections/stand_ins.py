@@ -47,7 +47,12 @@ class StandInRewriter:
         return
 
     def request(
-        self, frame: bytearray, header: RequestHeader, table: NameTable | None
+        self,
+        frame: bytearray,
+        header: RequestHeader,
+        table: NameTable | None,
+        *,
+        at_once: bool = False,
     ) -> Forward | LocalAnswer:
         key = header.key
         self.tables.append(table)
@@ -63,9 +68,12 @@ class StandInRewriter:
         return Forward([frame], None if key == SILENT else exchange)
 
     def response(
-        self, frame: bytearray, exchange: Exchange, addresses: Addresses
+        self, frame: bytearray, exchange: Exchange, addresses: Addresses, *, at_once: bool = False
     ) -> list[bytes | bytearray | memoryview]:
         return [frame]
+
+    def close(self) -> None:
+        return
 
 
 def request(key: int, number: int, body: bytes = b"", client_id: str = "test") -> bytes:

@@ -250,14 +250,18 @@ def test_a_subscription_is_told_again_when_links_change() -> None:
     client = Rewriter(table_of())
     kind = messages.ConsumerGroupHeartbeatRequest
     full = kind(group_id="g", member_id="m", subscribed_topic_names=["Orders", "later"])
-    sent, _ = client.request(full, 1)
+    sent, exchange = client.request(full, 1)
+    client.response(messages.ConsumerGroupHeartbeatResponse(), exchange)
     assert sent.subscribed_topic_names == ["5f1c.Orders"]
     beat = kind(group_id="g", member_id="m", subscribed_topic_names=None)
     sent, _ = client.request(beat, 1)
     assert sent.subscribed_topic_names is None
     client.table = table_of(LINKS | {b"later": (b"5f1c.later", FOREIGN)}, 2)
-    sent, _ = client.request(beat, 1)
-    assert sent.subscribed_topic_names == ["5f1c.Orders", "5f1c.later"]
+    for code in (14, 0):  # it is told again until the broker has accepted it
+        sent, exchange = client.request(beat, 1)
+        assert sent.subscribed_topic_names == ["5f1c.Orders", "5f1c.later"]
+        answer = messages.ConsumerGroupHeartbeatResponse(error_code=code)
+        client.response(answer, exchange)
     sent, _ = client.request(beat, 1)
     assert sent.subscribed_topic_names is None
 

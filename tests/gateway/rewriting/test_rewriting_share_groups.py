@@ -15,9 +15,10 @@ def test_a_share_consumer_is_told_of_later_topics() -> None:
     kind = messages.ShareGroupHeartbeatRequest
 
     def sent(topics: list[str] | None, epoch: int) -> list[str] | None:
-        found, _ = client.request(
+        found, exchange = client.request(
             kind(group_id="g", member_id="m", member_epoch=epoch, subscribed_topic_names=topics), 1
         )
+        client.response(messages.ShareGroupHeartbeatResponse(), exchange)
         assert found.group_id == "emea.sales:g"
         return found.subscribed_topic_names
 
