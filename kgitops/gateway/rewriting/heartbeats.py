@@ -159,7 +159,7 @@ def _no_topic(request: Message, names: RequestNames) -> str:
 
 
 class _Subscribed(Struct):
-    """What to send of a subscription, None for what the broker knows; and what to keep of it."""
+    """A subscription to send, with None for what the broker knows, and what to keep of it."""
 
     topics: list[str] | None
     regex: str | None
