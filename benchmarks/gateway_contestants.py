@@ -117,6 +117,6 @@ def _gateway(
 def _ports() -> int:
     """The first of ports next to each other that are free."""
     while True:
-        port = choose_ports(1, ["any"], None)[1]["any"]
+        port = choose_ports(1, ["any"])[1]["any"]
         if all(is_free(port + more) for more in range(1, PORTS)):
             return port

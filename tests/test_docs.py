@@ -51,7 +51,8 @@ def test_the_page_on_adding_a_request_names_every_place_that_its_sibling_has() -
     page = (DOCS / "internals" / "adding-a-request.md").read_text()
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:/|\.py))`", page))
     for path in sorted((ROOT / "kgitops").rglob("*.py")):
-        if "DeleteRecords" in path.read_text():
+        # Kafka's tool of that name sends it, and knows nothing of kgitops.
+        if "DeleteRecords" in path.read_text().replace("DeleteRecordsCommand", ""):
             places = [path.relative_to(ROOT / "kgitops")]
             places += [folder for folder in places[0].parents if folder.name]
             assert named & {str(places[0]), *(f"{place}/" for place in places[1:])}, places[0]

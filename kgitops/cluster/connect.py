@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker, VirtualClusterSupport
 from kgitops.model.errors import KgitopsError, SafetyError, UsageError
+from kgitops.model.resources.names import URL_FORMS
 from kgitops.model.resources.pinned_cluster import PinnedId
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def connect(
         )
     if scheme == "kafka" and colon:
         return _kafka(url, rest, configs or {}, base, pin)
-    raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
+    raise UsageError(f"{url} is not the URL of a cluster; write {URL_FORMS}")
 
 
 def by_brokers(cluster: Cluster) -> Cluster:

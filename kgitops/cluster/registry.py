@@ -29,8 +29,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kgitops.cluster.port import RegistryEntry
-from kgitops.lowering.record_reading import check_record, orphans
-from kgitops.lowering.records import PREFIX
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.declarations import check_declaration
 from kgitops.model.json.records import Record, check_version, read_record, record
@@ -94,6 +92,7 @@ def _object(data: bytes) -> Mapping[str, Json]:
     return value
 
 
+VIRTUAL_CLUSTERS_PREFIX = "vcs/"
 PROJECT_PREFIX = "project/"
 IMPORT_CUT_OFF = "was being imported, and the import did not finish"
 IMPORT_AGAIN = "run kgitops registry import FILE --replace again, with the same file"
@@ -231,6 +230,9 @@ def build_registry_state(
                     _put(formerly, name, (project.formerly or None) if project else None)
                 case "vcs":
                     if entry.value is not None:
+                        # Only virtual clusters need it; most commands start without it.
+                        from kgitops.lowering.record_reading import check_record
+
                         check_record(name, entry.value)
                     _put(virtual_clusters, name, entry.value)
                 case "release":
@@ -245,9 +247,11 @@ def build_registry_state(
                     version = (entry.value or {}).get("schema_version")
         except ShapeError as error:
             raise _damaged(f"at offset {offset}, key {entry.key!r}: {error}") from error
-    if any(entry.key.startswith(PREFIX) for entry in entries):
+    if any(entry.key.startswith(VIRTUAL_CLUSTERS_PREFIX) for entry in entries):
+        from kgitops.lowering.record_reading import orphans
+
         for key, problem in orphans(virtual_clusters).items():
-            raise _damaged(f"{PREFIX}{key} {problem}")
+            raise _damaged(f"{VIRTUAL_CLUSTERS_PREFIX}{key} {problem}")
     if version is None:
         raise SafetyError(
             "the registry has no meta record, so it can't be trusted to know who owns what; "

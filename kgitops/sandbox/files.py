@@ -15,7 +15,7 @@ from kgitops.sandbox.certificates import Certificates
 from kgitops.sandbox.jvm import Jvm, first_lines
 from kgitops.sandbox.layout import ADMIN, CONTROLLER, HOST, Layout, plain_module
 
-_META = "meta.properties"
+META = "meta.properties"
 _SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 _FOR_SMALL_MACHINES = {
     # An index has its full size from the start: thousands of topics must fit on a small disk.
@@ -131,7 +131,7 @@ def format_data(jvm: Jvm, folders: Mapping[int, Path], users: Mapping[str, str])
         raise KgitopsError(f"Kafka can't format its data: {first_lines(output)}")
     for broker_id, other in others:
         shutil.copytree(folder / "data", other / "data")
-        meta = other / "data" / _META
+        meta = other / "data" / META
         text = meta.read_text()
         text = re.sub(rf"(?m)^node\.id={first}$", f"node.id={broker_id}", text)
         meta.write_text(re.sub(r"(?m)^directory\.id=.*$", f"directory.id={_new_id()}", text))

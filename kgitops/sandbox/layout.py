@@ -3,7 +3,7 @@
 import random
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -51,9 +51,16 @@ class Layout(Struct, frozen=True, kw_only=True):
         """``127.0.0.1:PORT`` of one broker."""
         return f"{HOST}:{self.ports[broker_id][listener]}"
 
-    def servers(self, listener: str) -> str:
-        """``127.0.0.1:PORT,…`` of all brokers, as a client's bootstrap servers."""
-        return ",".join(self.server(broker_id, listener) for broker_id in self.ports)
+    def servers(self, listener: str, broker_ids: Collection[int] | None = None) -> str:
+        """``127.0.0.1:PORT,…`` of these brokers, or of all, as a client's bootstrap servers."""
+        ids = self.ports if broker_ids is None else broker_ids
+        return ",".join(self.server(broker_id, listener) for broker_id in ids)
+
+    @property
+    def all_ports(self) -> tuple[int, ...]:
+        """The ports of every listener, in the order in which :func:`choose_ports` chose them."""
+        names = next(iter(self.ports.values()))
+        return tuple(ports[name] for name in names for ports in self.ports.values())
 
     def client_configs(
         self, listener: str = "", user: str = ADMIN, mechanism: str = "SCRAM-SHA-512"
@@ -133,32 +140,32 @@ def plain_module(users: Mapping[str, str]) -> str:
 
 
 def choose_ports(
-    brokers: int, listeners: Sequence[str], first: int | None
+    brokers: int, listeners: Sequence[str], wanted: Sequence[int] = ()
 ) -> dict[int, dict[str, int]]:
-    """Free ports by broker and listener; the ports of one listener are next to each other."""
-    ports = iter(free_ports(brokers * len(listeners), first))
+    """Free ports by broker and listener; ``wanted`` are tried first, listener by listener."""
+    ports = iter(free_ports(brokers * len(listeners), wanted))
     ids = range(1, brokers + 1)
     by_listener = {name: {id_: next(ports) for id_ in ids} for name in listeners}
     return {id_: {name: by_listener[name][id_] for name in listeners} for id_ in ids}
 
 
-def free_ports(count: int, first: int | None = None) -> list[int]:
+def free_ports(count: int, wanted: Sequence[int] = ()) -> list[int]:
     """Ports on loopback with no listener; another process may still take one before it is used.
 
-    Those from ``first`` on are tried before any others.
+    The ``wanted`` ones are tried before any others, and those that are free stay in their places.
 
     Raises:
         OSError: too few are free.
     """
+    free = [port if is_free(port) else None for port in wanted[:count]]
+    others = iter(random.sample(range(LOWEST, HIGHEST + 1), HIGHEST + 1 - LOWEST))
     ports: list[int] = []
-    preferred = [] if first is None else range(first, first + count)
-    others = random.sample(range(LOWEST, HIGHEST + 1), HIGHEST + 1 - LOWEST)
-    for port in dict.fromkeys([*preferred, *others]):
-        if len(ports) == count:
-            return ports
-        if is_free(port):
-            ports.append(port)
-    raise OSError(f"no {count} ports between {LOWEST} and {HIGHEST} are free")
+    for port in (*free, *[None] * (count - len(free))):
+        other = port or next((o for o in others if o not in wanted and is_free(o)), None)
+        if other is None:
+            raise OSError(f"no {count} ports between {LOWEST} and {HIGHEST} are free")
+        ports.append(other)
+    return ports
 
 
 def is_free(port: int) -> bool:

@@ -62,6 +62,17 @@ class BrokerProcess:
         """True while its JVM runs."""
         return self.process is not None
 
+    def listens_on(self, port: int) -> bool:
+        """True if its own JVM, and no other process, accepts connections at this port."""
+        process = self.process
+        try:
+            sockets = process.net_connections(kind="tcp") if process else ()
+        except psutil.Error:
+            return False  # it ended just now
+        return any(
+            socket.status == psutil.CONN_LISTEN and socket.laddr.port == port for socket in sockets
+        )
+
     def kill(self) -> None:
         """Send SIGKILL, which has the effect of a power cut."""
         process = self.process
@@ -138,6 +149,7 @@ def await_ready(
     configs: Mapping[str, str],
     *,
     check: Callable[[], None],
+    on_stage: Callable[[str], None] = lambda _: None,
     timeout_s: float = 90,
 ) -> None:
     """Wait until each broker answers a Metadata request and names all the others.
@@ -148,7 +160,8 @@ def await_ready(
         UnreachableError: a broker does not answer within ``timeout_s`` seconds.
     """
     deadline = time.monotonic() + timeout_s
-    for broker_id, server in servers.items():
+    for count, (broker_id, server) in enumerate(servers.items()):
+        on_stage(f"waiting for Kafka: {count} of {len(servers)} brokers answer")
         while not (_listens(server) and _brokers_in_metadata(server, configs) == set(servers)):
             check()
             if time.monotonic() > deadline:

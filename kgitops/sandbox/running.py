@@ -1,12 +1,13 @@
 """The brokers of one sandbox, running or stopped: one JVM each, also a controller (KRaft)."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.files import broker_properties, format_data, write_properties
+from kgitops.sandbox.files import META, broker_properties, format_data, write_properties
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jvm import BROKER, LOG4J2, Jvm, first_lines, last_lines
 from kgitops.sandbox.layout import Layout
@@ -14,13 +15,23 @@ from kgitops.sandbox.process import STOP_TIMEOUT_S, BrokerProcess, await_ready
 
 _HEAP_MB = {1: 1024, 3: 512}
 _PORT_TAKEN = "Address already in use"
+_NO_LEADER = "unable to register with the controller quorum"
+_CLUSTER_ID = re.compile(r"(?m)^cluster\.id=(\S+)$")
 
 
 class Sandbox:
     """Brokers whose files are in ``home``; :func:`kgitops.sandbox.sandbox.start` creates one."""
 
-    def __init__(self, home: Path, layout: Layout, jvm: Jvm, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        layout: Layout,
+        jvm: Jvm,
+        guard: Guard | None = None,
+        on_stage: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.home = home
+        self._on_stage = on_stage
         self.layout = layout
         self.jvm = jvm
         self._guard = guard
@@ -46,6 +57,28 @@ class Sandbox:
     def running(self) -> tuple[int, ...]:
         """The ids of the brokers whose JVM runs."""
         return tuple(id_ for id_, broker in self._brokers.items() if broker.is_running)
+
+    @property
+    def listening(self) -> tuple[int, ...]:
+        """The ids of the brokers whose own JVM accepts connections on their default listener."""
+        ports, name = self.layout.ports, self.layout.listener
+        brokers = self._brokers.items()
+        return tuple(id_ for id_, broker in brokers if broker.listens_on(ports[id_][name]))
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The id in the brokers' data; None if that can't be read."""
+        file = next(iter(self._brokers.values())).folder / "data" / META
+        try:
+            found = _CLUSTER_ID.search(file.read_text())
+        except OSError:
+            return None
+        return found[1] if found else None
+
+    @property
+    def start_options(self) -> str:
+        """The options of ``kgitops sandbox start`` that it was started with."""
+        return f"--brokers {len(self._brokers)}{' --sasl' if self.layout.users else ''}"
 
     def log(self, broker_id: int) -> Path:
         """The file with a broker's warnings and errors."""
@@ -93,14 +126,20 @@ class Sandbox:
         Raises:
             KgitopsError: the tool failed.
         """
-        connection = ["--bootstrap-server", self.servers]
-        if self._admin_properties.exists():
-            connection += ["--command-config", str(self._admin_properties)]
-        completed = self.jvm.run(main, *connection, *arguments, timeout_s=timeout_s)
+        completed = self.jvm.run(
+            main, *self.tool_options(self.servers), *arguments, timeout_s=timeout_s
+        )
         if completed.returncode:
             output = completed.stdout + completed.stderr
             raise KgitopsError(f"{main} failed: {first_lines(output)}")
         return completed.stdout
+
+    def tool_options(self, servers: str) -> list[str]:
+        """The options by which a tool of Kafka's connects to ``servers`` as the administrator."""
+        options = ["--bootstrap-server", servers]
+        if self._admin_properties.exists():
+            options += ["--command-config", str(self._admin_properties)]
+        return options
 
     def boot(self) -> None:
         """Format the data, start all brokers and wait until they answer.
@@ -142,12 +181,25 @@ class Sandbox:
     def _await_ready(self, broker_ids: Collection[int]) -> None:
         listener = self.layout.listener
         servers = {id_: self.layout.server(id_, listener) for id_ in broker_ids}
-        await_ready(servers, self.configs, check=lambda: self._check_running(broker_ids))
+        await_ready(
+            servers,
+            self.configs,
+            check=lambda: self._check_running(broker_ids),
+            on_stage=self._on_stage,
+        )
 
     @property
     def lost_a_port(self) -> bool:
         """True if a broker logged that another process listens on its port."""
-        return any(_PORT_TAKEN in self._log_text(broker) for broker in self._brokers.values())
+        return self._any_logged(_PORT_TAKEN)
+
+    @property
+    def elected_no_leader(self) -> bool:
+        """True if a broker logged that it gave up waiting for a leader of the controllers."""
+        return self._any_logged(_NO_LEADER)
+
+    def _any_logged(self, text: str) -> bool:
+        return any(text in self._log_text(broker) for broker in self._brokers.values())
 
     def _start_all(self) -> None:
         for broker_id in set(self._brokers) - set(self.running):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.sandbox.certificates import issue_certificates
 from kgitops.sandbox.files import exclusive
 from kgitops.sandbox.guard import Guard
@@ -39,7 +39,7 @@ def start(
     properties: Mapping[str, str] | None = None,
     class_path: Sequence[Path] = (),
     detached: bool = False,
-    first_port: int | None = None,
+    wanted_ports: Sequence[int] = (),
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> Sandbox:
     """Start brokers, ids from 1 to ``brokers``, with their files in the empty folder ``home``.
@@ -48,8 +48,8 @@ def start(
     ``tls`` they present a certificate; both together give a listener for each and one for both.
     ``properties`` go into every server.properties and win over the sandbox's own. ``class_path``
     holds the caller's own jars and folders, for policies. Brokers die with this process, however it
-    ends, unless they are ``detached``. They listen on free ports; those from ``first_port`` on are
-    tried first.
+    ends, unless they are ``detached``. They listen on free ports; ``wanted_ports`` are tried first.
+    A start that loses a port to another process, or elects no leader, is repeated.
 
     Raises:
         UsageError: ``users`` has no ``admin``, or characters that would have to be quoted.
@@ -62,31 +62,40 @@ def start(
     for attempt in range(1, _ATTEMPTS + 1):
         layout = Layout(
             ports=choose_ports(
-                brokers, (*listener_names(sasl=sasl, tls=tls), CONTROLLER), first_port
+                brokers, (*listener_names(sasl=sasl, tls=tls), CONTROLLER), wanted_ports
             ),
             users=users if sasl else {},
             certificates=certificates,
             properties=properties or {},
         )
-        sandbox = Sandbox(home, layout, jvm, Guard())
+        sandbox = Sandbox(home, layout, jvm, Guard(), on_stage)
         try:
             on_stage(f"starting Kafka with {brokers} broker{'s' if brokers > 1 else ''}")
             sandbox.boot()
         except BaseException as error:
             sandbox.kill_all()
-            if (
-                attempt == _ATTEMPTS
-                or not isinstance(error, KgitopsError)
-                or not sandbox.lost_a_port
-            ):
+            lost_a_port = sandbox.lost_a_port and attempt < _ATTEMPTS
+            no_leader = attempt == 1 and elected_no_leader(sandbox, error)
+            if not isinstance(error, KgitopsError) or not (lost_a_port or no_leader):
                 raise
-            for folder in home.glob("broker-*"):  # another process took a port first
+            on_stage(AGAIN)
+            for folder in home.glob("broker-*"):
                 shutil.rmtree(folder)
         else:
             if detached:
                 sandbox.let_go()
             return sandbox
     raise AssertionError
+
+
+AGAIN = "Kafka did not start; trying once more"
+
+
+def elected_no_leader(sandbox: Sandbox, error: BaseException) -> bool:
+    """True if a start failed because no leader was elected, which a busy machine may cause."""
+    if isinstance(error, UnreachableError):
+        return True
+    return isinstance(error, KgitopsError) and sandbox.elected_no_leader
 
 
 def prepare_jvm(home: Path, class_path: Sequence[Path], on_stage: Callable[[str], None]) -> Jvm:

@@ -256,7 +256,7 @@ def test_policies_complete_by_their_names(here: Path, kgitops: Kgitops) -> None:
 
 
 def test_clusters_complete_also_where_there_is_no_project(here: Path) -> None:
-    assert completed("kgitops plan -c ", here) == ["embedded:"]
+    assert completed("kgitops plan -c ", here) == ["embedded:", "sandbox:"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -51,8 +51,8 @@ def test_garbage_is_told_and_mended_and_what_the_log_still_has_counts_again(
     assert checked.code == 5, checked
     assert "records, 4 of them can't be used" in checked.out
     assert (
-        f"'own/topic/orders' is not a JSON object, so someone else wrote it; the record at "
-        f"offset {known} counts again" in checked.out
+        "'own/topic/orders' is not a JSON object as kgitops writes it, so someone else wrote "
+        f"it; the record at offset {known} counts again" in checked.out
     )
     assert kgitops("registry", "repair", "payments", "--dry-run").out == checked.out
     assert kgitops("registry", "check", "payments").out == checked.out

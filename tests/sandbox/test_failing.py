@@ -12,6 +12,7 @@ from kafka_clusters import StartKafka
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox import jars, jvm
+from kgitops.sandbox import sandbox as sandbox_module
 from kgitops.sandbox.jars import Jar, check_jars, libs_folder, pinned_jars
 from kgitops.sandbox.jvm import find_java, java_version
 from kgitops.sandbox.layout import free_ports, is_free
@@ -52,6 +53,39 @@ def test_a_broker_that_dies_is_reported_with_the_end_of_its_log(own_kafka: Start
     """Formatting does not look for this class."""
     with pytest.raises(KgitopsError, match=r"broker 1 .* died: .*NoSuchClass.* its log is /"):
         own_kafka(properties={"authorizer.class.name": "NoSuchClass"})
+
+
+@pytest.mark.parametrize(("failures", "works"), [(1, True), (2, False)])
+def test_a_start_that_elects_no_leader_is_repeated_once(
+    failures: int,
+    works: bool,
+    own_kafka: StartKafka,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A fake for fault injection: the first brokers end as Kafka's do without a leader."""
+    real = find_java()
+    java = _script(
+        tmp_path / "bin" / "java",
+        f"""case "$*" in *kafka.Kafka*)
+  n=$(cat {tmp_path}/count 2>/dev/null || echo 0); echo $((n + 1)) >{tmp_path}/count
+  if [ $n -lt {failures} ]; then
+    echo "Shutting down because we were unable to register with the controller quorum."
+    exit 1
+  fi
+esac
+exec {real} "$@"
+""",
+    )
+    monkeypatch.setattr(sandbox_module, "find_java", lambda: java)
+    monkeypatch.setattr(sandbox_module, "with_archive", lambda plain, _: plain)
+    stages: list[str] = []
+    if works:
+        assert own_kafka(on_stage=stages.append).running == (1,)
+    else:
+        with pytest.raises(KgitopsError, match="unable to register"):
+            own_kafka(on_stage=stages.append)
+    assert stages.count("Kafka did not start; trying once more") == 1
 
 
 def test_without_any_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,14 +158,14 @@ def test_a_port_in_use_is_not_free() -> None:
             while is_free(port):
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
-            assert free_ports(1, port) != [port]
+            assert free_ports(1, [port]) != [port]
         finally:
             server.terminate()
 
 
 def test_wanted_ports_come_first() -> None:
     (first,) = free_ports(1)
-    assert free_ports(1, first) == [first]
+    assert free_ports(1, [first]) == [first]
 
 
 def test_a_process_is_found_from_its_first_moment_on() -> None:

@@ -1,7 +1,7 @@
 """A broker that requires logins and certificates, and has a policy of the user's own."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,12 +54,12 @@ def broker(own_kafka: StartKafka, tmp_path_factory: pytest.TempPathFactory) -> I
         )
 
 
-def _one_taken(port: int) -> Callable[[int, int | None], list[int]]:
+def _one_taken(port: int) -> Callable[[int, Sequence[int]], list[int]]:
     """Chooses a port that is taken, the first time."""
     taken = [port]
 
-    def choose(count: int, first: int | None) -> list[int]:
-        chosen = free_ports(count, first)
+    def choose(count: int, wanted: Sequence[int]) -> list[int]:
+        chosen = free_ports(count, wanted)
         return [taken.pop(), *chosen[1:]] if taken else chosen
 
     return choose

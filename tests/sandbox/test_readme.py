@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from strangers import stranger_on_the_first_port
 
 ROOT = Path(__file__).parents[2]
 COMMAND = re.compile(r"^\$ uv run (?:--no-default-groups )?(kgitops [^#\n]*)", re.MULTILINE)
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 
 def test_the_readme_leads_to_a_real_kafka_and_back(tmp_path: Path) -> None:
-    """Only the port may differ, if 19092 is taken."""
+    """The lines as they are, while another Kafka has the sandbox's first port."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
 
@@ -36,14 +37,14 @@ def test_the_readme_leads_to_a_real_kafka_and_back(tmp_path: Path) -> None:
     section = (ROOT / "README.md").read_text().partition("### On a real Apache Kafka")[2]
     start, *between, stop = COMMAND.findall(section.partition("\n### ")[0])
     assert (start.split()[1:3], stop.split()[1:3]) == (["sandbox", "start"], ["sandbox", "stop"])
-    try:
-        found = re.search(r"kafka://\S+?:\d+", run(start))
-        assert found
-        file = tmp_path / "examples" / "quickstart" / "kgitops.yaml"
-        file.write_text(file.read_text().replace("kafka://127.0.0.1:19092", found[0]))
-        said = [run(command) for command in between]
-    finally:
-        run(stop)
+    with stranger_on_the_first_port(tmp_path / "state") as other:
+        try:
+            started = run(start)
+            said = [run(command) for command in between]
+        finally:
+            run(stop)
+        assert f"Port {other.port} is in use" in started
+        assert other.connections == 0
     assert "Plan: 13 to create" in said[0]
     assert "Applied: 13 done." in said[1]
     assert "No changes." in said[2]

@@ -17,6 +17,7 @@ from kgitops.cli.running.options import (
     ProjectOptions,
 )
 from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.model.resources.names import is_cluster_url
 from kgitops.model.verdict import ExitCode
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _open_workspace(options: ClusterOptions, *, principal: str | None) -> "Works
     if options.cluster and options.bootstrap_server:
         raise UsageError("--cluster and --bootstrap-server both name the cluster; drop one of them")
     server = options.bootstrap_server
-    if server is not None and not server.startswith(("embedded:", "kafka:")):
+    if server is not None and not is_cluster_url(server):
         if not all(_HOST_AND_PORT.fullmatch(part.strip()) for part in server.split(",")):
             raise UsageError(f"--bootstrap-server {server} names no broker; write HOST:PORT")
         server = f"kafka://{server}"

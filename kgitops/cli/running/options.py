@@ -67,7 +67,7 @@ def complete_cluster(incomplete: str) -> list[str]:
         names = load_project(Path(), env=os.environ).cluster_names
     except KgitopsError:
         names = ()
-    return [name for name in (*names, "embedded:") if name.startswith(incomplete)]
+    return [name for name in (*names, "embedded:", "sandbox:") if name.startswith(incomplete)]
 
 
 ClusterName = Annotated[

@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def stages(*, no_color: bool) -> Iterator[OnStage]:
-    """Show the current stage as a line on a terminal, removed in the end."""
+def stages(*, no_color: bool, as_lines: bool = False) -> Iterator[OnStage]:
+    """Show the current stage as a line on a terminal, removed in the end.
+
+    Elsewhere nothing is shown, or with ``as_lines`` a line for each stage.
+    """
     if not sys.stderr.isatty():
-        yield ignore_stage
+        yield print_notice if as_lines else ignore_stage
         return
     with _console(no_color=no_color).status("") as status:
         yield status.update

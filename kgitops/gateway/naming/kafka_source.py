@@ -27,7 +27,7 @@ class KafkaSource:
             UnreachableError: it can't be reached.
         """
         self._chosen = chosen
-        if not chosen.url.startswith("kafka:"):
+        if chosen.url.startswith("embedded:"):
             raise UsageError(
                 f"{chosen.url} is an embedded cluster, which knows virtual clusters itself; "
                 "name a Kafka cluster, as in kafka://HOST:PORT"

@@ -82,11 +82,12 @@ class FollowedNames:
         """
         chosen = self._chosen
         with chosen.secrets_hidden():
-            configs = normalize_configs(chosen.configs, chosen.base)
+            location = chosen.located()
+            configs = normalize_configs(location.configs, chosen.base)
             protocol = configs.get("security.protocol", "plaintext")
             tls = _context(configs) if protocol.endswith("ssl") else None
         self.tables = self.follower.start()
-        servers = map(server_of, urlsplit(chosen.url).netloc.split(","))
+        servers = map(server_of, urlsplit(location.url).netloc.split(","))
         return BrokersBehind(
             bootstrap=tuple(BrokerAddress(server.host, server.port) for server in servers),
             by_node=self.by_node,

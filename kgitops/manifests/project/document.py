@@ -78,7 +78,7 @@ class ClusterSettings:
     """A cluster that the project can be applied to."""
 
     url: Text
-    """embedded:FILE, or kafka://HOST:PORT,HOST:PORT."""
+    """embedded:FILE, kafka://HOST:PORT,HOST:PORT, or sandbox: (kgitops sandbox, this machine)."""
     cluster_id: Annotated[Text | None, NotNull()] = None
     """The cluster's id, which a plan shows; every command refuses another cluster at the url."""
     brokers: Annotated[

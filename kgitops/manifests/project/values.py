@@ -26,6 +26,7 @@ from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.lowered import DeclaredGateway
+from kgitops.model.resources.names import SANDBOX_NAMES, URL_FORMS, is_sandbox_name, sandbox_name
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy
 
@@ -217,11 +218,14 @@ def _cluster(
     if project is None or findings:
         raise FindingsError(findings)
     settings: ClusterSettings = project.spec.clusters[name]
-    if not settings.url.startswith(("embedded:", "kafka://")):
-        place = written.document.at("spec", "clusters", name, "url")
+    sandbox = sandbox_name(settings.url)
+    place = written.document.at("spec", "clusters", name, "url")
+    if not settings.url.startswith(("embedded:", "kafka://", "sandbox:")):
         problem = f"the url of cluster {name} has an unknown scheme"
-        advice = "write embedded:FILE or kafka://HOST:PORT"
-        raise FindingsError([Finding(source=place, problem=problem, advice=advice)])
+        raise FindingsError([Finding(source=place, problem=problem, advice=f"write {URL_FORMS}")])
+    if sandbox is not None and not is_sandbox_name(sandbox):
+        problem = f"the url of cluster {name} names no sandbox: {sandbox!r}"
+        raise FindingsError([Finding(source=place, problem=problem, advice=SANDBOX_NAMES)])
     gateway = _gateway(name, settings, written.document, offline=offline)
     brokers = settings.brokers
     return ClusterConfig(

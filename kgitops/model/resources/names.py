@@ -1,4 +1,4 @@
-"""Names: Kafka's rules for those of topics and principals, and those of machines."""
+"""Names: Kafka's rules for those of topics and principals, those of machines, clusters' URLs."""
 
 import ipaddress
 import re
@@ -12,6 +12,11 @@ INTERNAL_TOPICS = frozenset(
 )
 ALL_INTERNAL = INTERNAL_TOPICS | {REGISTRY_TOPIC}
 """The topics that brokers own, and the one in which kgitops keeps its registry."""
+URL_FORMS = "embedded:FILE, kafka://HOST:PORT, sandbox: or sandbox:NAME"
+DEFAULT_SANDBOX = "sandbox"
+SANDBOX_NAMES = "write up to 40 small letters, digits and -"
+_SANDBOX = "sandbox:"
+_SANDBOX_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _LEGAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 _PRINCIPAL = re.compile(r"[^:\s]+:.+", re.DOTALL)
 
@@ -59,3 +64,18 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False  # a name may lead anywhere
+
+
+def is_cluster_url(text: str) -> bool:
+    """True for the URL of a cluster, false for a name that the project file gives one."""
+    return text.startswith(("embedded:", "kafka:", _SANDBOX))
+
+
+def sandbox_name(url: str) -> str | None:
+    """The name in ``sandbox:NAME``, valid or not, or the default one; None for other schemes."""
+    return (url.removeprefix(_SANDBOX) or DEFAULT_SANDBOX) if url.startswith(_SANDBOX) else None
+
+
+def is_sandbox_name(text: str) -> bool:
+    """True if a sandbox may have this name, which becomes a folder's name."""
+    return _SANDBOX_NAME.fullmatch(text) is not None

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgitops.cluster.connect import connect, store_path
 from kgitops.cluster.port import Cluster
@@ -19,14 +20,27 @@ from kgitops.manifests.project.values import (
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, OtherClusterError, UsageError
 from kgitops.model.lowered import DeclaredGateway
+from kgitops.model.resources.names import URL_FORMS, is_cluster_url, sandbox_name
 from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Bundle, Level
 
+if TYPE_CHECKING:
+    from kgitops.sandbox.service import SandboxAddress
+
 DEFAULT_CLUSTER = "local"
 DEFAULT_URL = "embedded:.kgitops/local.db"
-_SCHEMES = ("embedded:", "kafka:")
 _NOWHERE = "embedded:"
+_LOGIN = ("sasl.", "security.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """The URL and configs that reach a cluster; ``sandbox`` if they are of a running sandbox."""
+
+    url: str
+    configs: Mapping[str, str] = field(repr=False)
+    sandbox: "SandboxAddress | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +76,31 @@ class ChosenCluster:
 
     @property
     def unpinned(self) -> Source | None:
-        """The place of the cluster's url in the project file, where a pin is worth having."""
-        return None if self.pin is not None or self.in_memory else self.declared_at
+        """The place of the cluster's url in the project file, where a pin is worth having.
+
+        A sandbox has a new id after each ``sandbox stop``, and its id is checked in any case.
+        """
+        passing = self.in_memory or sandbox_name(self.url) is not None
+        return None if self.pin is not None or passing else self.declared_at
+
+    def located(self) -> "Location":
+        """The address of the cluster: a sandbox's is known only while it runs.
+
+        Raises:
+            UnreachableError: it is a sandbox that does not run.
+        """
+        name = sandbox_name(self.url)
+        if name is None:
+            return Location(url=self.url, configs=self.configs)
+        from kgitops.sandbox.service import find_running
+
+        sandbox = find_running(name)
+        logs_in = any(key.startswith(_LOGIN) for key in self.configs)
+        return Location(
+            url=f"kafka://{sandbox.servers}",
+            configs={**({} if logs_in else sandbox.configs), **self.configs},
+            sandbox=sandbox,
+        )
 
     def connect(self, policies: Bundle | None = None) -> Cluster:
         """The cluster, opened; embedded brokers judge by ``policies``.
@@ -72,14 +109,22 @@ class ChosenCluster:
             UnreachableError: it can't be opened.
             OtherClusterError: it is not the one that the project pins.
         """
-        return connect(
-            self.url,
+        location = self.located()
+        cluster = connect(
+            location.url,
             brokers=self.brokers,
-            configs=self.configs,
+            configs=location.configs,
             base=self.base,
             policies=policies,
             pin=self.pin,
         )
+        if location.sandbox is not None:
+            try:
+                location.sandbox.check(cluster.cluster_id)
+            except BaseException:
+                cluster.close()
+                raise
+        return cluster
 
     @contextmanager
     def connected(self, policies: Bundle | None = None) -> Iterator[Cluster]:
@@ -139,7 +184,7 @@ def choose_cluster(
             "choose one with --cluster"
         )
     base = root or Path()
-    is_url = wanted is not None and wanted.startswith(_SCHEMES)
+    is_url = wanted is not None and is_cluster_url(wanted)
     if variables_of is not None and not (is_url and file is not None):
         raise UsageError(
             "--variables-of is for a cluster that is given by its URL, in a project that declares "
@@ -163,10 +208,7 @@ def choose_cluster(
             reconcile=named.reconcile,
         )
     if wanted is not None and ":" in wanted:
-        raise UsageError(
-            f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "
-            "kafka://HOST:PORT"
-        )
+        raise UsageError(f"--cluster {wanted} is not the URL of a cluster; write {URL_FORMS}")
     if offline and wanted is not None and not names:
         return ChosenCluster(name=wanted, url=_NOWHERE, base=base)
     if file is not None and wanted is not None and names:

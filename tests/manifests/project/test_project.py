@@ -206,7 +206,9 @@ def test_what_is_wrong_is_found_at_its_place(
 
 def test_a_url_of_no_known_kind_is_found(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": project("clusters: {x: {url: 'http://a'}}")})
-    with pytest.raises(FindingsError, match=r"5:23: .* write embedded:FILE or kafka://"):
+    with pytest.raises(
+        FindingsError, match=r"5:23: .* write embedded:FILE, kafka://HOST:PORT, sandbox: or"
+    ):
         load_project(tmp_path, env={}).cluster("x", env={})
 
 
