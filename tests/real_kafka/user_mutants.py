@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 from kgitops.apply.events import Noted
 from kgitops.apply.journal import records
-from kgitops.apply.run.sending import Sender
+from kgitops.apply.run.attempts import StepAttempt
+from kgitops.apply.run.sending import Sender, SendResult
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model.requests import SaltedCredentialsRequest
 from kgitops.model.results import OK
@@ -21,12 +22,12 @@ def _with_passwords(tell: Callable[[Any, str, SaltedCredentialsRequest], None]) 
     """Call ``tell`` for each password that was read from the environment."""
     real = Sender._read_passwords
 
-    def telling(self: Sender, *arguments: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        ready = real(self, *arguments)
-        for step, request in ready.items():
-            if request.password.env:
+    def telling(self: Sender, attempts: Sequence[StepAttempt], result: SendResult) -> None:
+        real(self, attempts, result)
+        for step, request in result.passwords.items():
+            assert isinstance(request, SaltedCredentialsRequest)
+            if request.password is not None and request.password.env:
                 tell(self, step, request)
-        return ready
 
     return patch.object(Sender, "_read_passwords", telling)
 

@@ -144,7 +144,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
         "units[0].violations has one policy, level and outcome twice",
     ),
     "units are no array": (lambda d: d.update(units={}), "units is not an array"),
-    "a fraction": (lambda d: d.update(milliseconds=1.5), "is not JSON, or is cut off"),
+    "a fraction": (lambda d: d.update(milliseconds=1.5), "1.5 is not a whole number"),
 }
 
 
