@@ -2,14 +2,15 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
-from strangers import stranger, stranger_on_the_first_port
+from ports_in_a_row import first_port
+from strangers import stranger
 
 from kgitops.sandbox.files import META
 from kgitops.sandbox.service import load
@@ -19,12 +20,19 @@ START = "start it with kgitops sandbox start --brokers 1"
 
 
 class Machine:
-    """Runs commands with a state folder of the tests' own, in a folder without a project."""
+    """Runs commands with a state folder of the tests' own, in a folder without a project.
+
+    Its ports are not those of a first start, which another run of the tests may have.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "state"
         self.home = self.state / "kgitops" / "sandbox"
         self._folder = folder
+        first = first_port(6)
+        self.wanted = tuple(range(first, first + 6))
+        self.home.parent.mkdir(parents=True)
+        self.home.with_name("sandbox.ports").write_text(json.dumps(self.wanted))
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
         done = subprocess.run(
@@ -60,7 +68,9 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 def test_a_stranger_on_the_port_of_a_dead_sandbox_is_not_spoken_to(machine: Machine) -> None:
-    os.kill(int((machine.home / "broker-1" / "pid").read_text()), signal.SIGKILL)
+    broker = psutil.Process(int((machine.home / "broker-1" / "pid").read_text()))
+    broker.kill()
+    broker.wait()  # its port is free only then
     with stranger(machine.ports[0]) as other:
         for words in (
             ["snapshot", "-c", "sandbox:", "-o", "state.json"],
@@ -104,7 +114,7 @@ def test_ports_stay_over_starts_and_busy_ones_are_named(tmp_path: Path) -> None:
     """The data is deleted each time; what the stranger took is not asked back."""
     machine = Machine(tmp_path)
     try:
-        with stranger_on_the_first_port(machine.state) as other:
+        with stranger(machine.wanted[0]) as other:
             code, said, progress = machine("sandbox", "start")
             assert code == 0
             assert f"Port {other.port} is in use by another program" in said
