@@ -68,7 +68,7 @@ OFFLINE = {
     *("init", "validate", "show", "diff", "convert", "catalogue", "schema"),
     *("policy list", "policy test", "policy explain"),
     *("fleet plan", "fleet audit", "fleet summary", "fleet compile"),
-    *("sandbox start", "sandbox stop", "sandbox status"),
+    *("sandbox start", "sandbox stop", "sandbox status", "sandbox tool"),
 }
 """The commands that connect to no cluster of a project."""
 
