@@ -147,7 +147,7 @@ def test_a_cluster_given_by_url_takes_those_of_a_named_one(
     words = (project.folder, "-c", "embedded:x.db?brokers=3", "--variables-of", "prod")
     assert kgitops("validate", *words).code == 0
     planned = kgitops("plan", *words, "-o", project.plan_file)
-    assert "retention.ms=12" in planned.out
+    assert "retention.ms  (not set) -> 12 " in planned.out
     applied = kgitops("apply", project.plan_file, "--variables-of", "prod")
     assert applied.code == 0, applied.said
 

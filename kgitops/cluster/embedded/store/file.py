@@ -91,7 +91,7 @@ def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_
 
 def warn_of_wide_mode(path: Path) -> None:
     """Log a warning if other users of this machine can open the store."""
-    files = [path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")]
+    files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
     try:
         modes = {file: stat.S_IMODE(file.stat().st_mode) for file in files if file.exists()}
     except OSError:

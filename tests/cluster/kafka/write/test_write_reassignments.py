@@ -1,5 +1,6 @@
 """Throttles on brokers that hang: an apply's lock must not run out while it waits for them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -22,6 +23,9 @@ class HangingWire:
 
     def monotonic(self) -> float:
         return self.now
+
+    def reach(self, brokers: Sequence[int]) -> None:
+        """Connections are accepted; requests hang."""
 
     def send(self, request: Message, *, to: int, timeout_ms: int, may_repeat: bool) -> Message:
         self.now += timeout_ms / 1000
