@@ -27,6 +27,9 @@ class HangingWire:
     def reach(self, brokers: Sequence[int]) -> None:
         """Connections are accepted; requests hang."""
 
+    def give_up(self, broker: int, *, silent: int) -> None:
+        """So few are asked that none is given up."""
+
     def send(self, request: Message, *, to: int, timeout_ms: int, may_repeat: bool) -> Message:
         self.now += timeout_ms / 1000
         raise UnreachableError(f"broker {to} did not answer")
