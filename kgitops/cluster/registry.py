@@ -57,17 +57,19 @@ def read_entry(
 ) -> RegistryEntry:
     """Read one message of the log; what kgitops can't have written is the entry's ``problem``.
 
-    A message without a key has the empty key, by which a repair can supersede it.
+    A message without a key has the empty key, by which a repair can supersede it. A repair also
+    deletes keys that are not UTF-8, so one without a value is sound.
     """
     value = problem = None
     key = key or b""
     try:
-        key.decode()
-        value = None if data is None else _object(data)
+        if data is not None:
+            key.decode()
+            value = _object(data)
     except (ValueError, TypeError, RecursionError) as error:
         why = f" ({error})" if type(error) is ValueError else ""
         problem = f"is not a JSON object as kgitops writes it{why}, {_STRANGER}"
-    if not key:
+    if not key and data is not None:
         value, problem = None, f"has no key, {_STRANGER}"
     return RegistryEntry(
         offset=offset,
