@@ -94,7 +94,6 @@ def _object(data: bytes) -> Mapping[str, Json]:
     return value
 
 
-VIRTUAL_CLUSTERS_PREFIX = "vcs/"
 PROJECT_PREFIX = "project/"
 IMPORT_CUT_OFF = "was being imported, and the import did not finish"
 IMPORT_AGAIN = "run kgitops registry import FILE --replace again, with the same file"
@@ -249,11 +248,11 @@ def build_registry_state(
                     version = (entry.value or {}).get("schema_version")
         except ShapeError as error:
             raise _damaged(f"at offset {offset}, key {entry.key!r}: {error}") from error
-    if any(entry.key.startswith(VIRTUAL_CLUSTERS_PREFIX) for entry in entries):
+    if any(entry.key.startswith("vcs/") for entry in entries):
         from kgitops.lowering.record_reading import orphans
 
         for key, problem in orphans(virtual_clusters).items():
-            raise _damaged(f"{VIRTUAL_CLUSTERS_PREFIX}{key} {problem}")
+            raise _damaged(f"vcs/{key} {problem}")
     if version is None:
         raise SafetyError(
             "the registry has no meta record, so it can't be trusted to know who owns what; "

@@ -1,4 +1,4 @@
-"""The brokers that could not be reached a moment ago, so that they are not waited for again."""
+"""Remembers brokers that were unreachable a moment ago: reads from them fail at once."""
 
 import time
 
