@@ -18,14 +18,16 @@ that end in `.yaml`, `.yml` or `.json`. Names that begin with a dot are skipped.
 documents, and how they are spread over files, make no difference.
 
 A file that looks like a manifest but is not read is an error, because its objects would count as
-removed. Such a file has the ending of a manifest
+removed, and its policies would judge nothing. So it is below the folders of policies, among tests
+of policies, and in the manifests around a part. Such a file has the ending of a manifest
 
 - in other letters: `orders.YAML`;
 - before anything but a letter or digit: `orders.yaml.tmp`, `orders.yml.bak`, `orders.yaml.j2`;
 - but is no regular file: a pipe, a socket, a device, a folder, a link to nothing.
 
 Rename or remove it, or move it out of the manifests. An editor's backup (`orders.yaml~`,
-`#orders.yaml#`) beside `orders.yaml` is skipped.
+`#orders.yaml#`) beside `orders.yaml` is skipped. A project file with another name, such as
+`kgitops.yml` or `kgitops.yaml.bak`, is an error (exit 64) where there is no `kgitops.yaml`.
 
 Every document has `apiVersion`, `kind`, `metadata` and `spec`. An editor completes and checks them
 with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows:
@@ -80,7 +82,8 @@ kgitops refuses a plan that deletes or forgets an object while files of the mani
 The refusal names the folder and what to do: `git submodule update --init PATH`, for example. Remove
 an empty folder that is meant. Or pass `--allow-empty-folder PATH` to `kgitops plan` or
 `kgitops apply`. The plan records the option and shows it. `kgitops validate` warns of each such
-folder. Folders of `spec.policies` don't count.
+folder. Below the folders of policies, all three signs are errors in every plan (exit 1): a policy
+may be missing there.
 
 ## Labels
 

@@ -54,9 +54,8 @@ def find_files(
 ) -> list[ManifestFile]:
     """The manifest files below ``paths``, each once; problems are added to ``findings``.
 
-    ``may_be_empty``: a path without files is not a problem. Where ``empty_folders`` is given, the
-    absence of a file counts: folders without one are added to it, but for those of ``policies``,
-    and a file that only looks like a manifest is a finding.
+    A file that only looks like a manifest is one. ``may_be_empty``: a path without files is not.
+    Folders without a file are added to ``empty_folders``, but for those of ``policies``.
     """
     besides = frozenset(map(os.path.realpath, policies)) if empty_folders is not None else ()
     walk = _Walk(findings, may_be_empty, empty_folders, besides)
@@ -179,7 +178,7 @@ class _Walk:
             elif entry.is_symlink() and not path.exists():
                 # It may be the folder that holds the policies.
                 self._add(f"{display_name(path)} is a link to nothing", "correct or remove it")
-            elif self.empty_folders is not None:
+            else:
                 self._see_other(inside, entry.name, entries)
         if not holds_a_file and len(parents) > 1 and self.empty_folders is not None:
             del self.empty_folders[mark:]
@@ -198,15 +197,14 @@ class _Walk:
 
     def _see_other(self, inside: str, name: str, entries: Sequence["os.DirEntry[str]"]) -> None:
         """Add a finding if a file that is not read looks like a manifest."""
-        alike = _LOOKS_LIKE_A_MANIFEST.fullmatch(name)
-        if alike is None or _backed_up(name) in {entry.name for entry in entries}:
+        meant = looks_like(name)
+        if meant is None or _backed_up(name) in {entry.name for entry in entries}:
             return
-        stem, _, suffix = alike[1].rpartition(".")
         self.findings.append(
             Finding(
                 source=Source(inside + name, 1, 1),
                 problem="the name looks like a manifest's, but files with this ending are not read",
-                advice=f"rename it to {stem}.{suffix.lower()} if it is one, else remove it or move "
+                advice=f"rename it to {meant} if it is one, else remove it or move "
                 "it out of the manifests",
             )
         )
@@ -230,6 +228,15 @@ class _Walk:
 
     def _add(self, problem: str, advice: str) -> None:
         self.findings.append(Finding(source=None, problem=problem, advice=advice))
+
+
+def looks_like(name: str) -> str | None:
+    """Return the manifest's name that ``name`` looks like: ``a.yaml`` for ``a.YAML.tmp``."""
+    alike = _LOOKS_LIKE_A_MANIFEST.fullmatch(name)
+    if alike is None:
+        return None
+    stem, _, suffix = alike[1].rpartition(".")
+    return f"{stem}.{suffix.lower()}"
 
 
 def _backed_up(name: str) -> str:

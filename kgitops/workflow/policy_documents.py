@@ -14,6 +14,7 @@ from kgitops.manifests.load import POLICY_KINDS, Manifest, ManifestSet, load_man
 from kgitops.manifests.policies.values import cel_policy, waiver
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.bundle import Policy, PythonPolicy, Waiver
+from kgitops.workflow.project.project_root import find_sparse_folders
 from kgitops.workflow.project.selection import Workspace
 
 _JUDGES = ("Policy", "Waiver")
@@ -74,7 +75,7 @@ def more_documents(
         return
     if file.policies:
         loaded = _load(workspace, file.policies, findings)
-        findings += map(_misplaced, _not_judging(loaded))
+        findings += _unfit(loaded, file.policies)
         yield loaded
     if manifests is None or tuple(workspace.manifests) != file.manifests:
         # A policy among the manifests that are left out judges those that are not. A project of
@@ -132,22 +133,25 @@ def documents_beside(
         paths, cluster=cluster, variables={}, env=environ, known_clusters=None, cache=cache
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
-    findings += map(_misplaced, _not_judging(loaded))
+    findings += _unfit(loaded, paths)
     return loaded
 
 
-def _not_judging(loaded: ManifestSet) -> Iterator[Manifest]:
+def _unfit(loaded: ManifestSet, paths: Sequence[Path]) -> Iterator[Finding]:
+    """Report documents of policies' ``paths`` that judge nothing, and signs that some are missing.
+
+    A missing policy would let pass what it denies.
+    """
     for manifest in (*loaded.manifests, *loaded.other_clusters):
         if manifest.declares.kind not in POLICY_KINDS:
-            yield manifest
-
-
-def _misplaced(manifest: Manifest) -> Finding:
-    return Finding(
-        source=manifest.document.at("kind"),
-        problem=f"a {manifest.declares.kind} is among the policies, so nothing would plan it",
-        advice="move it to the manifests",
-    )
+            yield Finding(
+                source=manifest.document.at("kind"),
+                problem=f"a {manifest.declares.kind} is among the policies, so nothing would plan "
+                "it",
+                advice="move it to the manifests",
+            )
+    for empty in dict.fromkeys((*loaded.empty_folders, *find_sparse_folders(paths))):
+        yield Finding(source=None, problem=empty.problem, advice=empty.advice)
 
 
 def described(policy: PythonPolicy) -> PythonPolicy:

@@ -137,12 +137,14 @@ def test_validate_warns(project: Project, kgitops: Kgitops) -> None:
 def test_an_empty_folder_of_policies_is_none_of_manifests(
     project: Project, kgitops: Kgitops
 ) -> None:
+    """It is an error of its own: see test_passed_over.py."""
     (project.folder / "manifests" / "rules" / "later").mkdir(parents=True)
     (project.folder / "manifests" / "rules" / "policy.yaml").write_text(POLICY)
     empty(project).rmdir()
     project.write_file(policies=["manifests/rules"])
     ran = kgitops("plan", project.folder)
-    assert ran.code == 0, ran.said
+    assert (ran.code, "the folder payments/manifests/rules/later is empty" in ran.said) == (1, True)
+    assert "the plan deletes" not in ran.said
 
 
 def test_a_project_that_declares_nothing_names_the_folder(

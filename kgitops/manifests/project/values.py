@@ -1,6 +1,7 @@
 """Loads the project file ``kgitops.yaml``; a cluster's secrets are read only when it is used."""
 
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -134,7 +135,7 @@ class ProjectFile:
         """Paths of manifests, without the default folder if it is neither declared nor there."""
         spec = self._written.content.get("spec")
         written = isinstance(spec, dict) and "manifests" in spec
-        return tuple(path for path in self.manifests if written or path.exists())
+        return tuple(path for path in self.manifests if written or os.path.lexists(path))
 
     @property
     def strictest_levels(self) -> Mapping[str, Level]:

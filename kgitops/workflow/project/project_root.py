@@ -9,10 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kgitops.manifests.empty_folders import Emptiness, EmptyFolder, repository_of
-from kgitops.manifests.files import SUFFIXES, display_name
+from kgitops.manifests.files import SUFFIXES, display_name, looks_like
 from kgitops.model.errors import UsageError
 
 PROJECT_FILE = "kgitops.yaml"
+_RENAMED = (PROJECT_FILE, "kgitops.yml")
 PROJECT_VARIABLE = "KGITOPS_PROJECT"
 """The environment variable with the project's folder, where no PATH is given."""
 
@@ -21,7 +22,8 @@ def find_project_root(paths: Sequence[Path]) -> tuple[Path | None, bool]:
     """Find the folder of the project file; true if the whole project is selected.
 
     Raises:
-        UsageError: a path does not exist, or the paths are not of one project.
+        UsageError: a path does not exist, the paths are not of one project, or a project file has
+            another name.
     """
     for path in paths:
         _check_exists(path)
@@ -33,9 +35,12 @@ def find_project_root(paths: Sequence[Path]) -> tuple[Path | None, bool]:
         )
     if roots:
         return roots[0], True
-    if not paths:
-        return (Path(), True) if holds_project(Path()) else (None, False)
+    if not paths and holds_project(Path()):
+        return Path(), True
     enclosing = [find_enclosing_project(path) or _here() for path in paths]
+    if not any(enclosing):
+        _refuse_renamed(paths)
+        return None, False
     if len({root and os.path.realpath(root) for root in enclosing}) > 1:
         raise UsageError("the paths belong to different projects; plan one project at a time")
     return enclosing[0], False
@@ -83,6 +88,25 @@ def _check_exists(path: Path) -> None:
     near = get_close_matches(path.name, names, n=1)
     advice = f"did you mean {parent / near[0]}?" if near else "correct the path"
     raise UsageError(f"{path} does not exist; {advice}")
+
+
+def _refuse_renamed(paths: Sequence[Path]) -> None:
+    """Refuse a file that looks like the missing project file: its policies would judge nothing."""
+    absolute = [Path(os.path.abspath(path)) for path in (*paths, Path())]  # noqa: PTH100
+    folders = dict.fromkeys(each for path in absolute for each in (path, *path.parents))
+    # Without a PATH no folder above is looked at, for a project as for this.
+    for folder in folders if paths else absolute:
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 (names suffice)
+        except OSError:
+            continue  # a file, or a folder above that the user can't read
+        for name in sorted(names):
+            meant = (name if name.endswith(SUFFIXES) else looks_like(name) or "").lower()
+            if meant in _RENAMED:
+                raise UsageError(
+                    f"{display_name(folder / name)} looks like a project file, but its name is not "
+                    f"{PROJECT_FILE}; rename it, or move it away"
+                )
 
 
 def _here() -> Path | None:
