@@ -34,7 +34,7 @@ from kgitops.workflow.execution import execute_plan, execute_resume
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.project.saved_plan import load_plan
-from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.project.selection import Selection, Workspace, folder_names, open_workspace
 
 PlanFormat = Literal["text", "json", "markdown", "html", "sarif", "junit", "github"]
 OnEvent = Callable[[Event], None]
@@ -179,6 +179,7 @@ def open_project(
     principal: str | None = None,
     targets: Iterable[str] = (),
     excludes: Iterable[str] = (),
+    allow_empty_folders: Iterable[str | Path] = (),
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[OpenProject]:
     """Open a project on one of its clusters, within a ``with`` block.
@@ -191,6 +192,7 @@ def open_project(
         principal: the principal that policies are asked about; else the project's.
         targets: addresses to plan alone.
         excludes: addresses to leave out.
+        allow_empty_folders: folders of manifests that may be empty while objects are removed.
         environ: the environment for ``${env:NAME}`` and ``KGITOPS_…``; else the process's.
 
     Raises:
@@ -207,6 +209,7 @@ def open_project(
             principal=principal,
             targets=frozenset(targets),
             excludes=frozenset(excludes),
+            allow_empty_folders=folder_names(allow_empty_folders),
             environ=dict(os.environ if environ is None else environ),
         )
     )

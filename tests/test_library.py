@@ -56,6 +56,31 @@ def test_a_project_is_planned_and_applied(payments: Path) -> None:
     assert isinstance(events[-1], ApplyFinished)
 
 
+def test_an_empty_folder_is_allowed_to_be_empty(
+    payments: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(payments.parent)
+    project_file = PROJECT.replace("[topics.yaml]", "[manifests]")
+    (payments / "kgitops.yaml").write_text(project_file)
+    empty = payments / "manifests" / "team"
+    empty.mkdir(parents=True)
+    declared = empty.parent / "all.yaml"
+    declared.write_text(f"{TOPIC}---\n{TOPIC.replace('orders', 'audit')}")
+    with kgitops.open(payments) as project:
+        project.apply(project.plan())
+    declared.write_text(f"{TOPIC}")
+    with kgitops.open("payments") as project:
+        (_, reason) = project.plan().verdict.reasons
+        assert "pass --allow-empty-folder payments/manifests/team" in reason.sentence
+    for allowed in ("payments/manifests/team", empty):
+        with kgitops.open("payments", allow_empty_folders=[allowed]) as project:
+            plan = project.plan()
+            assert [
+                reason.sentence for reason in plan.verdict.reasons if "empty" in reason.sentence
+            ] == []
+            assert plan.sealed.plan.allow_empty_folders == ("payments/manifests/team",)
+
+
 def test_a_plan_is_saved_rendered_and_read_again(payments: Path, tmp_path: Path) -> None:
     with kgitops.open(payments) as project:
         plan = project.plan()

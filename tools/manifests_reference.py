@@ -80,10 +80,10 @@ kgitops refuses a plan that deletes or forgets an object while files of the mani
 - A sparse checkout leaves out files that end in `.yaml`, `.yml` or `.json`.
 
 The refusal names the folder and what to do: `git submodule update --init PATH`, for example. Remove
-an empty folder that is meant. Or pass `--allow-empty-folder PATH` to `kgitops plan` or
-`kgitops apply`. The plan records the option and shows it. `kgitops validate` warns of each such
-folder. Below the folders of policies, all three signs are errors in every plan (exit 1): a policy
-may be missing there.
+an empty folder that is meant. Or pass `--allow-empty-folder PATH` to `kgitops plan`,
+`kgitops apply` or `kgitops fleet plan`. The plan records the option and shows it.
+`kgitops validate` warns of each such folder. Below the folders of policies, all three signs are
+errors in every plan (exit 1): a policy may be missing there.
 
 ## Labels
 

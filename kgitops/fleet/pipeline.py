@@ -32,6 +32,7 @@ class FleetPlanOptions:
     state: tuple[Path, ...]
     out: Path
     policies: tuple[Path, ...] = ()
+    allow_empty_folders: tuple[str, ...] = ()
     master: str | None = None
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +53,13 @@ def plan_fleet(options: FleetPlanOptions, on_progress: OnProgress = ignore_progr
         KgitopsError: a task failed as often as it may, or the result can't be written.
     """
     check_plan_paths(options.desired, options.state, options.policies, options.out)
-    fleet = find_units(options.desired, options.state, options.policies, options.environ)
+    fleet = find_units(
+        options.desired,
+        options.state,
+        options.policies,
+        options.environ,
+        allow_empty_folders=options.allow_empty_folders,
+    )
     if not fleet.units:
         raise FindingsError(fleet.findings or _nothing_found())
     with (

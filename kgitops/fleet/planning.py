@@ -120,11 +120,21 @@ def _unit_inputs(unit: Unit, environ: Mapping[str, str]) -> Iterator[_UnitInputs
         case RowFiles(files=files, project=named):
             rows = open_desired(files, unit.project, unit.cluster, named=named)
             with open_policies(unit.policies, unit.cluster, environ) as policies:
-                yield _UnitInputs(side_from_rows(rows), policies, header_in(rows).git)
+                side = _allowing(side_from_rows(rows), unit)
+                yield _UnitInputs(side, policies, header_in(rows).git)
         case ManifestFiles() as at:
             with loaded_unit(unit, at, environ) as declared:
-                side = side_from_manifests(declared.desired)
+                side = _allowing(side_from_manifests(declared.desired), unit)
                 yield _UnitInputs(side, declared.policies, Git(at.git_sha, at.dirty))
+
+
+def _allowing(side: DesiredSide, unit: Unit) -> DesiredSide:
+    """Allow the side's folders to be empty that the command allows; the others are other units'."""
+    project = side.project
+    empty = {folder.folder for folder in project.empty_folders}
+    allowed = tuple(name for name in unit.allow_empty_folders if name in empty)
+    safety = replace(project.safety, allow_empty_folders=allowed)
+    return replace(side, project=replace(project, safety=safety))
 
 
 def _plan_whole(unit: Unit, inputs: _UnitInputs) -> UnitPlan:

@@ -57,6 +57,20 @@ def fleet(project: Project, kgitops: Kgitops, here: Path) -> Project:
     return project
 
 
+@pytest.mark.usefixtures("shared")
+def test_an_empty_folder_is_allowed_to_be_empty(fleet: Project, kgitops: Kgitops) -> None:
+    fleet.write(topic("audit"))
+    fleet.write_file(clusters=CLUSTERS)
+    (fleet.folder / "manifests" / "team").mkdir()
+    option = "pass --allow-empty-folder payments/manifests/team"
+    assert kgitops(*PLAN).code == 5
+    assert option in Path("night/fleet.json").read_text()
+    assert kgitops(*PLAN, "--allow-empty-folder", "payments/manifests/team/").code == 5
+    run = Path("night/fleet.json").read_text()
+    assert option not in run
+    assert "protected" in run
+
+
 def save_state(kgitops: Kgitops, fleet: Project, name: str) -> None:
     assert kgitops("snapshot", fleet.folder, "-c", name, "-o", f"states/{name}.json").code == 0
 

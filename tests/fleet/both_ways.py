@@ -40,6 +40,7 @@ class Given(Struct, frozen=True, kw_only=True):
     """A project, one of its clusters, that cluster's state, and the policies beside the project's.
 
     ``rows``: all policies are among those, so that what is compiled is judged alike.
+    ``allow_empty_folders`` are those of ``--allow-empty-folder``.
     """
 
     project: Path
@@ -47,6 +48,7 @@ class Given(Struct, frozen=True, kw_only=True):
     state: ClusterState
     policies: tuple[Path, ...] = ()
     rows: bool = True
+    allow_empty_folders: tuple[str, ...] = ()
 
 
 def snapshot_of(cluster: Cluster) -> ClusterState:
@@ -88,7 +90,11 @@ def _planned(given: Given, rows: Path) -> Plan | tuple[Finding, ...]:
 @contextmanager
 def _declared(given: Given) -> Iterator[tuple[Workspace, Loaded]]:
     selection = Selection(
-        paths=(given.project,), cluster=given.cluster, offline=True, policies=given.policies
+        paths=(given.project,),
+        cluster=given.cluster,
+        offline=True,
+        policies=given.policies,
+        allow_empty_folders=given.allow_empty_folders,
     )
     workspace = open_workspace(selection)
     with loaded(workspace, opening=_judging) as declared:
@@ -131,6 +137,7 @@ def _unit(given: Given, desired: ManifestFiles | RowFiles, state: StateFiles) ->
         state=state,
         desired=desired,
         policies=given.policies,
+        allow_empty_folders=given.allow_empty_folders,
     )
 
 

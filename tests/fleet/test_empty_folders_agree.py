@@ -6,6 +6,7 @@ import pytest
 from cli.projects import Project, topic
 from fleet.both_ways import Given, check_a_fleet_agrees, snapshot_of
 from laws.twin_clusters import embedded, workspace_of
+from msgspec.structs import replace
 
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action
@@ -27,3 +28,8 @@ def test_compiled_rows_know_the_empty_folders_too(tmp_path: Path, policy: str) -
     assert plan.verdict.exit is ExitCode.REFUSED
     assert plan.count(Action.DELETE) == (policy == "Delete")
     assert "team is empty, so files may be missing" in plan.refusals[-1].sentence
+    name = str(project.folder / "manifests" / "team")
+    allowed = check_a_fleet_agrees(replace(given, allow_empty_folders=(name,)), tmp_path)
+    assert allowed is not None
+    assert allowed.allow_empty_folders == (name,)
+    assert not any("is empty" in reason.sentence for reason in allowed.refusals)

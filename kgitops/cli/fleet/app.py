@@ -9,6 +9,7 @@ import typer
 from kgitops.cli.fleet.options import SparkOptions
 from kgitops.cli.fleet.summary import summary
 from kgitops.cli.running.options import (
+    AllowEmptyFolders,
     DetailedExitcode,
     Format,
     Full,
@@ -150,6 +151,7 @@ def plan(
     ],
     policies: Policies = None,
     *,
+    allow_empty_folder: AllowEmptyFolders = None,
     spark: SparkOptions,
     format_: Annotated[
         Format, typer.Option("--format", help="text, json, markdown or html.")
@@ -171,6 +173,7 @@ def plan(
     from kgitops.cli.running.streams import print_result
     from kgitops.fleet.pipeline import FleetPlanOptions, plan_fleet
     from kgitops.fleet.summary import History, verdict
+    from kgitops.workflow.project.selection import folder_names
 
     check_format(format_)
     request = FleetPlanOptions(
@@ -178,6 +181,7 @@ def plan(
         state=tuple(state),
         out=out,
         policies=tuple(policies or ()),
+        allow_empty_folders=folder_names(allow_empty_folder or ()),
         master=spark.master,
         remote=spark.remote,
         conf=spark.settings(),

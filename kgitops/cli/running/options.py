@@ -140,6 +140,16 @@ class ProjectOptions(Struct, frozen=True, kw_only=True):
     cluster: ClusterName = None
 
 
+AllowEmptyFolders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow-empty-folder",
+        metavar="PATH",
+        help="Let this plan remove objects although this folder of manifests is empty.",
+    ),
+]
+
+
 class PlanOptions(Struct, frozen=True, kw_only=True):
     """The part of a project that is planned, for whom, within which limits, and how it is shown."""
 
@@ -175,14 +185,7 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
             help="Let this plan delete up to N objects of a kind, past the safety limits.",
         ),
     ] = None
-    allow_empty_folders: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--allow-empty-folder",
-            metavar="PATH",
-            help="Let this plan remove objects although this folder of manifests is empty.",
-        ),
-    ] = None
+    allow_empty_folders: AllowEmptyFolders = None
     allow_takeover: Annotated[
         list[str] | None,
         typer.Option(

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from kgitops.cli.running.options import PlanOptions, ProjectOptions
 from kgitops.desired.selector import parse_selector
-from kgitops.manifests.files import display_name
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
 from kgitops.model.origin import install_command
 from kgitops.model.resources.names import is_principal
 from kgitops.plan.document.plan import Kind
-from kgitops.workflow.project.selection import Selection, Workspace
+from kgitops.workflow.project.selection import Selection, Workspace, folder_names
 
 if TYPE_CHECKING:
     from kgitops.cluster.port import Cluster
@@ -52,9 +51,7 @@ def make_selection(
         selector=parse_selector(options.selectors or ()),
         principal=principal,
         allow_deletes=dict(map(_allowance, options.allow_deletes or ())),
-        allow_empty_folders=tuple(
-            sorted({display_name(path) for path in options.allow_empty_folders or ()})
-        ),
+        allow_empty_folders=folder_names(options.allow_empty_folders or ()),
         allow_takeover=tuple(sorted({*(options.allow_takeover or ())})),
         offline=offline,
         fail_on=Grade(options.fail_on) if options.fail_on else None,

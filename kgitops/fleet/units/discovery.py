@@ -70,6 +70,8 @@ def find_units(
     state: Sequence[Path],
     policies: Sequence[Path],
     environ: Mapping[str, str],
+    *,
+    allow_empty_folders: tuple[str, ...] = (),
 ) -> FleetUnits:
     """Find the units of these PATHs, in any order; mistakes become findings.
 
@@ -78,6 +80,7 @@ def find_units(
         state: files and folders of saved states.
         policies: the PATHs of ``--policies``; every unit has them.
         environ: the values of ``${env:NAME}`` in project files.
+        allow_empty_folders: those of ``--allow-empty-folder``; every unit has them.
     """
     paths = classify_paths(desired)
     projects, rows = find_projects(paths, environ), find_compiled_projects(paths.rows)
@@ -93,7 +96,7 @@ def find_units(
         findings=disputes,
     )
     units = [
-        (saved.size + item.size, _unit(item, saved, label, policies))
+        (saved.size + item.size, _unit(item, saved, label, policies, allow_empty_folders))
         for item, label in _labelled(kept)
         if (saved := lookup.state_for(item)) is not None
     ]
@@ -211,7 +214,13 @@ def _label(name: str) -> str:
     return re.sub(r"^[._]", "-", quote(name, safe="")[:_LONGEST])
 
 
-def _unit(item: _Declaration, saved: SavedState, label: str, policies: Sequence[Path]) -> Unit:
+def _unit(
+    item: _Declaration,
+    saved: SavedState,
+    label: str,
+    policies: Sequence[Path],
+    allow_empty_folders: tuple[str, ...],
+) -> Unit:
     return Unit(
         cluster=item.cluster,
         project=label,
@@ -219,6 +228,7 @@ def _unit(item: _Declaration, saved: SavedState, label: str, policies: Sequence[
         desired=item.desired,
         policies=tuple(policies),
         nonce=secrets.token_hex(16),
+        allow_empty_folders=allow_empty_folders,
     )
 
 

@@ -51,6 +51,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     """``project`` is a name for messages and files, unique within its cluster.
 
     ``policies`` are the files and folders of ``--policies``. ``nonce`` is the plan's.
+    ``allow_empty_folders`` may be empty while it removes objects, whosever they are.
     """
 
     cluster: str
@@ -59,6 +60,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     desired: ManifestFiles | RowFiles
     policies: tuple[Path, ...] = ()
     nonce: str = ""
+    allow_empty_folders: tuple[str, ...] = ()
 
 
 def _path(value: Json) -> Path:

@@ -1,7 +1,7 @@
 """The selection of a command line: the project, its files, and the cluster."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,6 +68,11 @@ class Selection:
     def takes_a_part(self) -> bool:
         """True if only some of the objects are to be planned: then no absence means anything."""
         return bool(self.targets or self.excludes or self.selector)
+
+
+def folder_names(paths: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the folders of ``--allow-empty-folder`` as plans name them."""
+    return tuple(sorted({display_name(Path(path)) for path in paths}))
 
 
 def of_folder(selection: Selection, folder: Path) -> Selection:
