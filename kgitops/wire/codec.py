@@ -8,7 +8,7 @@ import msgspec
 
 from kgitops.wire.definitions import MessageDefinition, definition
 from kgitops.wire.errors import MalformedError, UnwritableMessageError
-from kgitops.wire.reading import Reader, make_reader
+from kgitops.wire.reading import MOST_ELEMENTS, Reader, make_reader
 from kgitops.wire.writing import Writer, Written, make_writer
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -28,14 +28,18 @@ def read(kind: type[T], version: int, data: bytes, at: int = 0) -> T:
     return value
 
 
-def read_part(kind: type[T], version: int, data: bytes, at: int = 0) -> tuple[T, int]:
+def read_part(
+    kind: type[T], version: int, data: bytes, at: int = 0, *, most: int = MOST_ELEMENTS
+) -> tuple[T, int]:
     """Read the message that begins at a position; also tell the position after it.
+
+    A request may have ``most`` elements in all arrays together.
 
     Raises:
         MalformedError: the bytes are something else.
     """
     try:
-        value, after = _reader(kind.__name__, version)(data, at)
+        value, after = _reader(kind.__name__, version)(data, at, most)
     except (IndexError, struct.error):
         problem = "it ends early"
     except UnicodeDecodeError:

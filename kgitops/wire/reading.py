@@ -14,8 +14,8 @@ from kgitops.wire.varints import read_uvarint
 MOST_ELEMENTS = 500_000
 """Of all arrays in one request: in memory an element takes a hundred times its bytes in a frame."""
 
-Reader = Callable[[bytes, int], tuple[msgspec.Struct, int]]
-"""From the data and a position to the value and the position after it."""
+Reader = Callable[[bytes, int, int], tuple[msgspec.Struct, int]]
+"""From the data, a position and the most elements of a request to the value and what follows it."""
 
 
 def make_reader(message: MessageDefinition, version: int) -> Reader:
@@ -34,7 +34,7 @@ def make_reader(message: MessageDefinition, version: int) -> Reader:
     }
     _StructReader(source).read(message.fields, "Message", "value")
     tail = ["if p > end: raise MalformedError('it ends early')", "return value, p"]
-    source_head = "def read(data, p):"
+    source_head = "def read(data, p, most=MOST):"
     return source.function(source_head, tail)
 
 
@@ -47,7 +47,7 @@ class _StructReader:
         # Clients' requests are bounded; answers are those of brokers that were asked for them.
         self._bounded = source.message.kind == "request"
         if self._bounded:
-            source.line("room = MOST")
+            source.line("room = most")
 
     def read(self, fields: Sequence[FieldDefinition], made: str, target: str) -> None:
         """Read a struct into the variable ``target`` by calling the class called ``made``."""
@@ -105,7 +105,7 @@ class _StructReader:
         if self._bounded:
             self._source.line(f"room -= {size}")
             self._source.line(
-                "if room < 0: raise MalformedError(f'it has more than {MOST} elements')"
+                "if room < 0: raise MalformedError(f'it has more than {most} elements')"
             )
 
     def _value(self, field: FieldDefinition, target: str) -> None:

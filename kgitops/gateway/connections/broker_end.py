@@ -130,6 +130,7 @@ class BrokerEnd:
             frame_bytes=limits.response_bytes,
             write_bytes=limits.write_bytes,
             tls=tls,
+            turns=self._parts.turns,
         )
         side.ask(self._memory.of(side))
         return side

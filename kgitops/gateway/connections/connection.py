@@ -68,6 +68,7 @@ class ProxiedConnection:
             frame_bytes=before,
             write_bytes=limits.write_bytes,
             tls=door.tls(),
+            turns=parts.turns,
         )
         self._memory = ConnectionMemory(parts.memory)
         self.client.ask(self._memory.of(self.client))

@@ -1,6 +1,7 @@
 """Frames whose rewriting takes long: in a thread, one after the other, tenants in turn."""
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +32,7 @@ class LongFrames:
         self._start(tenant, work, done)
 
     def _start(self, tenant: str | None, work: Work, done: Done) -> None:
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, _without_gc, work)
         future.add_done_callback(partial(self._ended, tenant, done))
 
     def _ended(self, tenant: str | None, done: Done, future: "asyncio.Future[Any]") -> None:
@@ -41,3 +42,16 @@ class LongFrames:
         else:
             del self._waiting[tenant]
         done(future)
+
+
+def _without_gc(work: Work) -> object:
+    """Do the work without the garbage collector.
+
+    Of a frame with many values it would look at all of them, again and again, and no thread runs
+    meanwhile. The values have no cycles, so they go without it.
+    """
+    gc.disable()
+    try:
+        return work()
+    finally:
+        gc.enable()

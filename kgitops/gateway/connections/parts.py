@@ -18,6 +18,7 @@ from kgitops.gateway.sockets.memory import FrameMemory
 from kgitops.gateway.sockets.proxy_protocol import Network
 from kgitops.gateway.sockets.sides import Side
 from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.turns import ReadingTurns
 
 
 class CurrentTables(Protocol):
@@ -97,4 +98,5 @@ class SharedParts(Struct, kw_only=True):
     long_frames: LongFrames = field(default_factory=LongFrames)
     memory: FrameMemory | None = None
     """The memory of large frames, where it is limited."""
+    turns: ReadingTurns = field(default_factory=ReadingTurns)
     scratch: bytearray = field(default_factory=lambda: bytearray(SCRATCH_BYTES))

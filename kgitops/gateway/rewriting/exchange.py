@@ -20,6 +20,8 @@ MOST_AT_ONCE = 2_000
 """Elements of arrays that are looked at in one turn of the event loop: about two milliseconds."""
 MOST_BYTES_AT_ONCE = 8 * 1024
 """Of a frame without records, whose elements may have two bytes each."""
+MOST_IN_REQUEST = 100_000
+"""Elements of a client's request; to free more at once takes longer than a few milliseconds."""
 _PIECE = 256
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.exchange import (
+    MOST_IN_REQUEST,
     ConnectionNames,
     Exchange,
     LocalAnswer,
@@ -35,10 +36,14 @@ _THROTTLE = 4
 """Bytes of the time before the error of a response."""
 _MOST_NAMES = 10
 _SEPARATOR = b"\0"
+_MOST_OF_ONE = MOST_KEPT_BYTES // 2
 _TOO_LARGE = (
-    f"a subscription through the gateway may have {MOST_KEPT_BYTES // 2048} KiB of names; use a "
+    f"a subscription through the gateway may have {_MOST_OF_ONE // 1024} KiB of names; use a "
     "pattern, or several groups"
 )
+_MOST_BYTES = 1024 * 1024
+"""As much as a broker's log takes of a group's member, by default."""
+_TOO_LONG = "a heartbeat through the gateway may have 1 MiB; use a pattern, or several groups"
 _NO_ROOM = (
     "the gateway has no room for this subscription now; use a connection for each group, or give "
     "the gateway more --max-memory"
@@ -82,7 +87,8 @@ def change_heartbeat(
         UnacceptableSubscriptionError: it subscribes to more than can be kept.
     """
     kind = message_class(header.api.request)
-    request, _ = read_part(kind, header.version, bytes(frame), header.body)
+    _check_length(frame)
+    request, _ = read_part(kind, header.version, bytes(frame), header.body, most=MOST_IN_REQUEST)
     subscribed = _subscription(request, request.subscribed_topic_regex, table, connection)
     topics, regex = subscribed.topics, subscribed.regex
     if _joins_without(request, topics) and not regex:
@@ -115,7 +121,8 @@ def change_share_heartbeat(
         UnacceptableSubscriptionError: it subscribes to more than can be kept.
     """
     kind = message_class(header.api.request)
-    request, _ = read_part(kind, header.version, bytes(frame), header.body)
+    _check_length(frame)
+    request, _ = read_part(kind, header.version, bytes(frame), header.body, most=MOST_IN_REQUEST)
     group = request.group_id
     subscribed = _subscription(request, None, table, connection)
     topics = subscribed.topics
@@ -127,6 +134,11 @@ def change_share_heartbeat(
         subscribed_topic_names=topics,
     )
     return bytes(write(changed, header.version)), subscribed.accepted
+
+
+def _check_length(frame: bytes | bytearray) -> None:
+    if len(frame) > _MOST_BYTES:
+        raise UnacceptableSubscriptionError(ErrorCode.INVALID_REQUEST, _TOO_LONG)
 
 
 def refuse_topology(header: RequestHeader, table: NameTable, names: RequestNames) -> LocalAnswer:
@@ -190,7 +202,7 @@ def _subscription(
         version=table.version,
     )
     accepted = AcceptedSubscription(group, None if leaves else now)
-    if accepted.size > MOST_KEPT_BYTES // 2:
+    if accepted.size > _MOST_OF_ONE:
         raise UnacceptableSubscriptionError(ErrorCode.INVALID_REQUEST, _TOO_LARGE)
     if not connection.subscriptions.has_room(table.virtual_cluster, accepted):
         raise UnacceptableSubscriptionError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, _NO_ROOM)
@@ -203,10 +215,21 @@ def _subscription(
 
 
 def _joined(topics: Sequence[str]) -> bytes:
-    """The names that topics can have: no link leads from any other."""
-    return _SEPARATOR.join(
-        name.encode() for name in dict.fromkeys(topics) if topic_name_problem(name) is None
-    )
+    """The names that topics can have: no link leads from any other.
+
+    Raises:
+        UnacceptableSubscriptionError: there are more than can be kept.
+    """
+    names: dict[bytes, None] = {}
+    size = 0
+    for topic in topics:
+        name = topic.encode()
+        if name not in names and topic_name_problem(topic) is None:
+            names[name] = None
+            size += len(name) + 1
+            if size > _MOST_OF_ONE:
+                raise UnacceptableSubscriptionError(ErrorCode.INVALID_REQUEST, _TOO_LARGE)
+    return _SEPARATOR.join(names)
 
 
 def _physical(topics: bytes, table: NameTable) -> list[str]:

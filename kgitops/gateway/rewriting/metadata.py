@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.gateway.rewriting.exchange import Exchange, RequestHeader
+from kgitops.gateway.rewriting.exchange import MOST_IN_REQUEST, Exchange, RequestHeader
 from kgitops.gateway.rewriting.request_names import RequestNames
 from kgitops.model.results import ErrorCode
 from kgitops.wire.codec import read, read_part, write
@@ -24,7 +24,7 @@ def change_metadata_request(
         MalformedError: it is no such request.
     """
     kind = message_class("MetadataRequest")
-    request, _ = read_part(kind, header.version, bytes(frame), header.body)
+    request, _ = read_part(kind, header.version, bytes(frame), header.body, most=MOST_IN_REQUEST)
     asked = request.topics
     listing = asked is None or (header.version == 0 and not asked)
     if listing:

@@ -6,7 +6,12 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.gateway.rewriting.exchange import LocalAnswer, RequestHeader, own_answer
+from kgitops.gateway.rewriting.exchange import (
+    MOST_IN_REQUEST,
+    LocalAnswer,
+    RequestHeader,
+    own_answer,
+)
 from kgitops.model.results import ErrorCode
 from kgitops.wire.codec import read_part
 from kgitops.wire.messages import Message, message_class
@@ -55,7 +60,9 @@ def refuse_change(frame: bytes | bytearray, header: RequestHeader, table: NameTa
     """
     api, version = header.api, header.version
     form = _FORMS[api.name]
-    request, _ = read_part(message_class(api.request), version, bytes(frame), header.body)
+    request, _ = read_part(
+        message_class(api.request), version, bytes(frame), header.body, most=MOST_IN_REQUEST
+    )
     kind = message_class(api.response)
     sentence = (
         f"{form.objects} of the virtual cluster {table.virtual_cluster} can't be changed through "

@@ -7,11 +7,10 @@ from kgitops.gateway.rewriting.consumer_protocol import (
     change_assignment,
     change_subscription,
 )
-from kgitops.gateway.rewriting.exchange import ConnectionNames
+from kgitops.gateway.rewriting.exchange import MOST_IN_REQUEST, ConnectionNames
 from kgitops.serve.groups.consumers.patterns import InvalidPatternError, Re2Pattern
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.messages import NIL_UUID
-from kgitops.wire.reading import MOST_ELEMENTS
 
 _MOST_SEVERAL = 10_000
 """The names in one request of topics with several names, each of which its response asks for."""
@@ -27,7 +26,7 @@ class RequestNames:
     """
 
     def __init__(
-        self, table: NameTable, connection: ConnectionNames, room: int = MOST_ELEMENTS
+        self, table: NameTable, connection: ConnectionNames, room: int = MOST_IN_REQUEST
     ) -> None:
         self.room = room
         """The most elements of the request."""

@@ -8,6 +8,7 @@ from kgitops.gateway.rewriting.exchange import (
     API_VERSIONS,
     MOST_AT_ONCE,
     MOST_BYTES_AT_ONCE,
+    MOST_IN_REQUEST,
     ConnectionNames,
     Exchange,
     Forward,
@@ -35,7 +36,6 @@ from kgitops.gateway.rewriting.refusals import refuse_change
 from kgitops.gateway.rewriting.request_names import RequestNames
 from kgitops.gateway.rewriting.topic_ids import TooManyTopicIdsError
 from kgitops.wire.errors import MalformedError, TooLongError, UnwritableMessageError
-from kgitops.wire.reading import MOST_ELEMENTS
 from kgitops.wire.splicing import Chunks
 
 _UNREAD = ("SaslHandshake", "SaslAuthenticate")
@@ -83,7 +83,7 @@ def rewrite_request(
             answered = api.name != "Produce" or acknowledged(frame, header)
             return Forward([frame], _exchange(header, table) if answered else None)
         _check_size(frame, header, table, at_once=at_once)
-        room = MOST_AT_ONCE if at_once else MOST_ELEMENTS
+        room = MOST_AT_ONCE if at_once else MOST_IN_REQUEST
         return _changed(frame, header, table, connection, room)
     except TooLongError as error:
         if at_once:
@@ -150,7 +150,7 @@ def _changed(
         chunks = (
             [memoryview(frame)[header.body :]]
             if splice is None
-            else splice(frame, header.body, names)
+            else splice(frame if api.name == "Produce" else bytes(frame), header.body, names)
         )
     if api.name == "StreamsGroupHeartbeat" and (names.missing or names.patterns):
         return refuse_topology(header, table, names)

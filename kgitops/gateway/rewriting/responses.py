@@ -93,6 +93,8 @@ def _changed(
         hooks = ResponseNames(exchange, table, connection, addresses, room)
     if splice is None:
         return [frame]
+    if api.name not in _RECORDS:
+        frame = bytes(frame)
     return [memoryview(frame)[:body], *splice(frame, body, hooks)]
 
 

@@ -1,16 +1,19 @@
 """Cuts whole frames out of the bytes of a connection; each frame is read into its own place."""
 
+import ctypes
+
 from kgitops.gateway.sockets.limits import SCRATCH_BYTES
 from kgitops.gateway.sockets.memory import Admission
 
 _SIZE = 4
-_FIRST = 128 * 1024
-_GROWTH = 4
-_ROOM = bytes(1024 * 1024)
-"""Copied to make room, since new zeros for each frame would cost as much as to read it."""
 _HTTP = (b"GET ", b"POST", b"HEAD", b"PUT ", b"OPTI", b"DELE", b"PATC", b"CONN", b"PRI ")
 _TLS = b"\x16\x03"
 _PROXY = (b"PROX", b"\r\n\r\n")
+
+
+_new_bytearray = ctypes.pythonapi.PyByteArray_FromStringAndSize
+_new_bytearray.argtypes = (ctypes.c_char_p, ctypes.c_ssize_t)
+_new_bytearray.restype = ctypes.py_object
 
 
 class FrameError(ValueError):
@@ -22,7 +25,9 @@ class FrameReader:
 
     Small frames are cut out of a ``scratch`` that all connections of an event loop share, since
     its bytes are only there from a read to the end of its handling. Of a frame that came in part,
-    the rest is read straight into it. It grows with what came, not with what was announced.
+    the rest is read straight into its place, a piece at a time. The place has the frame's size at
+    once, and no bytes yet: the system gives memory for what is written there. One that grows would
+    be copied, and one of zeros be filled, for longer than the event loop may stand still.
     """
 
     __slots__ = ("_at", "_data", "_frame", "_have", "_kept", "_scratch", "_size", "admit", "limit")
@@ -53,10 +58,7 @@ class FrameReader:
         """The place for the next bytes; it is good until they are read."""
         frame = self._frame
         if frame is not None:
-            if self._have == len(frame):
-                more = min(self._size - self._have, (_GROWTH - 1) * self._have)
-                frame += memoryview(_ROOM)[:more]
-            return memoryview(frame)[self._have :]
+            return memoryview(frame)[self._have : self._have + SCRATCH_BYTES]
         kept = len(self._kept)
         if kept >= _SIZE:  # only a reader that was stopped keeps as much, and it reads nothing
             self._scratch = bytearray(kept + SCRATCH_BYTES)
@@ -104,7 +106,7 @@ class FrameReader:
         if left >= size:
             self._at = at + size
             return bytearray(data[at : at + size])
-        self._frame = frame = bytearray(min(size, max(_FIRST, left)))
+        self._frame = frame = _new_bytearray(None, size)
         frame[:left] = data[at:]
         self._have, self._size = left, size
         self._data = None

@@ -6,6 +6,8 @@ SCRATCH_BYTES = 256 * 1024
 """The place for small reads that all connections of an event loop share."""
 PIECE_BYTES = 256 * 1024
 """Bytes that are handed to a socket at once; more of them wait in their frame, uncopied."""
+TURN_BYTES = 512 * 1024
+"""Bytes of large frames that are read in one turn of the event loop: less than a millisecond."""
 
 
 class GatewayLimits(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from kgitops.gateway.sockets.receiving import ReceivedFrames, WakeUps
 from kgitops.gateway.sockets.sending import Chunk, SendingQueue
 from kgitops.gateway.sockets.side_owner import SideOwner
 from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.turns import ReadingTurns
 
 
 class Side(asyncio.BufferedProtocol):
@@ -20,7 +21,7 @@ class Side(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_address", "_closed", "_in", "_out", "_owner", "_proxy", "_reading", "_scratch",
-        "_stopped", "_tls", "_transport", "_wakeups", "_write_bytes",
+        "_stopped", "_tls", "_transport", "_turns", "_wakeups", "_write_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -31,12 +32,14 @@ class Side(asyncio.BufferedProtocol):
         frame_bytes: int,
         write_bytes: int,
         tls: TlsEnd | None = None,
+        turns: ReadingTurns | None = None,
     ) -> None:
         self._owner = owner
         self._scratch = scratch
         self._in = ReceivedFrames(scratch, frame_bytes, tls)
         self._write_bytes = write_bytes
         self._tls = tls
+        self._turns = turns
         self._proxy: ProxyReader | None = None
         self._address = ""
         self._transport: asyncio.Transport | None = None
@@ -73,6 +76,8 @@ class Side(asyncio.BufferedProtocol):
         self._in.took(nbytes)
         if self._is_secure():
             self._deliver()
+            if self._turns is not None and self._in.missing > 0 and not self._closed:
+                self._turns.took(self, nbytes)
 
     def eof_received(self) -> bool:
         """Let the socket be closed."""

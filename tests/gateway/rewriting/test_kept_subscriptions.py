@@ -3,15 +3,22 @@
 import pytest
 from gateway.rewriting.frames import Rewriter, api_of, table_of
 
-from kgitops.gateway.rewriting.exchange import ConnectionNames, Forward, LocalAnswer, read_header
+from kgitops.gateway.rewriting.exchange import (
+    ConnectionNames,
+    Forward,
+    LocalAnswer,
+    RefusedFrameError,
+    read_header,
+)
 from kgitops.gateway.rewriting.requests import rewrite_request
 from kgitops.gateway.rewriting.subscriptions import MOST_KEPT_BYTES
 from kgitops.gateway.rewriting.topic_ids import TopicIds
 from kgitops.gateway.sockets.memory import KeptMemory
 from kgitops.model.results import ErrorCode
 from kgitops.wire import messages
+from kgitops.wire.codec import read
 from kgitops.wire.errors import TooLongError
-from kgitops.wire.frames import request_frame
+from kgitops.wire.frames import request_frame, response_tags
 from kgitops.wire.messages import Message
 
 KINDS = [
@@ -121,3 +128,51 @@ def test_a_long_request_is_not_rewritten_at_once(count: int) -> None:
         with pytest.raises(TooLongError):
             rewrite_request(*arguments, at_once=True)
         assert isinstance(rewrite_request(*arguments), Forward)
+
+
+@pytest.mark.parametrize(("kind", "answer"), KINDS, ids=["consumer", "share"])
+def test_an_over_long_heartbeat_is_refused_before_it_is_read(
+    kind: Message, answer: Message
+) -> None:
+    """Brokers store 1 MiB of a group at most; what comes here is not even a heartbeat."""
+    client = Rewriter(table_of())
+    frame = bytearray(request_frame(api_of(kind()), 1, 7, "c", kind())[4:])
+    header = read_header(frame)
+    frame[header.body :] = b"\xff" * (1024 * 1024 + 1)
+    refused = rewrite_request(frame, header, client.table, client.connection)
+    assert isinstance(refused, LocalAnswer)
+    at = 4 + response_tags(header.api, 1)
+    response = read(answer, 1, refused.body, at)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert "1 MiB" in response.error_message
+
+
+@pytest.mark.parametrize(
+    ("message", "version"),
+    [
+        (messages.DescribeGroupsRequest(groups=["g"] * 100_001), 5),
+        (
+            messages.MetadataRequest(
+                topics=[messages.MetadataRequest.MetadataRequestTopic(name="t")] * 100_001
+            ),
+            9,
+        ),
+        (
+            messages.CreateTopicsRequest(
+                topics=[messages.CreateTopicsRequest.CreatableTopic(name="t")] * 100_001
+            ),
+            7,
+        ),
+        (
+            messages.ConsumerGroupHeartbeatRequest(
+                group_id="g", member_id="m", subscribed_topic_names=["t"] * 100_001
+            ),
+            1,
+        ),
+    ],
+    ids=["groups", "metadata", "topics", "subscription"],
+)
+def test_a_request_has_a_bounded_number_of_elements(message: Message, version: int) -> None:
+    """A hundred thousand take the interpreter for milliseconds when they are freed at once."""
+    with pytest.raises(RefusedFrameError, match="elements"):
+        Rewriter(table_of()).send(message, version)

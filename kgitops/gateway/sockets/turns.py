@@ -1,0 +1,47 @@
+"""Large frames are read in turn, so that no number of them holds the event loop up."""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from kgitops.gateway.sockets.limits import TURN_BYTES
+
+TURN = 128
+"""The reason for which a side is not read that waits for its turn, beside those of ``Stop``."""
+_WOKEN = 2
+
+
+class PausedSide(Protocol):
+    """A side that may be told to wait."""
+
+    def stop(self, reason: int) -> None:
+        """Read no more, for this reason."""
+        ...
+
+    def go_on(self, reason: int) -> None:
+        """This reason is gone."""
+        ...
+
+
+class ReadingTurns:
+    """The bytes of large frames that one turn of the event loop reads, and the sides that wait."""
+
+    def __init__(self) -> None:
+        self._read = 0
+        self._waiting: deque[PausedSide] = deque()
+
+    def took(self, side: PausedSide, size: int) -> None:
+        """A side has read so many bytes in the middle of a large frame: it may have to wait."""
+        if not self._read and not self._waiting:
+            asyncio.get_running_loop().call_soon(self._next)
+        self._read += size
+        if self._read > TURN_BYTES:
+            side.stop(TURN)
+            self._waiting.append(side)
+
+    def _next(self) -> None:
+        self._read = 0
+        for _ in range(min(_WOKEN, len(self._waiting))):
+            self._waiting.popleft().go_on(TURN)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._next)
