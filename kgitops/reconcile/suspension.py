@@ -1,43 +1,23 @@
-"""Suspensions kept in the cluster's registry, where every replica of a loop sees them.
-
-``suspend/<project>`` is that of one project, by its identity, and ``suspend`` that of every one. A
-kgitops that knows no suspension passes over these records, as over all keys that it doesn't know.
-"""
+"""Suspensions kept in the cluster's registry, where every replica of a loop sees them."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
+from kgitops.apply.journal.loop_records import SuspensionDocument, read_suspension, suspension_key
 from kgitops.apply.journal.reading import Latest
 from kgitops.apply.lock import acquire
 from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments
 from kgitops.model.clock import Clock
-from kgitops.model.errors import LockedError, SafetyError
-from kgitops.model.json.records import Record, check_version, read_record, record
-from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import Json
+from kgitops.model.errors import LockedError
+from kgitops.model.json.records import Record, record
 from kgitops.reconcile.status import Suspension
-
-SUSPEND_ALL = "suspend"
-
-
-class SuspensionDocument(Struct, frozen=True, kw_only=True):
-    """A record of a suspension; times are RFC 3339, and ``until`` None has no end."""
-
-    by: str
-    since: str
-    reason: str
-    until: str | None
-
-
-def suspension_key(project: str | None) -> str:
-    """The key of a project's suspension, by its identity; None stands for every project."""
-    return SUSPEND_ALL if project is None else f"{SUSPEND_ALL}/{project}"
 
 
 def suspension_record(suspension: Suspension) -> Record:
@@ -79,7 +59,8 @@ def suspensions_of(
         key = suspension_key(identity)
         if key not in latest:
             continue
-        found = _read(key, latest[key], identity)
+        document = read_suspension(key, latest[key])
+        found = Suspension(project=identity, **asdict(document))
         left = math.inf
         if found.until is not None:
             left = (moments.from_text(found.until) - now).total_seconds()
@@ -87,26 +68,6 @@ def suspensions_of(
         if left > 0 or end > ticks:
             holding.append(SeenSuspension(suspension=found, end=end))
     return tuple(holding)
-
-
-def _read(key: str, value: Mapping[str, Json], project: str | None) -> Suspension:
-    check_version(key, value)
-    try:
-        document = read_record(SuspensionDocument, key, value)
-        if document.until is not None:
-            moments.from_text(document.until)
-    except (ShapeError, ValueError):
-        raise SafetyError(
-            f"the registry record {key} is damaged, so it is unknown whether reconciliation is "
-            "suspended; write it again with kgitops reconcile suspend or resume"
-        ) from None
-    return Suspension(
-        project=project,
-        by=document.by,
-        since=document.since,
-        reason=document.reason,
-        until=document.until,
-    )
 
 
 def write_records(

@@ -8,6 +8,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import UID, Project, acl, quota, topic
 
+from kgitops.apply.journal.reading import latest_values
 from kgitops.cluster.embedded.store.store import checksum
 from kgitops.model.registry import Json
 
@@ -119,7 +120,13 @@ HOSTILE: dict[str, tuple[str, str | bytes]] = {
     "a claim's lease": ("lock/x", record(holder="x", since="x", lease_ms="x")),
     "a suspension": ("suspend", record()),
     "a suspension's end": ("suspend", record(by="x", since="x", reason="", until=7)),
+    "a suspension of a project": (f"suspend/{OTHER}", record(by="x")),
+    "a suspension until never": (
+        "suspend",
+        record(by="x", since="x", reason="", until="never"),
+    ),
     "a confirmation": ("confirm", record()),
+    "a confirmation of a project": (f"confirm/{UID}", record(by=7)),
     "an import": ("import/x", record()),
     "a repair": ("repair/x", record()),
     "a virtual cluster": ("vcs/vc/x", record()),
@@ -171,3 +178,41 @@ def test_plan_and_check_agree(applied: Project, kgitops: Kgitops, case: str) -> 
     assert "where it should not" not in applied_code.said
     if not sound:
         assert f"  offset {offset}  " in checked.out
+
+
+@pytest.mark.parametrize("case", ["a suspension", "a suspension's end", "a confirmation"])
+def test_a_damaged_record_for_loops_is_repaired_to_apply_less(
+    applied: Project, kgitops: Kgitops, case: str
+) -> None:
+    key, content = HOSTILE[case]
+    earlier = {
+        "suspend": record(by="x", since="x", reason="x", until="2020-01-01T00:00:00Z"),
+        "confirm": record(by="x", at="x", cluster_id="x", registry_topic_id="x", nonce="x"),
+    }
+    put(applied, key, earlier[key])
+    assert kgitops("registry", "check", applied.folder).code == 0
+    offset = put(applied, key, content)
+    checked = kgitops("registry", "check", applied.folder)
+    assert checked.code == 5
+    assert f"offset {offset} '{key}' can't be understood" in checked.said
+    assert kgitops("registry", "repair", applied.folder, "--auto-approve").code == 0
+    assert kgitops("registry", "check", applied.folder).code == 0
+    assert kgitops("plan", applied.folder).code == 0
+    with closing(applied.connect()) as cluster:
+        value = latest_values(cluster.registry.read() or ()).get(key)
+    if key == "confirm":
+        assert value is None
+    else:
+        assert value is not None
+        assert (value["until"], value["reason"]) == (None, "its record was damaged")
+
+
+@pytest.mark.parametrize("key", ["suspend", "confirm", f"suspend/{UID}"])
+def test_a_damaged_record_for_loops_is_written_again_by_resume(
+    applied: Project, kgitops: Kgitops, key: str
+) -> None:
+    put(applied, key, record(by=7))
+    assert kgitops("plan", applied.folder).code == 5
+    every = [] if "/" in key else ["--all-projects"]
+    assert kgitops("reconcile", "resume", applied.folder, *every).code == 0
+    assert kgitops("plan", applied.folder).code == 0

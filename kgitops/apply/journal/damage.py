@@ -9,6 +9,13 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from kgitops.apply.journal.loop_records import (
+    endless_suspension,
+    is_confirmation,
+    is_suspension,
+    read_confirmation,
+    read_suspension,
+)
 from kgitops.apply.journal.reading import check_run_record, dropped_until
 from kgitops.apply.journal.records import (
     DROPPED_KEY,
@@ -94,20 +101,33 @@ def find_damage(entries: Sequence[RegistryEntry]) -> tuple[Damage, ...]:
 
 
 def require_sound(entries: Iterable[RegistryEntry]) -> None:
-    """Refuse damage that the registry's state does not show: of claims, spent plans and runs.
+    """Refuse damage that the registry's state does not show.
+
+    It is that of claims, spent plans and runs, and of what loops may do.
 
     Raises:
         SafetyError: a key's newest record can't be read; its offset and key are named.
     """
-    newest = {entry.key: entry for entry in entries if entry.key.startswith(_OF_APPLIES)}
+    newest = {
+        entry.key: entry
+        for entry in entries
+        if entry.key.startswith(_OF_APPLIES)
+        or is_suspension(entry.key)
+        or is_confirmation(entry.key)
+    }
     for entry in newest.values():
         problem = _problem(entry)
         if problem is not None:
             if problem.endswith(_NEWER) and entry.value is not None:
                 check_version(entry.key, entry.value)
+            unknown = (
+                "what earlier applies did"
+                if entry.key.startswith(_OF_APPLIES)
+                else "what kgitops reconcile may do"
+            )
             raise SafetyError(
                 f"the registry record at offset {entry.offset}, key {entry.key!r}, {problem}, so "
-                "what earlier applies did can't be known; see what is lost with kgitops registry "
+                f"{unknown} can't be known; see what is lost with kgitops registry "
                 "check, and find out who may write the registry"
             )
 
@@ -156,6 +176,10 @@ def _check(entry: RegistryEntry, value: Mapping[str, Json]) -> None:
         dropped_until({entry.key: value})
     elif entry.key.startswith(RUN_PREFIX):
         check_run_record(entry.key, value)
+    elif is_suspension(entry.key):
+        read_suspension(entry.key, value)
+    elif is_confirmation(entry.key):
+        read_confirmation(entry.key, value)
     elif entry.key.startswith(PREFIX):
         check_record(entry.key.removeprefix(PREFIX), value)
     elif entry.key == META_KEY:
@@ -196,6 +220,11 @@ def _remedy(newest: RegistryEntry, before: Sequence[RegistryEntry]) -> tuple[str
         return "it is written again", meta_record()
     if key.startswith(LOCK_PREFIX):
         return "the claim is dropped", (key, None)
+    if is_suspension(key):
+        # It may have been a longer suspension than any that is still in the log.
+        return "reconciliation is suspended until kgitops reconcile resume", endless_suspension(key)
+    if is_confirmation(key):
+        return "a loop that waits for it needs kgitops reconcile resume again", (key, None)
     earlier = next((entry for entry in reversed(before) if _problem(entry) is None), None)
     if earlier is not None and earlier.value is not None:
         value = {**earlier.value, "schema_version": SCHEMA_VERSION}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kgitops.apply.journal.loop_records import suspension_key
 from kgitops.apply.journal.reading import latest_values
 from kgitops.cli.reconcile.flow import ReconcileCommand
 from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
@@ -15,7 +16,7 @@ from kgitops.model.clock import SystemClock
 from kgitops.model.errors import UsageError
 from kgitops.model.json.records import Record
 from kgitops.reconcile.status import Suspension
-from kgitops.reconcile.suspension import suspension_key, suspension_record, write_records
+from kgitops.reconcile.suspension import suspension_record, write_records
 from kgitops.reconcile.turns.identity import confirmation_record, identity_of
 from kgitops.workflow.execution import lock_holder
 from kgitops.workflow.project.selection import Workspace, open_workspace

@@ -13,24 +13,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.apply.journal.loop_records import (
+    ConfirmationDocument,
+    confirmation_key,
+    read_confirmation,
+)
 from kgitops.apply.journal.reading import Latest
 from kgitops.cluster.port import Cluster
-from kgitops.model.errors import SafetyError
-from kgitops.model.json.records import Record, check_version, read_record, record
-from kgitops.model.json.strict import ShapeError
+from kgitops.model.json.records import Record, record
 from kgitops.reconcile.status import ClusterChange, ClusterIdentity
-
-CONFIRM_ALL = "confirm"
-
-
-class ConfirmationDocument(Struct, frozen=True, kw_only=True):
-    """A record of a confirmation; ``at`` is RFC 3339, and no two have the same ``nonce``."""
-
-    by: str
-    at: str
-    cluster_id: str
-    registry_topic_id: str
-    nonce: str
 
 
 class KnownCluster(Struct, frozen=True, kw_only=True):
@@ -99,11 +90,6 @@ def _continues(known: ClusterIdentity, found: ClusterIdentity) -> bool:
     return known.registry_topic_id in (None, found.registry_topic_id)
 
 
-def confirmation_key(project: str | None) -> str:
-    """The key of a project's confirmation, by its identity; None stands for every project."""
-    return CONFIRM_ALL if project is None else f"{CONFIRM_ALL}/{project}"
-
-
 def confirmation_record(
     project: str | None, identity: ClusterIdentity, *, by: str, at: str
 ) -> Record:
@@ -123,14 +109,7 @@ def _confirmations(latest: Latest, project: str) -> Iterator[ConfirmationDocumen
         key = confirmation_key(identity)
         if key not in latest:
             continue
-        check_version(key, latest[key])
-        try:
-            yield read_record(ConfirmationDocument, key, latest[key])
-        except ShapeError:
-            raise SafetyError(
-                f"the registry record {key} is damaged, so it is unknown which cluster was "
-                "confirmed; write it again with kgitops reconcile resume"
-            ) from None
+        yield read_confirmation(key, latest[key])
 
 
 def known_to_text(known: KnownCluster) -> str:
