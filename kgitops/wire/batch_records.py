@@ -17,6 +17,13 @@ _COUNT_AT = 57
 _CODEC = 0x07
 _LEAST_BYTES = 7
 _INT_BITS, _LONG_BITS = 32, 64
+_FEW = 32
+"""Records that are alike, from which on they are read together."""
+_MANY = 1024
+"""The most that are read together: who looks further looks in vain where lengths change."""
+_WIDEST = 3
+"""Bytes of a number."""
+_ENDS, _GOES_ON = bytes(range(0x80)), bytes(range(0x80, 0x100))
 
 
 class BatchRecord(msgspec.Struct, frozen=True, gc=False):
@@ -82,7 +89,9 @@ def record_fields(data: bytes, count: int, *, sized: bool) -> RecordFields:
     in_order = True
     try:
         # Numbers of one or two bytes are read in place, because every record produced comes here.
-        for index in range(count):
+        index, patience, tried = -1, _FEW, 0
+        while (index := index + 1) < count:
+            first = at
             size = data[at]
             if size < 0x80:
                 at += 1
@@ -142,11 +151,82 @@ def record_fields(data: bytes, count: int, *, sized: bool) -> RecordFields:
                 at += 1
             if sized and at != end:
                 raise MalformedError("a record does not have the length that it begins with")
+            if index >= tried and in_order and index + 1 < count and data[at] == data[first]:
+                alike = _alike(data, first, at, index + 1, count - index - 1)
+                if alike:
+                    timestamps += alike
+                    if key < 0:
+                        without_key += range(index + 1, index + 1 + len(alike))
+                    at += len(alike) * (at - first)
+                    index += len(alike)
+                else:  # as if none were alike, for a while
+                    patience = min(2 * patience, _MANY)
+                    tried = index + patience
     except IndexError:
         raise MalformedError("a record batch ends early") from None
     if at != len(data):
         raise MalformedError("the last record of a batch is not its end")
     return RecordFields(timestamps, without_key, in_order)
+
+
+def _alike(data: bytes, first: int, after: int, index: int, most: int) -> list[int]:
+    """The timestamp deltas of the records that follow one, as far as all lengths are the same.
+
+    The record is from ``first`` to ``after``, the next one has the number ``index``. None are
+    alike if they are few, have headers, or their offsets do not follow on each other.
+    """
+    attributes = _end_of_number(data, first)
+    offset = _end_of_number(data, attributes + 1)
+    key = _end_of_number(data, offset)
+    value = _end_of_number(data, key) + max(_varint(data, key, _INT_BITS)[0], 0)
+    in_value = _end_of_number(data, value)
+    times, width, length = range(attributes + 1, offset), key - offset, after - first
+    if data[after - 1] or len(times) > _WIDEST or width > _WIDEST:
+        return []
+    lengths = (*range(first, attributes), *range(key, _end_of_number(data, key)))
+    same = [(at, data[at : at + 1]) for at in (*lengths, *range(value, in_value), after - 1)]
+    same += [(at, _GOES_ON) for at in times[:-1]] + [(times[-1], _ENDS)]
+    if any(_column(data, at, length, _FEW).lstrip(allowed) for at, allowed in same):
+        return []
+    most = min(most, (1 << 7 * width - 1) - index, _MANY)
+    for at, allowed in same:
+        column = _column(data, at, length, most)
+        most = len(column) - len(column.lstrip(allowed))
+        if most < _FEW:
+            return []
+    for place in range(width):
+        expected = _offset_bytes(place, index, most, last=place == width - 1)
+        if _column(data, offset + place, length, most) != expected:
+            return []
+    numbers = [0] * most
+    for place, at in enumerate(times):
+        column = _column(data, at, length, most)
+        shift = 7 * place
+        numbers = [a | (b & 0x7F) << shift for a, b in zip(numbers, column, strict=True)]
+    return [number >> 1 ^ -(number & 1) for number in numbers]
+
+
+def _column(data: bytes, at: int, length: int, most: int) -> bytes:
+    """One byte of each of the records that follow one, in which it is at a position."""
+    return data[at + length : at + length * most + 1 : length]
+
+
+def _offset_bytes(place: int, first: int, count: int, *, last: bool) -> bytes:
+    """The bytes at a place of so many offsets as numbers of seven bits a byte."""
+    goes_on = 0 if last else 0x80
+    if not place:
+        row = bytes(2 * n & 0x7F | goes_on for n in range(64))
+        return (row * (count // 64 + 2))[first % 64 :][:count]
+    shift = 7 * place - 1
+    digits = range(first >> shift, (first + count - 1 >> shift) + 1)
+    row = b"".join(bytes([digit & 0x7F | goes_on]) * (1 << shift) for digit in digits)
+    return row[first % (1 << shift) :][:count]
+
+
+def _end_of_number(data: bytes, at: int) -> int:
+    while data[at] > 0x7F:
+        at += 1
+    return at + 1
 
 
 def _after_headers(data: bytes, count: int, at: int) -> int:
