@@ -150,6 +150,35 @@ comes into being with its first consumer, so a new group is no warning. Patterns
 topics are never reported.
 
 A `TopicLink` to a topic that is neither declared nor on the cluster is an error.
+
+## Names that look alike
+
+Kafka compares names byte by byte: `User:app` and `User:\\u0430pp`, with a Cyrillic letter, are two
+users that look the same. kgitops warns, at the line of the name, of names with
+
+- a character that looks like ASCII in any name: `User:\\u2217`, full-width letters, Kelvin signs,
+  dashes. The warning says `contains U+2217 ASTERISK OPERATOR as character 6, which looks like '*'`.
+- a letter of another alphabet in a word with Latin letters: `\\u0430pp`, Cyrillic or Greek.
+- letters of another alphabet that all look Latin: `\\u0430\\u0440\\u0440`.
+- a character that is invisible, controls the direction of text, or can't be printed:
+  `pay\\u200bments`.
+- a form other than Unicode's NFC: `cafe\\u0301`, an `e` and a combining accent.
+
+A name in one script is no warning, such as `Привет`, `日本`, or `café` in NFC. Words of several
+scripts with a sign between them are none either.
+
+Two names that look the same are a warning in any script. `validate` and plans warn of two declared
+names, with both places. A plan also warns of a declared name that looks like one on the cluster.
+`User:app` and the user `app` of a quota are one name here. Plans and reports of drift warn of such
+characters in the objects that they show and that no document declares. A fleet's plan compares
+with the objects that it reads of a cluster, which can leave out unchanged ones.
+
+Every text of a document is a name, labels included. Exceptions are free text (reasons,
+descriptions, messages, expressions), `version` and `password`. Names of topics and virtual clusters
+are ASCII; others are errors. The warnings stop nothing: if a name is right, approve the plan.
+
+Terminals and reports show invisible characters and those that control the direction of text as
+escapes, such as `\\u202e`.
 """
 
 

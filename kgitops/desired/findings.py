@@ -60,11 +60,13 @@ class Findings:
         problem: str,
         advice: str,
         also: Sequence[Path] = (),
+        *,
+        key: bool = False,
     ) -> None:
-        """Add a warning about the value under ``path``."""
+        """Add a warning about the value under ``path``, or about its key."""
         self.found.append(
             Finding(
-                source=_place(document, path),
+                source=_place(document, path, key=key),
                 problem=problem + given_by(document, path, *also),
                 advice=advice,
                 severity=Severity.WARNING,
@@ -90,11 +92,11 @@ def without_env_values(
     env_values = {value: name for value, name in env_values.items() if len(value) >= _LEAST_SECRET}
     if not env_values:
         return tuple(findings)
-    # Plain and as in a quoted text; the longest first, because one may be part of another.
+    # Plain and as in quoted texts; the longest first, because one may be part of another.
     spellings = {
         spelling: f"${{env:{name}}}"
         for value, name in env_values.items()
-        for spelling in (value, repr(value)[1:-1])
+        for spelling in (value, repr(value)[1:-1], ascii(value)[1:-1])
     }
     longest_first = sorted(spellings, key=len, reverse=True)
     secret = re.compile("|".join(rf"(?<!\w){re.escape(text)}(?!\w)" for text in longest_first))

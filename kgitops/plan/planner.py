@@ -1,9 +1,9 @@
 """The whole diff on one page: turns the desired and the current state into a plan."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import starmap
+from itertools import chain, starmap
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -26,6 +26,8 @@ from kgitops.plan.document.plan import (
     Base,
     Change,
     Desired,
+    Drift,
+    Kept,
     Plan,
     PlannedRequest,
     PlanTarget,
@@ -45,6 +47,7 @@ from kgitops.plan.safety import (
     unused_allowances,
 )
 from kgitops.plan.shown.derive import with_shown
+from kgitops.plan.shown.lookalikes import warn_of_shown_names, warn_of_twins
 from kgitops.plan.shown.topics import shown_defaults
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
@@ -119,6 +122,8 @@ def make_plan(
         draft.changes, current.quotas, client, desired.principal
     )
     last = own_quota_ranks(client, desired.principal)
+    draft.warnings += warn_of_twins(desired, current)
+    draft.warnings += warn_of_shown_names(_addresses(draft) - desired.addresses)
     takeovers = tuple(taking.takeover for taking in takings)
     shown = with_shown(draft.changes, current.broker_defaults, takeovers)
     named = _with_origins(_with_labels(shown, desired), desired)
@@ -166,6 +171,11 @@ def make_plan(
         takeovers=takeovers,
         managed_counts=managed,
     )
+
+
+def _addresses(draft: PlanDraft) -> set[str]:
+    rows: Iterator[Change | Drift | Kept] = chain(draft.changes, draft.drift, draft.kept)
+    return {row.address for row in rows}
 
 
 def _claimed(

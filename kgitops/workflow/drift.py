@@ -19,6 +19,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Drift, Plan
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.planner import make_plan
+from kgitops.plan.shown.lookalikes import warn_of_shown_names
 from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
 from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
@@ -69,7 +70,8 @@ def plan_drift(
         on_stage("loading the manifests")
         plan = with_declared_origins(plan, workspace)
     # Findings about unplannable objects are not mistakes here: they are only reported.
-    warnings = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
+    warnings = [replace(finding, severity=Severity.WARNING) for finding in plan.findings]
+    warnings += warn_of_shown_names({row.address for row in plan.drift} & desired.addresses)
     plan = replace(plan, findings=(), warnings=(*plan.warnings, *warnings))
     if verify_users:
         with loaded(workspace, on_stage) as declared:

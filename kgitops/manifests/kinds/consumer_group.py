@@ -9,6 +9,7 @@ from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     ErrorText,
     Flag,
+    FreeText,
     IntKeys,
     IntRange,
     NotNull,
@@ -47,7 +48,7 @@ _TARGET = ErrorText(
 class ResetOffsets:
     """The place to which a group is set once."""
 
-    version: Text
+    version: Annotated[Text, FreeText()]
     """Any text; changing it asks for the reset again."""
     to: Annotated[Literal["earliest", "latest"] | ResetTarget, _TARGET]
     """earliest, latest, a timestamp, or offsets."""

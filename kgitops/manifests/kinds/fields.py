@@ -53,6 +53,10 @@ def refuse(schema: CoreSchema, expected: str, advice: str) -> CoreSchema:
     )
 
 
+class FreeText:
+    """Marks a field that holds free text or no text that is shown: any other text is a name."""
+
+
 class NotNull:
     """An optional field: it may be left out, but null is refused."""
 

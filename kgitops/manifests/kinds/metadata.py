@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.fields import NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
 
 
 @manifest
@@ -26,7 +26,7 @@ class Metadata:
 class RuleMetadata(Metadata):
     """The metadata of a document that declares no object."""
 
-    labels: dict[str, str] = field(default_factory=dict)
+    labels: Annotated[dict[str, str], FreeText()] = field(default_factory=dict)
     """Free text for people and other tools."""
 
 

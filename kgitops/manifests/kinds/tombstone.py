@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from kgitops.manifests.kinds.fields import NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 
 
@@ -30,7 +30,7 @@ class TombstoneSpec:
 
     target: TombstoneTarget
     """The object."""
-    reason: Text
+    reason: Annotated[Text, FreeText()]
     """The reason for the deletion; shown in the plan."""
 
 

@@ -6,7 +6,15 @@ from annotated_types import MinLen
 from pydantic import GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from kgitops.manifests.kinds.fields import REFUSED, EnumName, IntRange, NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import (
+    REFUSED,
+    EnumName,
+    FreeText,
+    IntRange,
+    NotNull,
+    Text,
+    manifest,
+)
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.model.resources.users import (
     DEFAULT_GENERATED,
@@ -96,10 +104,10 @@ class DeclaredCredential:
         DEFAULT_ITERATIONS
     )
     """The number of times that the password is hashed, from 4096 to 16384."""
-    password: Annotated[PasswordReference, WithoutValues()]
+    password: Annotated[PasswordReference, WithoutValues(), FreeText()]
     """The place of the password. An apply reads it just before it sets it, and keeps nothing of
     it."""
-    version: Annotated[Text | None, NotNull()] = None
+    version: Annotated[Text | None, NotNull(), FreeText()] = None
     """Any text. Changing it, and nothing else, sets the password again."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.fields import NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
 from kgitops.manifests.kinds.metadata import RuleMetadata
 from kgitops.manifests.policies.fields import (
     Address,
@@ -44,7 +44,7 @@ class NamedExpression:
 
     name: Text
     """The name."""
-    expression: Text
+    expression: Annotated[Text, FreeText()]
     """The expression, in CEL."""
 
 
@@ -52,11 +52,11 @@ class NamedExpression:
 class Validation:
     """A condition that must hold."""
 
-    expression: Text
+    expression: Annotated[Text, FreeText()]
     """The expression, in CEL."""
-    message: Annotated[NonEmptyText | None, NotNull()] = None
+    message: Annotated[NonEmptyText | None, NotNull(), FreeText()] = None
     """The message if the condition does not hold."""
-    message_expression: Annotated[Text | None, NotNull()] = None
+    message_expression: Annotated[Text | None, NotNull(), FreeText()] = None
     """The message as an expression, in CEL; if it gives no text, message is used."""
     field: Annotated[SpecPath | None, NotNull()] = None
     """The field of the object's spec that is wrong, such as configs.retention.ms: reports point at
@@ -67,9 +67,9 @@ class Validation:
 class PolicySpec:
     """A policy."""
 
-    description: Annotated[str | None, NotNull()] = None
+    description: Annotated[str | None, NotNull(), FreeText()] = None
     """The purpose of the policy."""
-    remediation: Annotated[str | None, NotNull()] = None
+    remediation: Annotated[str | None, NotNull(), FreeText()] = None
     """Advice for those whose request is denied."""
     level: Level = "hard"
     """The level: hard and soft stop a run, and soft may be waived."""
@@ -127,7 +127,7 @@ class WaiverSpec:
     object's only violation of the policy."""
     owner: NonEmptyText
     """The person or team that answers for the exception."""
-    reason: NonEmptyText
+    reason: Annotated[NonEmptyText, FreeText()]
     """The reason for the exception."""
     ticket: NonEmptyText
     """The ticket that tracks the exception."""

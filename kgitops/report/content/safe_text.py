@@ -11,16 +11,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 
+from kgitops.desired.matching.lookalikes import is_hidden
 from kgitops.model.wording import shortened
 
-# Invisible, but not in a category that says so: fillers, blanks, joiners, variation selectors.
-_INVISIBLE = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-    + "".join(map(chr, range(0xFE00, 0xFE10)))
-    + "".join(map(chr, range(0x180B, 0x1810)))
-    + "".join(map(chr, range(0xE0100, 0xE01F0)))
-)
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Me"})
 # Commands of build services: ##[…], ##vso[…] and ##teamcity[…] act anywhere in a line.
 _SERVICE_COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 _LINE_COMMAND = re.compile(r"^(\s*):(?=:)")
@@ -78,16 +71,9 @@ def _escape(text: str, ascii_only: bool) -> str:
     shown = []
     marks = 0
     for char in text:
-        category = unicodedata.category(char)
         # One combining mark is an accent; a pile of them covers the neighbouring lines.
-        marks = marks + 1 if category == "Mn" else 0
-        hidden = (
-            category in _HIDDEN_CATEGORIES
-            or (category == "Zs" and char != " ")
-            or marks > 1
-            or char in _INVISIBLE
-            or (ascii_only and not char.isascii())
-        )
+        marks = marks + 1 if unicodedata.category(char) == "Mn" else 0
+        hidden = is_hidden(char) or marks > 1 or (ascii_only and not char.isascii())
         shown.append(_escaped(char) if hidden else char)
     return "".join(shown)
 

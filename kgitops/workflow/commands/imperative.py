@@ -34,6 +34,7 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.planner import make_plan
+from kgitops.plan.shown.lookalikes import warn_of_shown_names
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
@@ -101,6 +102,8 @@ def plan_command(
         capabilities=cluster.capabilities,
     )
     plan = _strip_ownership(made, current)
+    warnings = warn_of_shown_names({change.address for change in plan.changes})
+    plan = replace(plan, warnings=(*plan.warnings, *warnings))
     refuse_managed((change.address for change in plan.changes), current.registry)
     _check_decidable(plan, current)
     support = cluster.capabilities.virtual_clusters

@@ -1,0 +1,176 @@
+"""Names that a reader takes for others are warned of, wherever a command shows warnings."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from cli.conftest import Kgitops
+from cli.projects import Document, Project, acl, document, quota, topic
+
+from kgitops.model.registry import Json
+from kgitops.model.requests import CreateAclRequest
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+CYRILLIC_A = "\N{CYRILLIC SMALL LETTER A}"
+SPOOFED = f"User:{CYRILLIC_A}pp"
+SAYS = (
+    f"'{SPOOFED}' contains U+0430 CYRILLIC SMALL LETTER A as character 6, which looks like 'a'; "
+    "write 'a', unless the name really has the other character"
+)
+REVERSING = "User:app\N{RIGHT-TO-LEFT OVERRIDE}nimda"
+
+
+LIMITS = {"consumer_byte_rate": 1024}
+
+
+def readers(*principals: str, **spec: Json) -> Document:
+    """A document that lets these principals read."""
+    made = acl(**spec)
+    del made["spec"]["principal"]
+    made["spec"]["principals"] = list(principals)
+    return made
+
+
+def line_of(project: Project, text: str) -> int:
+    """The line of the manifests that has the text."""
+    lines = (project.folder / "manifests" / "all.yaml").read_text().splitlines()
+    (line,) = [number for number, line in enumerate(lines, 1) if text in line]
+    return line
+
+
+def behind(project: Project, principal: str) -> None:
+    """Let another client give this principal the right to read the topic."""
+    binding = AclBinding(
+        resource_type=ResourceType.TOPIC,
+        resource_name="orders",
+        pattern_type=PatternType.LITERAL,
+        principal=principal,
+        host="*",
+        operation=Operation.READ,
+        permission_type=PermissionType.ALLOW,
+    )
+    project.change_behind(CreateAclRequest(binding=binding))
+
+
+def warnings(kgitops: Kgitops, *words: object) -> list[Mapping[str, object]]:
+    """The warnings of a plan about characters and names that look the same."""
+    ran = kgitops("plan", *words, "--format", "json")
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)["warnings"]
+    return [row for row in rows if "U+" in row["problem"] or "looks the same" in row["problem"]]
+
+
+def test_validate_warns_at_the_line_of_the_name(project: Project, kgitops: Kgitops) -> None:
+    project.write(topic(), acl(principal=SPOOFED))
+    ran = kgitops("validate", project.folder)
+    assert ran.code == 0
+    line = line_of(project, "principal")
+    assert f"manifests/all.yaml:{line}:18: warning: {SAYS}\n" in ran.err
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "github", "sarif"])
+def test_a_plan_warns_in_each_form(project: Project, kgitops: Kgitops, form: str) -> None:
+    project.write(topic(), acl(principal=SPOOFED))
+    ran = kgitops("plan", project.folder, "--format", form)
+    assert ran.code == 0, ran.err
+    assert "U+0430 CYRILLIC SMALL LETTER A as character 6" in ran.said.replace("%2B", "+")
+
+
+def test_a_warning_names_each_place(project: Project, kgitops: Kgitops) -> None:
+    """Members of a list, keys of a mapping, and fields of all kinds."""
+    project.write(
+        topic(),
+        readers("User:a", SPOOFED, resource={"type": "group", "name": "\uff41pp"}),
+        document("ClientQuota", "q", entity={"user": "\N{KELVIN SIGN}afka"}, quotas=LIMITS),
+        document("VirtualCluster", "sales", members={"users": ["User:\u2217"]}),
+        document("ConsumerGroup", "cafe\u0301"),
+    )
+    found = warnings(kgitops, project.folder)
+    lines = [row["source"]["line"] for row in found]
+    assert lines == sorted(lines)
+    said = " ".join(str(row["problem"]) for row in found)
+    for code in ("U+0430", "U+FF41", "U+212A", "U+2217", "U+0301"):
+        assert said.count(code) == 1, code
+
+
+def test_ordinary_names_of_any_script_are_quiet(project: Project, kgitops: Kgitops) -> None:
+    project.write(
+        topic(),
+        readers("User:Привет", "User:日本", "User:caf\u00e9", "User:*"),
+        quota("Ελλάδα"),
+    )
+    assert warnings(kgitops, project.folder) == []
+
+
+def test_declared_twins_are_warned_of(project: Project, kgitops: Kgitops) -> None:
+    """Also across kinds: the user of a quota and the principal of a right."""
+    spoofed = document("ClientQuota", "q", entity={"user": f"{CYRILLIC_A}pp"}, quotas=LIMITS)
+    project.write(topic(), acl(principal="User:app"), spoofed)
+    twin = [row for row in warnings(kgitops, project.folder) if "U+" not in str(row["problem"])]
+    (row,) = twin
+    assert row["source"]["line"] == line_of(project, '"user":')
+    place = f"manifests/all.yaml:{line_of(project, 'User:app')}:18"
+    assert row["problem"].startswith("'\\u0430pp' looks the same as 'User:app' at ")
+    assert row["problem"].endswith(place)
+
+
+def test_forms_of_unicode_are_twins(project: Project, kgitops: Kgitops) -> None:
+    project.write(topic(), readers("User:caf\u00e9", "User:cafe\u0301"))
+    said = [str(row["problem"]) for row in warnings(kgitops, project.folder)]
+    assert len(said) == 2
+    assert "not in Unicode's form NFC" in said[0] + said[1]
+    assert "looks the same as" in said[0] + said[1]
+
+
+@pytest.mark.parametrize(
+    ("declared", "existing"),
+    [("User:app", SPOOFED), (SPOOFED, "User:app"), ("User:\u00e9", "User:e\u0301")],
+)
+def test_a_twin_on_the_cluster_is_warned_of(
+    project: Project, kgitops: Kgitops, declared: str, existing: str
+) -> None:
+    project.write(topic())
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    behind(project, existing)
+    project.write(topic(), acl(principal=declared))
+    said = [row for row in warnings(kgitops, project.folder) if "cluster" in str(row["problem"])]
+    (row,) = said
+    assert row["source"]["line"] == line_of(project, "principal")
+    assert "looks the same as" in row["problem"]
+
+
+def test_a_name_on_the_cluster_that_a_plan_shows_is_warned_of(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """The document is gone, so that the plan deletes the right; drift shows it as well."""
+    project.write(topic(), acl(principal=SPOOFED))
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    project.write(topic())
+    (row,) = warnings(kgitops, project.folder)
+    assert row["source"] is None
+    assert "U+0430 CYRILLIC SMALL LETTER A" in row["problem"]
+    assert "acl/" in row["problem"]
+
+
+REPORTS: tuple[tuple[object, ...], ...] = (
+    ("validate", "--format", "text"),
+    ("validate", "--format", "json"),
+    *(("plan", "--format", form) for form in ("text", "json", "markdown", "html", "github")),
+)
+
+
+@pytest.mark.parametrize("words", REPORTS, ids=" ".join)
+def test_text_is_never_reversed(project: Project, kgitops: Kgitops, words: tuple[str, ...]) -> None:
+    """No form prints a character that reorders, and the warning names it."""
+    project.write(topic(), acl(principal=REVERSING), quota(REVERSING.removeprefix("User:")))
+    command, *options = words
+    ran = kgitops(command, project.folder, *options)
+    assert ran.code == 0, ran.err
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in ran.out + ran.err
+    assert "U+202E RIGHT-TO-LEFT OVERRIDE" in ran.said.replace("%2B", "+")
