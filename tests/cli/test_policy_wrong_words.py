@@ -118,7 +118,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
             "policy": "replicas",
             "cases": [CASE | {"expect": [{"address": "topic/a", "message": "few ("}]}],
         },
-        "the message is not a regular expression: missing ), unterminated subpattern",
+        "the message is not a regular expression (RE2): missing )",
     ),
     "message of what passes": (
         {

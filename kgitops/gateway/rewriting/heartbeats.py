@@ -27,7 +27,8 @@ from kgitops.gateway.rewriting.subscriptions import (
 )
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.serve.groups.consumers.patterns import matching
+from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire.codec import read_part, write
 from kgitops.wire.messages import Message, message_class
 

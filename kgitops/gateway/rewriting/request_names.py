@@ -8,7 +8,8 @@ from kgitops.gateway.rewriting.consumer_protocol import (
     change_subscription,
 )
 from kgitops.gateway.rewriting.exchange import MOST_IN_REQUEST, ConnectionNames
-from kgitops.serve.groups.consumers.patterns import InvalidPatternError, Re2Pattern
+from kgitops.serve.groups.consumers.patterns import Re2Pattern
+from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.messages import NIL_UUID
 

@@ -23,7 +23,7 @@ class ExpectedOutcome:
     policy: Annotated[Text | None, NotNull()] = None
     """The policy's name; if left out, the policy under test."""
     message: Annotated[Text | None, NotNull()] = None
-    """A regular expression that is found in the policy's message."""
+    """A regular expression (RE2) that is found in the policy's message."""
 
 
 @manifest

@@ -16,6 +16,7 @@ from kgitops.serve.listening.settings import (
     SaslSettings,
     TlsSettings,
 )
+from kgitops.serve.patterns import InvalidPatternError, compile_pattern
 
 _RULE = re.compile(r"\s*(?:DEFAULT|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:,|$)")
 _PEM = "PEM"
@@ -157,9 +158,9 @@ def parse_principal_rules(text: str, refuse: Callable[[str], None]) -> tuple[Pri
                "RULE:PATTERN/REPLACEMENT/, with L or U at its end")  # fmt: skip
     for rule in rules:
         try:
-            groups = re.compile(rule.pattern or "").groups
-        except re.error as error:
-            refuse(f"has the pattern {rule.pattern!r}, which is not valid: {error}")
+            groups = compile_pattern(rule.pattern or "").groups
+        except InvalidPatternError as error:
+            refuse(f"has the pattern {rule.pattern!r}, which is not valid for RE2: {error}")
             continue
         if any(int(number) > groups for number in re.findall(r"\$(\d)", rule.replacement)):
             refuse(f"has {rule.replacement!r}, but its pattern has {groups} groups")

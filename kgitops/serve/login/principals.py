@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from kgitops.serve.listening.settings import PrincipalRule
+from kgitops.serve.patterns import compile_pattern
 
 ANONYMOUS = "User:ANONYMOUS"
 _CASES = {"L": str.lower, "U": str.upper}
@@ -53,17 +56,18 @@ def mapped_name(name: str, rules: Sequence[PrincipalRule]) -> str:
     for rule in rules:
         if rule.pattern is None:
             return name
-        if re.fullmatch(rule.pattern, name):
-            made = re.sub(rule.pattern, _replacement(rule.replacement), name, count=1)
+        pattern = compile_pattern(rule.pattern)
+        if pattern.fullmatch(name):
+            made = pattern.sub(partial(_replaced, rule.replacement), name, count=1)
             return _CASES[rule.case](made) if rule.case else made
     raise UnmappedNameError(
         f"no rule of ssl.principal.mapping.rules fits the name {name} of its certificate"
     )
 
 
-def _replacement(java: str) -> str:
-    """Java's ``$1`` as Python writes it; any other sign stands for itself."""
-    return re.sub(r"\$(\d)", r"\\g<\1>", java.replace("\\", "\\\\"))
+def _replaced(java: str, found: Any) -> str:  # noqa: ANN401 (a match of RE2, without types)
+    """Java's replacement with the groups of a match in the places of ``$1``."""
+    return re.sub(r"\$(\d)", lambda group: found.group(int(group[1])) or "", java)
 
 
 def subject_name(certificate: bytes) -> str:

@@ -1,6 +1,5 @@
 """Test documents, read into suites of which every request can be made."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.serve.patterns import InvalidPatternError, compile_pattern
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError, listed
 from kgitops.workflow.policy_tests.cases import Case, CaseStep, Expected, Suite
 from kgitops.workflow.policy_tests.clusters import cluster_of
@@ -201,11 +201,11 @@ class _Reader:
 
     def _check_message(self, item: ExpectedOutcome, path: DocumentPath) -> None:
         try:
-            re.compile(item.message or "")
-        except re.error as error:
+            compile_pattern(item.message or "", capture=False)
+        except InvalidPatternError as error:
             self._error(
                 (*path, "message"),
-                f"the message is not a regular expression: {error}",
+                f"the message is not a regular expression (RE2): {error}",
                 "correct it, or write a backslash before what stands for itself",
             )
         if item.outcome != "denied":

@@ -15,6 +15,7 @@ from kgitops.policy.evaluate.policy_input import build_input
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.policy.state.simulated import SimulatedState
+from kgitops.serve.patterns import compile_pattern
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
 from kgitops.workflow.policy_tests.cases import Case, Expected, Suite
 from kgitops.workflow.policy_tests.report import CaseOutcome, Failure, RuleObservation
@@ -107,8 +108,14 @@ def _matches(expected: Expected, item: ObservedRuling) -> bool:
     return (
         (item.address, ruling.policy) == (expected.address, expected.policy)
         and ruling.outcome is expected.outcome
-        and (expected.message is None or re.search(expected.message, ruling.message) is not None)
+        and (expected.message is None or _is_found(expected.message, ruling.message))
     )
+
+
+def _is_found(pattern: str, message: str) -> bool:
+    """Return whether the pattern is found in the message, which may be any text of a policy."""
+    text = message.encode(errors="replace").decode()
+    return compile_pattern(pattern, capture=False).search(text) is not None
 
 
 def _missing(expected: Expected, rulings: Sequence[ObservedRuling]) -> Failure:

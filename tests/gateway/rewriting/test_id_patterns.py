@@ -5,7 +5,8 @@ import re2
 from gateway.rewriting.frames import Rewriter, table_of
 
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.serve.groups.consumers.patterns import matching
+from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire import messages
 
 OWN = ["emea.sales:pay-1", "emea.sales:pay-2", "emea.sales:x|y", "emea.sales:a\nb"]

@@ -3,6 +3,8 @@
 import logging
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -21,6 +23,7 @@ from kgitops.cluster.embedded.options import Options
 from kgitops.sandbox.certificates import Certificates, issue_certificates
 from kgitops.serve.background import serving
 from kgitops.serve.listening.open_connections import ConnectionLimits
+from kgitops.serve.listening.reading_logins import parse_principal_rules
 from kgitops.serve.listening.settings import PrincipalRule
 from kgitops.serve.login.principals import UnmappedNameError, mapped_name, subject_name
 from kgitops.serve.server import KafkaServer, ServeOptions
@@ -277,3 +280,42 @@ def test_the_first_rule_that_fits() -> None:
     with pytest.raises(UnmappedNameError):
         mapped_name("CN=a", rules)
     assert mapped_name("CN=a", [*rules, PrincipalRule()]) == "CN=a"
+
+
+@pytest.mark.parametrize("pattern", ["^CN=(a+)+$", "CN=(a|aa)+", "(.*)*,OU=x"])
+def test_a_clients_name_holds_nobody_up(pattern: str) -> None:
+    """In a process, which is ended if it hangs: a client chooses the name of its certificate."""
+    ask = (
+        "import sys; from kgitops.serve.login.principals import *\n"
+        "rule = PrincipalRule(sys.argv[1])\n"
+        "try: mapped_name('CN=' + 'a' * 60 + '!', [rule])\n"
+        "except UnmappedNameError: print('no rule')"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", ask, pattern],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert ran.stdout == "no rule\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        ("RULE:^CN=([^,]+),?.*$/$1/", "é"),
+        ("RULE:^CN=(é)(,OU=x)?(,O=.*)?$/$1-$2-$3/U", "É--,O=Y"),
+        (r"RULE:^.*O=(.*)$/\$1$/L", r"\y$"),
+    ],
+)
+def test_rules_are_read_and_made_as_ever(rule: str, name: str) -> None:
+    assert mapped_name("CN=é,O=y", parse_principal_rules(rule, pytest.fail)) == name
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)b", r"(a)\1", "(a", "(a{1000}){1000}"])
+def test_a_pattern_that_re2_does_not_know_is_refused(pattern: str) -> None:
+    problems: list[str] = []
+    parse_principal_rules(f"RULE:{pattern}/x/", problems.append)
+    (problem,) = problems
+    assert "which is not valid for RE2: " in problem

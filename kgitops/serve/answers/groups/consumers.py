@@ -28,7 +28,8 @@ from kgitops.serve.groups.consumers.heartbeats import (
     FencedError,
     check_heartbeat,
 )
-from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.serve.groups.consumers.patterns import matching
+from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 

@@ -8,7 +8,8 @@ from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.serve.answers.groups.groups import coordinated
 from kgitops.serve.call import ApiCall
-from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.serve.groups.consumers.patterns import matching
+from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 

@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from kgitops.serve.patterns import InvalidPatternError, compile_pattern
+
 _LONGEST = 1000
 _LARGEST_PROGRAM = 2000
-_MEMORY_BYTES = 512 * 1024
-"""Of one program and the states that it is run by."""
-
-
-class InvalidPatternError(Exception):
-    """It is no regular expression, or too large a one."""
 
 
 class Re2Pattern:
@@ -42,22 +38,14 @@ def matching(pattern: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def _program(pattern: str) -> Any:  # noqa: ANN401 (the library has no types)
-    import re2  # noqa: PLC0415 (few clients need it)
-
     if len(pattern) > _LONGEST:
         raise InvalidPatternError(f"SubscribedTopicRegex is longer than {_LONGEST} characters.")
-    options = re2.Options()
-    options.max_mem = _MEMORY_BYTES
-    options.log_errors = False
-    options.never_capture = True
     try:
-        program = re2.compile(pattern, options)
-    except re2.error as error:
+        program = compile_pattern(pattern, capture=False)
+    except InvalidPatternError as error:
         raise InvalidPatternError(
             f"SubscribedTopicRegex `{pattern}` is not a valid regular expression."
         ) from error
-    finally:
-        re2.purge()  # the library would keep the programs of all clients
     if program.programsize > _LARGEST_PROGRAM:
         raise InvalidPatternError(f"SubscribedTopicRegex `{pattern}` is too large.")
     return program

@@ -22,12 +22,13 @@ from kgitops.serve.groups.consumers.heartbeats import (
     check_heartbeat,
     consumer_heartbeat,
 )
-from kgitops.serve.groups.consumers.patterns import InvalidPatternError, matching
+from kgitops.serve.groups.consumers.patterns import matching
 from kgitops.serve.groups.consumers.reconciling import (
     next_consumer_deadline_ms,
     without_late_consumers,
 )
 from kgitops.serve.groups.settings import GroupSettings
+from kgitops.serve.patterns import InvalidPatternError
 
 SESSION_MS = 45_000
 
