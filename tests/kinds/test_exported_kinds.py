@@ -2,52 +2,23 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from contextlib import closing
 from html import unescape
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.every_kind import DEFAULTS, DOCUMENTS, NO_OBJECTS, WORD, stages, within
 from cli.projects import Project, acl, document, topic
-from strategies import SALTED
+from kinds.samples import DEFAULTS, DOCUMENTS, WORD, stages, within
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DesiredAcl, DesiredObject
-from kgitops.manifests.kind_models import KINDS
 from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterConfigResourceRequest,
-    AlterStep,
-    AlterTopicRequest,
-    AlterUserScramCredentialsRequest,
-    AlterVirtualClusterRequest,
-    DeleteAclRequest,
-    Request,
-    SaltedCredentialsRequest,
-)
-from kgitops.model.resources.acls import (
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
-from kgitops.model.resources.addresses import acl_address
+from kgitops.model.requests import AlterConfigResourceRequest, Request
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.object_names import object_name
-from kgitops.model.resources.topics import RequestedTopicState
-from kgitops.model.resources.users import ScramMechanism
-from kgitops.model.resources.virtual_clusters import (
-    CapLowering,
-    ChangeType,
-    EntityType,
-    LoweringOptions,
-)
 from kgitops.workflow.loading import declared_objects
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -73,10 +44,6 @@ def applied(
         ran = kgitops("apply", project.folder, "--auto-approve", "--allow-secret-commands")
         assert ran.code == 0, ran.said
     return project
-
-
-def test_every_kind_is_here() -> None:
-    assert {*DOCUMENTS, *NO_OBJECTS} == {*KINDS}
 
 
 def export_into_place(project: Project, kgitops: Kgitops) -> str:
@@ -271,97 +238,3 @@ def change(project: Project, *requests: Request) -> None:
 def url_of(project: Project) -> str:
     text = (project.folder / "kgitops.yaml").read_text()
     return URLS["lowered" if URLS["lowered"] in text else "native"]
-
-
-def configs(kind: ConfigResourceType, name: str, **values: str | None) -> Request:
-    return AlterConfigResourceRequest(
-        resource_type=kind,
-        resource_name=name,
-        configs={key.replace("_", "."): value for key, value in values.items()},
-    )
-
-
-def removal(virtual_cluster: str, kind: EntityType, name: str) -> Request:
-    return AlterVirtualClusterRequest(
-        virtual_cluster=virtual_cluster,
-        change=ChangeType.REMOVE,
-        entity_type=kind,
-        entity_name=name,
-    )
-
-
-def topic_change(project: Project) -> Request:
-    with closing(connect(url_of(project), brokers=3, base=project.folder)) as cluster:
-        found = cluster.read_state().topics["orders"]
-    return AlterTopicRequest(
-        topic="orders",
-        topic_id=found.topic_id or "",
-        step=AlterStep.CONFIGS,
-        requested_state=RequestedTopicState(
-            name="orders",
-            topic_id=found.topic_id,
-            assignment=found.assignment,
-            configs={**found.configs, "retention.ms": "5"},
-            requested_configs={"retention.ms": "5"},
-        ),
-    )
-
-
-WRITER = AclBinding(
-    resource_type=ResourceType.TOPIC,
-    resource_name="orders",
-    pattern_type=PatternType.LITERAL,
-    principal="User:writer",
-    host="*",
-    operation=Operation.WRITE,
-    permission_type=PermissionType.ALLOW,
-)
-SESSION = "consumer_session_timeout_ms"
-
-CHANGES: Mapping[str, Mapping[str, Request | None]] = {
-    "Topic": {"topic/orders": None},
-    "TopicLink": {"vc/apac/link/shared": removal("apac", EntityType.TOPIC, "shared")},
-    "Acl": {acl_address(WRITER): DeleteAclRequest(binding=WRITER)},
-    "ClientQuota": {
-        "quota/user=billing": AlterClientQuotaRequest(
-            entity=(("user", "billing"),), quotas={"consumer_byte_rate": 5.0}
-        )
-    },
-    "User": {
-        "user/by-file": AlterUserScramCredentialsRequest(
-            user="by-file", mechanism=ScramMechanism.SHA_512
-        ),
-        "user/by-variable": SaltedCredentialsRequest(
-            user="by-variable", mechanism=ScramMechanism.SHA_512, iterations=5000, salted=SALTED
-        ),
-    },
-    "ConsumerGroup": {
-        "group/configured": configs(ConfigResourceType.GROUP, "configured", **{SESSION: "51000"}),
-        "vc/emea/group/plain": removal("emea", EntityType.GROUP, "plain"),
-    },
-    "ClientMetrics": {
-        "client-metrics/lag": configs(ConfigResourceType.CLIENT_METRICS, "lag", interval_ms="7000"),
-        "client-metrics/kept": configs(ConfigResourceType.CLIENT_METRICS, "kept", interval_ms=None),
-    },
-    "VirtualCluster": {
-        "vc/emea": AlterVirtualClusterRequest(
-            virtual_cluster="emea", options=LoweringOptions(cap_lowering=CapLowering.NONE)
-        )
-    },
-    "VirtualClusterBinding": {"vc/apac/client/c-1": removal("apac", EntityType.CLIENT_ID, "c-1")},
-}
-"""What somebody else does to an object of each kind; the change of a topic needs its id."""
-
-
-def test_drift_names_who_changed_an_object_of_any_kind(applied: Project, kgitops: Kgitops) -> None:
-    assert CHANGES.keys() == DOCUMENTS.keys()
-    changes = {address: it for by_address in CHANGES.values() for address, it in by_address.items()}
-    change(applied, *(it or topic_change(applied) for it in changes.values()))
-    ran = kgitops("drift", applied.folder, "--format", "json")
-    rows = {row["address"]: row for row in json.loads(ran.out)["drift"]}
-    assert changes.keys() <= rows.keys()
-    if url_of(applied) == URLS["lowered"]:  # there, objects of virtual clusters have other names
-        changes = {address: it for address, it in changes.items() if "vc/" not in address}
-    authors = {address: rows[address].get("by") for address in changes}
-    assert authors == dict.fromkeys(changes, "User:other")
-    assert "keeps no record" not in kgitops("drift", applied.folder).out

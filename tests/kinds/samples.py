@@ -164,3 +164,57 @@ def stages() -> list[list[Document]]:
     """
     every = [item for documents in DOCUMENTS.values() for item in documents]
     return [[*_BEFORE, _ENDED], [*_BEFORE, _TOMBSTONE], [*every, _TOMBSTONE]]
+
+
+ADDRESSES: Mapping[str, Sequence[str]] = {
+    "Topic": [
+        "topic/orders",
+        "topic/customers",
+        "topic/placed",
+        "topic/cut",
+        "vc/emea/topic/local",
+    ],
+    "TopicLink": ["vc/apac/link/shared", "vc/apac/link/theirs"],
+    "Acl": [
+        "acl/User:billing/Allow/Read/topic/literal/orders@*",
+        "acl/User:writer/Allow/Describe/topic/literal/orders@*",
+        "acl/User:writer/Allow/Write/topic/literal/orders@*",
+        "vc/emea/acl/User:jane/Allow/Read/topic/literal/local@*",
+    ],
+    "ClientQuota": ["quota/user=<default>", "quota/user=billing", "quota/virtual-cluster=emea"],
+    "User": [
+        "user/by-command",
+        "user/by-file",
+        "user/by-variable",
+        "user/generated",
+        "user/jane",
+        "user/longer",
+    ],
+    "ConsumerGroup": [
+        "group/configured",
+        "group/not-there-yet",
+        "group/reset-earliest",
+        "group/reset-offsets",
+        "group/reset-timestamp",
+        "vc/emea/group/etl",
+        "vc/emea/group/plain",
+    ],
+    "ClientMetrics": ["client-metrics/kept", "client-metrics/lag"],
+    "VirtualCluster": ["vc/apac", "vc/emea"],
+    "VirtualClusterBinding": [
+        "vc/apac/client/c-1",
+        "vc/apac/txn/tx-2",
+        "vc/apac/user/User:billing",
+        "vc/apac/user/User:joe",
+        "vc/emea/client/batch",
+        "vc/emea/txn/tx-1",
+        "vc/emea/user/User:jane",
+    ],
+}
+"""Kind to the addresses that its documents declare, as plans name them."""
+
+NOT_IN_SNAPSHOTS = {"group/": "consumer groups", "client-metrics/": "client metrics"}
+"""The addresses of objects that no snapshot holds begin with these; how plans call them."""
+
+NOTHING_TO_JUDGE = ("group/not-there-yet", "group/reset-")
+"""What is declared and leaves nothing on the cluster that an audit could judge."""

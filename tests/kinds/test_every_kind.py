@@ -1,0 +1,220 @@
+"""No kind is forgotten on the way from its schema to a Tombstone, on any cluster."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.conftest import Kgitops
+from cli.projects import Project, tombstone, topic
+from kafka_wiping import wipe
+from kinds.others import CHANGES, OTHER
+from kinds.samples import ADDRESSES, DOCUMENTS, NO_OBJECTS, NOT_IN_SNAPSHOTS, NOTHING_TO_JUDGE
+from kinds.story import Changes, Place, Story, in_snapshots, tell
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.manifests.kind_models import KINDS
+from kgitops.model.registry import Json
+from kgitops.model.verdict import ExitCode
+from kgitops.serve.background import serving
+
+REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
+
+each_kind = pytest.mark.parametrize("kind", ADDRESSES)
+
+
+NOTHING = "nothing"
+"""No address begins with it."""
+
+
+@contextmanager
+def in_a_file(options: str = "", **place: Any) -> Iterator[Place]:  # noqa: ANN401
+    """An embedded cluster that each command opens and closes."""
+    url = f"embedded:.kgitops/local.db{options}"
+    yield Place({"url": url}, lambda at: closing(connect(url, brokers=3, base=at)), **place)
+
+
+@contextmanager
+def in_memory() -> Iterator[Place]:
+    """An embedded cluster without a store, which commands reach by Kafka's protocol."""
+    with closing(connect("embedded:?brokers=3&compat=kraft", base=Path())) as cluster:
+        assert isinstance(cluster, EmbeddedCluster)
+        with serving(cluster) as server, at(server.url) as place:
+            yield place
+
+
+@contextmanager
+def at(url: str) -> Iterator[Place]:
+    """A cluster that is reached by Kafka's protocol."""
+    yield Place({"url": url}, lambda _: closing(connect(url, base=Path())))
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("file", marks=pytest.mark.xdist_group("kinds-file")),
+        pytest.param("lowered", marks=pytest.mark.xdist_group("kinds-lowered")),
+        pytest.param("memory", marks=pytest.mark.xdist_group("kinds-memory")),
+        pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.arrow]),
+    ],
+)
+def story(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Story]:
+    """The story on each cluster."""
+    match request.param:
+        case "file":
+            place = in_a_file(strange=NOTHING)
+        case "lowered":
+            place = in_a_file(
+                "?virtual.clusters=lowered", strange=("vc/", "quota/virtual-cluster=")
+            )
+        case "memory":
+            place = in_memory()
+        case _:
+            kafka = request.getfixturevalue("kafka")
+            wipe(kafka)
+            place = at(f"kafka://{kafka.servers}")
+    with place as where:
+        yield tell(where, tmp_path_factory.mktemp(request.param))
+
+
+def test_every_kind_has_samples() -> None:
+    assert {*DOCUMENTS, *NO_OBJECTS} == {*KINDS}
+    assert DOCUMENTS.keys() == ADDRESSES.keys() == CHANGES.keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_schema_is_printed(kgitops: Kgitops, kind: str) -> None:
+    schema = json.loads(kgitops("schema", kind).out)
+    assert schema["properties"]["kind"]["const"] == kind
+
+
+@pytest.mark.parametrize("kind", NO_OBJECTS)
+def test_a_kind_without_objects_has_no_address(
+    project: Project, kgitops: Kgitops, kind: str
+) -> None:
+    """Nothing of it can be buried."""
+    address = f"{kind.lower()}/orders"
+    project.write(topic(), tombstone(address))
+    ran = kgitops("validate", project.folder)
+    assert (ran.code, f"{address!r} is not an address; copy it" in ran.said) == (1, True), ran.said
+
+
+@each_kind
+def test_its_documents_declare_it(story: Story, kind: str) -> None:
+    assert {*ADDRESSES[kind]} == {it for it in story.declared if kind_of(it) == kind}
+
+
+@each_kind
+def test_it_is_planned_and_applied(story: Story, kind: str) -> None:
+    for address in ADDRESSES[kind]:
+        assert story.planned[address]["kind"] == kind
+        assert story.planned[address]["source"]["file"].endswith("all.yaml")
+    assert any(story.planned[address]["requests"] for address in ADDRESSES[kind])
+
+
+@each_kind
+def test_brokers_ask_the_policies_that_the_plan_asked(story: Story, kind: str) -> None:
+    by_plans, by_brokers = (
+        {(api, address) for api, address in asked if kind_of(address) == kind}
+        for asked in story.asked
+    )
+    assert {address for _, address in by_plans} == {
+        address for address in ADDRESSES[kind] if story.planned[address]["requests"]
+    }
+    assert by_brokers == {it for it in by_plans if story.place.knows(it[1])}
+
+
+@each_kind
+def test_nothing_is_left_to_do(story: Story, kind: str) -> None:
+    assert story.planned_again.code == 0, story.planned_again.said
+    assert "No changes." in story.planned_again.out
+
+
+@each_kind
+def test_it_is_explained(story: Story, kind: str) -> None:
+    for address in ADDRESSES[kind]:
+        assert (story.explained[address].code, "all.yaml:" in story.explained[address].out) == (
+            0,
+            True,
+        )
+
+
+@each_kind
+def test_its_export_declares_it_and_changes_nothing(story: Story, kind: str) -> None:
+    declared, changes = story.exported
+    assert {*ADDRESSES[kind]} == {it for it in declared if kind_of(it) == kind}
+    assert [it for it in ADDRESSES[kind] if changes.get(it, {}).get("requests")] == []
+
+
+@each_kind
+def test_an_audit_judges_it(story: Story, kind: str) -> None:
+    assert {it for it in story.audited if kind_of(it) == kind} == {
+        it for it in ADDRESSES[kind] if not it.startswith(NOTHING_TO_JUDGE)
+    }
+
+
+@each_kind
+def test_drift_shows_it_and_by_whom(story: Story, kind: str) -> None:
+    for address in CHANGES[kind]:
+        author = OTHER if story.place.knows(address) else None
+        assert story.drift[address].get("by") == author
+
+
+@each_kind
+def test_what_others_changed_is_planned_everywhere(story: Story, kind: str) -> None:
+    for address in CHANGES[kind]:
+        wanted = asked_for(story.repairing, address)
+        assert wanted
+        if in_snapshots(address):
+            assert asked_for(story.planned_offline, address) == wanted
+            assert asked_for(story.planned_by_a_fleet, address) == wanted
+
+
+def test_what_no_snapshot_holds_is_not_planned_from_one(story: Story) -> None:
+    """Never as if it were not there."""
+    for address, ran in story.refused_offline.items():
+        (called,) = (called for at, called in NOT_IN_SNAPSHOTS.items() if address.startswith(at))
+        assert f"a snapshot does not hold the {called}" in ran.said
+        assert ran.code == ExitCode.UNREACHABLE
+
+
+@each_kind
+def test_what_is_declared_no_more_is_removed_or_kept(story: Story, kind: str) -> None:
+    changes, kept = story.removing
+    for address in ADDRESSES[kind]:
+        if address in kept:
+            assert address not in changes
+        else:
+            assert set(changes[address]["actions"]) <= {"delete", "forget"}
+
+
+@each_kind
+def test_a_tombstone_deletes_it(story: Story, kind: str) -> None:
+    changes, _, left = story.buried
+    assert {tuple(changes[address]["actions"]) for address in ADDRESSES[kind]} <= {
+        ("delete",),
+        ("forget",),
+    }
+    assert {it for it in left if kind_of(it) == kind} == set()
+
+
+@each_kind
+def test_a_plan_that_names_another_object_is_refused(story: Story, kind: str) -> None:
+    _, forged, _ = story.buried
+    for address in {*ADDRESSES[kind]} & forged.keys():
+        assert forged[address].code in REFUSED, address
+
+
+def asked_for(changes: Changes, address: str) -> list[tuple[str, Json]]:
+    """The requests of a change: the API and what it is given."""
+    return [(it["api"], it["body"]) for it in changes[address]["requests"]]
+
+
+def kind_of(address: str) -> str | None:
+    """The kind whose samples the address is among; None for what there was before them."""
+    return next((kind for kind, found in ADDRESSES.items() if address in found), None)
