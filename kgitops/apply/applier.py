@@ -1,7 +1,6 @@
 """Applying an approved plan: exactly that plan, or nothing."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from kgitops.apply.checks import (
@@ -75,7 +74,7 @@ def apply_plan(
         mine = {project.identity, *former_identities(project, registry)}
         opening = [
             *superseding_records(context, latest, sealed.plan, mine),
-            *old_nonces(latest, _earlier_now(context)),
+            *old_nonces(latest, context.earlier_now()),
             *(read_notices(entries, sealed.plan, project, registry) if registry else ()),
             *records,
         ]
@@ -86,12 +85,6 @@ def apply_plan(
             return run_state.close()
     finally:
         lock.release()
-
-
-def _earlier_now(context: ApplyContext) -> datetime:
-    """Return the time of this machine or of the brokers, whichever is earlier."""
-    by_log = datetime.fromtimestamp(context.cluster.registry.now_ms() / 1000, UTC)
-    return min(context.clock.now(), by_log)
 
 
 def _check(

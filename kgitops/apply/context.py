@@ -1,6 +1,7 @@
 """Context of a run: the cluster, the settings, the clock, and the callbacks."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
@@ -44,7 +45,8 @@ class ApplyContext(Struct, frozen=True, kw_only=True):
     ``interrupted`` returns the number of the signal that asked the run to end, or None.
     ``cancels`` asks the user of an interrupted run whether to cancel the running reassignments of
     these topics (by address): without a clear yes they continue. ``passwords`` says what may be
-    done for the passwords of users.
+    done for the passwords of users. ``may_begin`` is called once the lock is held, and raises to
+    give it back: only by then is the brokers' time known.
     """
 
     cluster: Cluster
@@ -54,3 +56,9 @@ class ApplyContext(Struct, frozen=True, kw_only=True):
     interrupted: Callable[[], int | None]
     cancels: Callable[[Sequence[str]], bool] = lambda _: False
     passwords: PasswordSettings = PasswordSettings()
+    may_begin: Callable[[], None] = lambda: None
+
+    def earlier_now(self) -> datetime:
+        """Return the time of this machine or of the brokers, whichever is earlier."""
+        by_log = datetime.fromtimestamp(self.cluster.registry.now_ms() / 1000, UTC)
+        return min(self.clock.now(), by_log)

@@ -40,6 +40,7 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
 
     Raises:
         LockedError: another process holds it; the sentence names the holder and the time.
+        KgitopsError: what ``context.may_begin`` raises.
     """
     registry, clock = context.cluster.registry, context.clock
     lock = Lock(registry, holder=holder, settings=context.settings, on_event=context.on_event)
@@ -58,6 +59,7 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
             clock.sleep(context.settings.poll_ms / 1000)
             lock.heartbeat()
         lock.take_over()
+        context.may_begin()
     except BaseException:
         lock.release()
         raise

@@ -31,6 +31,10 @@ def suspension_record(suspension: Suspension) -> Record:
     return record(suspension_key(suspension.project), document)
 
 
+class SuspendedError(LockedError):
+    """Reconciliation is suspended by the brokers' clock, so the lock was given back."""
+
+
 class SeenSuspension(Struct, frozen=True, kw_only=True):
     """A suspension that a turn saw; ``end`` is its end by a clock that is never set."""
 

@@ -22,7 +22,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnResult
-from kgitops.reconcile.suspension import suspensions_of
+from kgitops.reconcile.suspension import SuspendedError, suspensions_of
 from kgitops.reconcile.turns.fights import HealHistory
 from kgitops.reconcile.turns.identity import identity_of, recognized
 from kgitops.reconcile.turns.pending import changes_digest
@@ -144,19 +144,13 @@ class _Turn:
         report.registry_records = len(latest)
         if not workspace.cluster.in_memory:
             self._recognize(workspace, cluster, latest)
-        now, ticks = self._context.clock.now(), self._context.clock.monotonic()
-        suspensions = suspensions_of(
-            latest, workspace.project.identity, now, ticks, self.memory.suspensions
-        )
-        self.memory = replace(self.memory, suspensions=suspensions)
-        report.suspension = suspensions[0].suspension if suspensions else None
         report.others_unfinished = others_unfinished(latest, workspace.project)
-        suspended = settings.suspend or report.suspension is not None
-        report.suspended = suspended
-        permission = permission_of(settings, suspended=suspended)
+        report.suspended = self._is_suspended(workspace, cluster, latest) or settings.suspend
+        permission = permission_of(settings, suspended=report.suspended)
         if not self._is_loaded:
             permission = replace(permission, applies=False)
         unfinished = own_unfinished(latest, workspace.project)
+        ticks = self._context.clock.monotonic()
         if unfinished is not None:
             report.unfinished_run = unfinished.run.id
             waiting = unfinished.waits_for(permission)
@@ -172,6 +166,31 @@ class _Turn:
                 permission = replace(permission, applies=False)
                 report.unfinished_waits(unfinished.run, waiting)
         self._plan_and_apply(planner, permission)
+
+    def _is_suspended(self, workspace: Workspace, cluster: Cluster, latest: Latest) -> bool:
+        """Return whether a suspension holds, by the earlier of this clock and the brokers'."""
+        context = self._context.of_apply(workspace, cluster, may_act=False)
+        suspensions = suspensions_of(
+            latest,
+            workspace.project.identity,
+            context.earlier_now(),
+            self._context.clock.monotonic(),
+            self.memory.suspensions,
+        )
+        self.memory = replace(self.memory, suspensions=suspensions)
+        self._report.suspension = suspensions[0].suspension if suspensions else None
+        return bool(suspensions)
+
+    def _require_running(self, workspace: Workspace, cluster: Cluster) -> None:
+        """Look again under the lock: the brokers' time is known there, whatever this clock says.
+
+        Raises:
+            SuspendedError: a suspension holds; nothing was applied.
+        """
+        latest = latest_values(cluster.registry.read() or ())
+        if self._is_suspended(workspace, cluster, latest):
+            self._report.suspended = True
+            raise SuspendedError("reconciliation is suspended; nothing was applied")
 
     def _recognize(self, workspace: Workspace, cluster: Cluster, latest: Latest) -> None:
         """Refuse a cluster or registry that is not the one of the last turn, until it is confirmed.
@@ -239,13 +258,16 @@ class _Turn:
     def _applied(self, planner: Planner, sealed: SealedPlan) -> bool:
         """Apply a sealed plan; False if it was not applied whole."""
         self._stages("applying")
-        result = execute_plan(
-            sealed,
-            planner.workspace,
-            planner.declared.policies,
-            # The plan was made of the manifests in this turn: it names no other program.
-            self._apply_context(planner.workspace, planner.cluster, may_act=True),
-        )
+        try:
+            result = execute_plan(
+                sealed,
+                planner.workspace,
+                planner.declared.policies,
+                # The plan was made of the manifests in this turn: it names no other program.
+                self._apply_context(planner.workspace, planner.cluster, may_act=True),
+            )
+        except SuspendedError:
+            return False
         if not planner.workspace.cluster.in_memory:
             self._keep_registry(planner.cluster)
         healed = healed_by(sealed.plan)
@@ -270,9 +292,12 @@ class _Turn:
     def _resumed(self, workspace: Workspace, declared: Loaded, cluster: Cluster) -> bool:
         """Go on with the project's unfinished run; False if it is still not finished."""
         self._stages("applying")
-        result = execute_resume(
-            workspace, declared.policies, self._apply_context(workspace, cluster, may_act=False)
-        )
+        try:
+            result = execute_resume(
+                workspace, declared.policies, self._apply_context(workspace, cluster, may_act=False)
+            )
+        except SuspendedError:
+            return False
         if result is None:
             return True
         self._report.resumed(result)
@@ -289,7 +314,11 @@ class _Turn:
                 self._report.notes.append(event.sentence)
             context.on_event(event)
 
-        return replace(context, on_event=on_event)
+        return replace(
+            context,
+            on_event=on_event,
+            may_begin=lambda: self._require_running(workspace, cluster),
+        )
 
     def _leave(self, plan: Plan, permission: Permission, seal: Callable[[], SealedPlan]) -> None:
         """Leave what may not be applied as a sealed plan, or nothing where nothing is left."""
