@@ -170,12 +170,12 @@ scripts with a sign between them are none either.
 Two names that look the same are a warning in any script. `validate` and plans warn of two declared
 names, with both places. A plan also warns of a declared name that looks like one on the cluster.
 `User:app` and the user `app` of a quota are one name here. Plans and reports of drift warn of such
-characters in the objects that they show and that no document declares. A fleet's plan compares
-with the objects that it reads of a cluster, which can leave out unchanged ones.
+characters in the objects that they show and that no document declares.
 
 Every text of a document is a name, labels included. Exceptions are free text (reasons,
-descriptions, messages, expressions), `version` and `password`. Names of topics and virtual clusters
-are ASCII; others are errors. The warnings stop nothing: if a name is right, approve the plan.
+descriptions, messages, expressions), `version` and `password`. In `kgitops.yaml` the names are
+those of the project, its principal and its clusters. Names of topics and virtual clusters are
+ASCII; others are errors. The warnings stop nothing: if a name is right, approve the plan.
 
 Terminals and reports show invisible characters and those that control the direction of text as
 escapes, such as `\\u202e`.

@@ -14,7 +14,7 @@ from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
 from kgitops.desired.groups import build_client_metrics, build_group
-from kgitops.desired.matching.declared_lookalikes import warn_of_lookalikes
+from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
@@ -46,14 +46,18 @@ def build_desired(
     principal: str,
     allow_configs: Sequence[str],
     defaults: Sequence[WrittenDefaults] = (),
+    project_file: Sequence[Declared] = (),
 ) -> DesiredState:
     """Build the desired state from the manifests, and ``defaults`` of which the later ones win.
+
+    ``project_file`` has the names in the project file.
 
     Raises:
         FindingsError: something is wrong; it holds every finding, including those of loading.
     """
     here = _build(manifests, allow_configs, defaults)
-    warn_of_lookalikes(manifests.manifests, here.findings)
+    declared_here = [(item.declares, item.document) for item in manifests.manifests]
+    warn_of_lookalikes((*project_file, *declared_here), here.findings)
     here.objects = merge_overlaps(here.objects, here.findings)
     check_references(here.objects, here.tombstones, here.findings)
     for document in manifests.unknown:

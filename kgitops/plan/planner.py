@@ -1,9 +1,9 @@
 """The whole diff on one page: turns the desired and the current state into a plan."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, starmap
+from itertools import starmap
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -26,8 +26,6 @@ from kgitops.plan.document.plan import (
     Base,
     Change,
     Desired,
-    Drift,
-    Kept,
     Plan,
     PlannedRequest,
     PlanTarget,
@@ -123,7 +121,9 @@ def make_plan(
     )
     last = own_quota_ranks(client, desired.principal)
     draft.warnings += warn_of_twins(desired, current)
-    draft.warnings += warn_of_shown_names(_addresses(draft) - desired.addresses)
+    shown_addresses = {change.address for change in draft.changes}
+    shown_addresses |= {row.address for row in draft.drift}
+    draft.warnings += warn_of_shown_names(shown_addresses - desired.addresses)
     takeovers = tuple(taking.takeover for taking in takings)
     shown = with_shown(draft.changes, current.broker_defaults, takeovers)
     named = _with_origins(_with_labels(shown, desired), desired)
@@ -171,11 +171,6 @@ def make_plan(
         takeovers=takeovers,
         managed_counts=managed,
     )
-
-
-def _addresses(draft: PlanDraft) -> set[str]:
-    rows: Iterator[Change | Drift | Kept] = chain(draft.changes, draft.drift, draft.kept)
-    return {row.address for row in rows}
 
 
 def _claimed(

@@ -68,7 +68,7 @@ def loaded(
     manifests = _manifests(workspace)
     findings: list[Finding] = []
     bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
-    with opening(bundle or Bundle()) as policies:
+    with opening(Bundle() if bundle is None else bundle) as policies:
         on_stage("checking the manifests")
         desired = _collecting(findings, lambda: _build(workspace, manifests))
         _collecting(findings, policies.wait)
@@ -126,6 +126,7 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         principal=workspace.principal,
         allow_configs=workspace.allow_configs,
         defaults=workspace.defaults,
+        project_file=workspace.file.named if workspace.file else (),
     )
     chosen = workspace.cluster
     desired = replace(desired, gateway=chosen.gateway, pin=chosen.pin)

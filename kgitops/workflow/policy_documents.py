@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kgitops.desired.findings import without_env_values
+from kgitops.desired.findings import Findings, without_env_values
+from kgitops.desired.matching.declared_lookalikes import warn_of_lookalikes
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.load import POLICY_KINDS, Manifest, ManifestSet, load_manifests
 from kgitops.manifests.policies.values import cel_policy, waiver
@@ -76,6 +77,7 @@ def more_documents(
     if file.policies:
         loaded = _load(workspace, file.policies, findings)
         findings += _unfit(loaded, file.policies)
+        findings += _lookalikes(loaded)
         yield loaded
     if manifests is None or tuple(workspace.manifests) != file.manifests:
         # A policy among the manifests that are left out judges those that are not. A project of
@@ -134,6 +136,7 @@ def documents_beside(
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
     findings += _unfit(loaded, paths)
+    findings += _lookalikes(loaded)
     return loaded
 
 
@@ -152,6 +155,14 @@ def _unfit(loaded: ManifestSet, paths: Sequence[Path]) -> Iterator[Finding]:
             )
     for empty in dict.fromkeys((*loaded.empty_folders, *find_sparse_folders(paths))):
         yield Finding(source=None, problem=empty.problem, advice=empty.advice)
+
+
+def _lookalikes(loaded: ManifestSet) -> tuple[Finding, ...]:
+    """Warn of names in policies and waivers that are easily taken for others."""
+    findings = Findings()
+    declared = [(item.declares, item.document) for item in loaded.manifests]
+    warn_of_lookalikes(declared, findings)
+    return without_env_values(findings.found, loaded.env_values)
 
 
 def described(policy: PythonPolicy) -> PythonPolicy:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import Document, Project, acl, document, quota, topic
+from cli.projects import Document, Project, acl, as_yaml, document, quota, topic
 
 from kgitops.model.registry import Json
-from kgitops.model.requests import CreateAclRequest
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
@@ -46,7 +46,12 @@ def line_of(project: Project, text: str) -> int:
 
 def behind(project: Project, principal: str) -> None:
     """Let another client give this principal the right to read the topic."""
-    binding = AclBinding(
+    project.change_behind(CreateAclRequest(binding=binding_of(principal)))
+
+
+def binding_of(principal: str) -> AclBinding:
+    """The right to read the topic."""
+    return AclBinding(
         resource_type=ResourceType.TOPIC,
         resource_name="orders",
         pattern_type=PatternType.LITERAL,
@@ -55,7 +60,6 @@ def behind(project: Project, principal: str) -> None:
         operation=Operation.READ,
         permission_type=PermissionType.ALLOW,
     )
-    project.change_behind(CreateAclRequest(binding=binding))
 
 
 def warnings(kgitops: Kgitops, *words: object) -> list[Mapping[str, object]]:
@@ -174,3 +178,74 @@ def test_text_is_never_reversed(project: Project, kgitops: Kgitops, words: tuple
     assert ran.code == 0, ran.err
     assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in ran.out + ran.err
     assert "U+202E RIGHT-TO-LEFT OVERRIDE" in ran.said.replace("%2B", "+")
+
+
+def test_a_command_warns_of_the_name_that_it_is_given(kgitops: Kgitops, project: Project) -> None:
+    project.write(topic())
+    words = ("--operation", "Read", "--topic", "orders", "-c", f"embedded:{project.store}")
+    project.store.parent.mkdir(parents=True)
+    ran = kgitops("acls", "--add", "--allow-principal", SPOOFED, *words)
+    assert ran.code == 0, ran.err
+    assert "warning: " in ran.err
+    assert "U+0430 CYRILLIC SMALL LETTER A" in ran.err
+
+
+def test_drift_warns_of_the_names_that_it_shows(project: Project, kgitops: Kgitops) -> None:
+    project.write(topic(), acl(principal=SPOOFED))
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    project.change_behind(DeleteAclRequest(binding=binding_of(SPOOFED)))
+    ran = kgitops("drift", project.folder)
+    assert ran.out.count("U+0430 CYRILLIC SMALL LETTER A") == 1
+
+
+def test_the_names_of_other_projects_are_no_warning(project: Project, kgitops: Kgitops) -> None:
+    """A plan only counts the objects that no project manages."""
+    project.write(topic())
+    behind(project, SPOOFED)
+    assert warnings(kgitops, project.folder) == []
+
+
+def test_a_project_file_has_names(project: Project, kgitops: Kgitops) -> None:
+    project.write(topic())
+    project.write_file(
+        metadata={"name": f"p{CYRILLIC_A}y", "labels": {"note": f"p{CYRILLIC_A}y"}},
+        principal="User:\uff4bgitops",
+        clusters={"loc\u200bal": {"url": "embedded:"}},
+    )
+    ran = kgitops("validate", project.folder)
+    assert ran.code == 0, ran.err
+    for code in ("U+0430", "U+FF4B", "U+200B"):
+        assert ran.err.count(code) == 1, ran.err
+    assert ran.err.count("kgitops.yaml:") == 3
+
+
+def test_policies_and_waivers_have_names(project: Project, kgitops: Kgitops) -> None:
+    project.write(topic())
+    project.write_file(policies=["policies"])
+    (project.folder / "policies").mkdir()
+    waiver = document(
+        "Waiver",
+        "w",
+        policy=f"p{CYRILLIC_A}",
+        address="topic/orders",
+        owner="te\u0430m",
+        reason="p\u0430",
+        ticket="X-1",
+        expires="2099-01-01",
+    )
+    (project.folder / "policies" / "w.yaml").write_text(as_yaml([waiver]))
+    ran = kgitops("validate", project.folder)
+    assert ran.err.count("U+0430 CYRILLIC SMALL LETTER A as character 2,") == 1
+    assert ran.err.count("U+0430 CYRILLIC SMALL LETTER A as character 3,") == 1
+
+
+def test_values_of_the_environment_are_not_shown(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHO", f"secret-{CYRILLIC_A}pp")
+    project.write(topic(), readers("User:${env:WHO}", "User:secret-app"))
+    ran = kgitops("validate", project.folder)
+    assert "'User:${env:WHO}' contains U+0430" in ran.err
+    assert "'User:${env:WHO}' looks the same as 'User:secret-app'" in ran.err
+    assert f"secret-{CYRILLIC_A}" not in ran.err
+    assert "\\u0430" not in ran.err

@@ -4,32 +4,35 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kgitops.desired.findings import Declaration, Findings, Path
+from kgitops.desired.findings import Findings, Path
 from kgitops.desired.matching.lookalikes import appearance, bare_name, is_plain, lookalike_problem
-from kgitops.manifests.load import Manifest
 from kgitops.manifests.names import names_in
+from kgitops.manifests.yaml.document import Document
 from kgitops.model.source import Source
 
 TWIN_ADVICE = "write one name in both places, or rename one of the two"
 
+Declared = tuple[object, Document]
+"""A declaration, and the document that holds it."""
 
-def warn_of_lookalikes(manifests: Sequence[Manifest], findings: Findings) -> None:
+
+def warn_of_lookalikes(declared: Sequence[Declared], findings: Findings) -> None:
     """Warn of each name that is easily taken for another one, and of each that has a twin."""
-    suspicious = (manifest for manifest in manifests if not _is_plain_text(manifest))
+    suspicious = (item for item in declared if not _is_plain_text(item[1]))
     unusual = [place for place in _places(suspicious) if not is_plain(place.name)]
     for place in unusual:
         found = lookalike_problem(place.name)
         if found is not None:
             place.warn(found.problem, found.advice, findings)
     if unusual:
-        _warn_of_twins(unusual, _places(manifests), findings)
+        _warn_of_twins(unusual, _places(declared), findings)
 
 
 class _Place(Struct, frozen=True):
     """A name where a document has it: a text, or a key of a mapping."""
 
     name: str
-    document: Declaration
+    document: Document
     path: Path
 
     @property
@@ -47,15 +50,14 @@ class _Place(Struct, frozen=True):
         return self.path[-1:] == (self.name,)
 
 
-def _places(manifests: Iterable[Manifest]) -> Iterator[_Place]:
-    for manifest in manifests:
-        for path, name in names_in(manifest.declares):
-            yield _Place(name, manifest.document, path)
+def _places(declared: Iterable[Declared]) -> Iterator[_Place]:
+    for declaration, document in declared:
+        for path, name in names_in(declaration):
+            yield _Place(name, document, path)
 
 
-def _is_plain_text(manifest: Manifest) -> bool:
+def _is_plain_text(document: Document) -> bool:
     """Return whether all names are certainly printable ASCII, by the document's text alone."""
-    document = manifest.document
     text = document.file.text[document.start : document.end]
     return text.isascii() and "\\" not in text and "${" not in text
 

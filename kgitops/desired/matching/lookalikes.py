@@ -82,6 +82,11 @@ def appearance(name: str) -> str:
     return unicodedata.normalize("NFC", seen.translate(_ALIKE))
 
 
+def may_have_twin(name: str) -> bool:
+    """Return whether another name could look the same: one of the two has such a character."""
+    return lookalike_problem(name) is not None or any(sign in _SIMILAR for sign in name)
+
+
 def lookalike_problem(name: str) -> Lookalike | None:
     """Return the first reason to take the name for another one; None for an ordinary name."""
     if is_plain(name):

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from kgitops.desired.matching.lookalikes import may_have_twin
 from kgitops.fleet.tables.reading import HEADER_BUCKET, LAST_BUCKET, Rows
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.names import ALL_INTERNAL
@@ -86,6 +87,15 @@ def on_both_sides(keys: Keys, masks: RowMasks, also: Collection[str] = ()) -> Ro
         pc.or_(masks.desired, pc.is_in(keys.desired["address"], value_set=wanted)),
         pc.or_(masks.state, pc.is_in(keys.state["address"], value_set=wanted)),
     )
+
+
+def may_have_twins(keys: Keys) -> bool:
+    """Return whether the name of an object may look the same as another object's."""
+    for addresses in (keys.desired["address"], keys.state["address"]):
+        not_ascii = pc.not_equal(pc.binary_length(addresses), pc.utf8_length(addresses))
+        if any(map(may_have_twin, addresses.filter(not_ascii).unique().to_pylist())):
+            return True
+    return False
 
 
 def all_rows(keys: Keys) -> RowMasks:

@@ -20,6 +20,7 @@ from kgitops.fleet.diff.masks import (
     count_kept,
     count_unchanged,
     differing_rows,
+    may_have_twins,
     select_rows,
 )
 from kgitops.fleet.summary import total
@@ -49,6 +50,7 @@ def narrow_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     """Hydrate the objects that a plan must look at, and those at the addresses in ``also``.
 
     With virtual clusters on either side nothing is left out: their objects depend on each other.
+    Neither is it with names that may look like others, because any two objects can be twins.
     Of a cluster with a gateway a plan tells of all ACLs and quotas.
 
     Raises:
@@ -70,13 +72,13 @@ def narrow_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     read = partial(_parts, side, state, ranges)
     parts = tuple(read()) if len(ranges) == 1 else ()
     for part in parts or read():
-        looked_at = (
-            all_rows(part.keys)
-            if whole
-            else differing_rows(part.keys, side.identity, wanted, former)
-        )
+        if whole := whole or may_have_twins(part.keys):
+            break
+        looked_at = differing_rows(part.keys, side.identity, wanted, former)
         masks.append(looked_at)
         changed |= changed_names(part.keys, looked_at)
+    if whole:
+        masks = [all_rows(part.keys) for part in parts or read()]
     return _gathered(side, state, parts or read(), masks, changed)
 
 

@@ -54,7 +54,7 @@ def refuse(schema: CoreSchema, expected: str, advice: str) -> CoreSchema:
 
 
 class FreeText:
-    """Marks a field that holds free text or no text that is shown: any other text is a name."""
+    """Marks a field without names: free text, paths, passwords. Any other text is a name."""
 
 
 class NotNull:

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from kgitops.manifests.kinds.fields import (
     ConfigScalar,
     ErrorText,
+    FreeText,
     IntRange,
     NotNull,
     Text,
@@ -32,7 +33,7 @@ class ProjectMetadata:
     """Names and uids that this project had before: a plan takes over all of their objects."""
     take_from: list[Text] = field(default_factory=list)
     """Projects from which a plan takes over the objects that this project declares."""
-    labels: dict[str, str] = field(default_factory=dict)
+    labels: Annotated[dict[str, str], FreeText()] = field(default_factory=dict)
     """Free text for people and other tools; declared objects do not inherit it."""
 
 
@@ -144,9 +145,11 @@ class SafetySettings:
 class ProjectSpec:
     """The files of the project, and the clusters that it is for."""
 
-    manifests: Annotated[list[Text], MinLen(1)] = field(default_factory=lambda: ["manifests"])
+    manifests: Annotated[list[Text], MinLen(1), FreeText()] = field(
+        default_factory=lambda: ["manifests"]
+    )
     """Files and folders of manifests, relative to the project's folder."""
-    policies: list[PolicyEntry] = field(default_factory=list)
+    policies: Annotated[list[PolicyEntry], FreeText()] = field(default_factory=list)
     """Files and folders of policies, waivers and tests of policies; and policies in Python."""
     default_cluster: Annotated[Text | None, NotNull()] = None
     """The cluster that is used if none is named."""
@@ -158,7 +161,9 @@ class ProjectSpec:
     """Limits of one plan: the number of deletions, and the speed of moving replicas."""
     defaults: Defaults = field(default_factory=Defaults)
     """The values of objects whose documents don't say otherwise."""
-    reconcile: ProjectReconcileDocument = field(default_factory=ProjectReconcileDocument)
+    reconcile: Annotated[ProjectReconcileDocument, FreeText()] = field(
+        default_factory=ProjectReconcileDocument
+    )
     """Settings of kgitops reconcile: the changes that it may apply by itself, and who is told."""
     allow_configs: list[Text] = field(default_factory=list)
     """Patterns of topic configs of vendors, unknown to Kafka, such as confluent.*."""

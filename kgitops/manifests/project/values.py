@@ -98,6 +98,7 @@ class ProjectFile:
     allow_configs: tuple[str, ...] = ()
     defaults: WrittenDefaults | None = None
     reconcile: ProjectReconcileDocument | None = None
+    _declared: Project = dataclasses.field(repr=False, compare=False)
     _written: ParsedDocument = dataclasses.field(repr=False, compare=False)
 
     @property
@@ -136,6 +137,12 @@ class ProjectFile:
         spec = self._written.content.get("spec")
         written = isinstance(spec, dict) and "manifests" in spec
         return tuple(path for path in self.manifests if written or os.path.lexists(path))
+
+    @property
+    def named(self) -> tuple[tuple[object, Document], ...]:
+        """The declarations that hold the file's names: all but clusters, and those of clusters."""
+        clusters = {"spec": {"clusters": dict.fromkeys(self.cluster_names)}}
+        return (self._declared, self._written.document), (clusters, self._written.document)
 
     @property
     def strictest_levels(self) -> Mapping[str, Level]:
@@ -192,6 +199,7 @@ def load_project(
         allow_configs=tuple(spec.allow_configs),
         defaults=WrittenDefaults(spec.defaults.topic, written.document, ("spec", "defaults")),
         reconcile=spec.reconcile,
+        _declared=project,
         _written=written,
     )
 

@@ -20,6 +20,8 @@ from kgitops.model.resources.quotas import CLIENT_ID
 from kgitops.model.source import Finding, Severity, Source
 
 _PRINCIPAL = ("spec", "principal")
+_MOST = 100
+"""The most objects of one plan that are named; of more, only the number is reported."""
 
 
 def warn_of_twins(desired: DesiredState, current: ClusterState) -> list[Finding]:
@@ -48,12 +50,17 @@ def warn_of_twins(desired: DesiredState, current: ClusterState) -> list[Finding]
 
 
 def warn_of_shown_names(addresses: Collection[str]) -> list[Finding]:
-    """Warn of each of these objects whose name is easily taken for another one."""
-    return [
-        _warning(None, found.problem, "compare each character before you approve the plan")
+    """Warn of those of these objects whose names are easily taken for others."""
+    problems = [
+        found.problem
         for address in sorted(addresses)
         if (found := lookalike_problem(address)) is not None
     ]
+    if len(problems) > _MOST:
+        more = f"{len(problems) - _MOST:,} more objects have names that look like others"
+        problems = [*problems[:_MOST], more]
+    advice = "compare each character before you approve the plan"
+    return [_warning(None, problem, advice) for problem in problems]
 
 
 class _Place(Struct, frozen=True):
