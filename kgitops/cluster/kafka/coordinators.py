@@ -101,10 +101,11 @@ def _find(
     request = FindCoordinatorRequest(
         key_type=key_type, coordinator_keys=list(keys), min_version=_MANY_KEYS
     )
-    return {
+    found = {
         row.key: result_of(row.error_code, row.error_message) if row.error_code else row.node_id
         for row in wire.send(request, timeout_ms=LOOK_MS).coordinators
     }
+    return {key: found.get(key, NOT_ANSWERED) for key in keys}
 
 
 def _is_in_transit(answer: object) -> bool:

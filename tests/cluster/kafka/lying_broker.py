@@ -4,14 +4,18 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 from cluster.kafka.fakes import frame_of, serving
+from msgspec.structs import replace
 
 from kgitops.testing import cluster
 from kgitops.wire import messages
-from kgitops.wire.codec import read, write
+from kgitops.wire.codec import read
+from kgitops.wire.definitions import FieldDefinition, definition
 from kgitops.wire.frames import read_request, response_frame, response_tags
 from kgitops.wire.messages import Message
+from kgitops.wire.writing import Writer, make_writer
 
 Change = Callable[[Message], object]
 """Changes a response in place; the name of its API decides which are meant."""
@@ -25,7 +29,11 @@ class LyingBroker:
     changes: dict[str, Change] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
     """APIs whose response ends after half of its bytes, and the connection with it."""
+    made: frozenset[str] = frozenset()
+    """APIs that the broker behind does not have; their responses are empty until changed."""
     seen: list[str] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+    """The latest version of each API that was asked."""
     server: str = ""
 
     def handle(self, client: socket.socket) -> None:
@@ -35,25 +43,29 @@ class LyingBroker:
                 request = read_request(frame[4:])
                 name = request.api.name
                 self.seen.append(name)
-                broker.sendall(frame)
-                answer = frame_of(broker)
-                if not answer:
-                    return
-                if name in self.cut:
-                    client.sendall(answer[: len(answer) // 2])
-                    return
-                if name in ("Metadata", "DescribeCluster") or name in self.changes:
-                    kind = messages.message_class(request.api.response)
+                self.versions[name] = request.version
+                kind = messages.message_class(request.api.response)
+                if name in self.made:
+                    answer, message = b"", kind()
+                else:
+                    broker.sendall(frame)
+                    answer = frame_of(broker)
+                    if not answer:
+                        return
                     at = 8 + response_tags(request.api, request.version)
                     message = read(kind, request.version, answer[at:])
+                if name in ("Metadata", "DescribeCluster", *self.made, *self.changes):
                     self._point_here(message)
                     self.changes.get(name, lambda _: None)(message)
                     answer = response_frame(
                         request.api,
                         request.version,
                         request.correlation_id,
-                        write(message, request.version),
+                        _lax_writer(request.api.response, request.version)(message),
                     )
+                if name in self.cut:
+                    client.sendall(answer[: len(answer) // 2])
+                    return
                 client.sendall(answer)
 
     def _point_here(self, message: Message) -> None:
@@ -63,14 +75,42 @@ class LyingBroker:
             broker.host, broker.port = host, int(port)
 
 
+@cache
+def _lax_writer(name: str, version: int) -> Writer:
+    """A writer to which every text and every list may be null."""
+    message = definition(name)
+    structs = {part: _lax(fields) for part, fields in message.structs.items()}
+    return make_writer(replace(message, fields=_lax(message.fields), structs=structs), version)
+
+
+def _lax(fields: Sequence[FieldDefinition]) -> tuple[FieldDefinition, ...]:
+    return tuple(
+        replace(
+            each,
+            nullable="0+" if each.element or each.type in _SIZED else each.nullable,
+            fields=_lax(each.fields),
+        )
+        for each in fields
+    )
+
+
+_SIZED = ("string", "bytes", "records")
+
+
+@contextmanager
+def lying_before(to: str, **given: object) -> Iterator[LyingBroker]:
+    """A fake in front of the broker at ``to``."""
+    made = LyingBroker(to, **given)  # type: ignore[arg-type]
+    with serving(made.handle) as server:
+        made.server = server
+        yield made
+
+
 @contextmanager
 def lying_broker(**given: object) -> Iterator[LyingBroker]:
     """A fake in front of a cluster of one broker."""
-    with cluster(brokers=1) as kafka:
-        made = LyingBroker(kafka.bootstrap_servers, **given)  # type: ignore[arg-type]
-        with serving(made.handle) as server:
-            made.server = server
-            yield made
+    with cluster(brokers=1) as kafka, lying_before(kafka.bootstrap_servers, **given) as made:
+        yield made
 
 
 def advertise(*addresses: tuple[int, str, int]) -> Change:

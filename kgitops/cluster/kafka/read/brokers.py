@@ -1,5 +1,6 @@
 """The brokers of a cluster, their replication throttles, and the topic defaults they set."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -37,6 +38,7 @@ _ISOLATION: Mapping[str, str | None] = {
     "super.users": None,
 }
 _HIDDEN = ""
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 class BrokerSetting(NamedTuple):
@@ -134,5 +136,7 @@ def _value(settings: BrokerSettings, name: str | None) -> str | None:
         setting = settings.get(synonym)
         if setting is None or setting.value is None or setting.source not in _SET:
             continue
-        return setting.value if unit == 1 else str(max(-1, int(setting.value) * unit))
+        if unit == 1 or not _NUMBER.fullmatch(setting.value):
+            return setting.value
+        return str(max(-1, int(setting.value) * unit))
     return None

@@ -58,6 +58,8 @@ def _resource(data: bytes, at: int) -> tuple[DescribedResource, int]:
     kind = data[at]
     name, at = _text(data, at + 1)
     count, at = _size(data, at)
+    if count < 0 or not name:
+        raise ValueError("a resource has no name, or no configs")
     configs = []
     for _ in range(count):
         value_at = _skip_text(data, at)
@@ -65,13 +67,15 @@ def _resource(data: bytes, at: int) -> tuple[DescribedResource, int]:
         source = data[end + 1]
         if kind != _TOPIC or source == TOPIC_CONFIG:
             (key, _), (value, _) = _text(data, at), _text(data, value_at)
-            configs.append(DescribedConfig(key or "", value, source, bool(data[end + 2])))
+            if not key:
+                raise ValueError("a config has no name")
+            configs.append(DescribedConfig(key, value, source, bool(data[end + 2])))
         # No synonyms, a type, no documentation, no tags: so it is unless a broker adds something.
         if data[end + 3] == _NONE and data[end + 5 : end + 7] == b"\0\0":
             at = end + 7
         else:
             at = _skip_rest(data, end + 3)
-    resource = DescribedResource(kind, name or "", error_code, message, configs)
+    resource = DescribedResource(kind, name, error_code, message, configs)
     return resource, _skip_tags(data, at)
 
 

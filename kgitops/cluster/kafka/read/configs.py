@@ -7,6 +7,7 @@ are kept (``config_bytes``).
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from kafka.protocol.admin import DescribeConfigsRequest
 from msgspec import Struct
@@ -18,6 +19,9 @@ from kgitops.cluster.kafka.read.config_bytes import VERSION, DescribedConfig, de
 from kgitops.cluster.kafka.transport.decoded import DecodedRequest, decoded_value, with_body
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
+
+_Resource = tuple[int, str]
+"""A resource's type, in Kafka's code, and name."""
 
 WINDOW = 250
 """Topics per request: as fast as 100, with fewer round trips; more only take more memory."""
@@ -43,6 +47,10 @@ class ConfigDescriptions:
     topics: dict[str, Mapping[str, str] | DescribeFailure] = dataclasses.field(default_factory=dict)
     brokers: dict[int, BrokerSettings | DescribeFailure] = dataclasses.field(default_factory=dict)
     unreachable: dict[int, UnreachableError] = dataclasses.field(default_factory=dict)
+
+
+_Decode = Callable[[frozenset[_Resource], bytes], ConfigDescriptions]
+"""Decodes the answer to a request for these resources."""
 
 
 def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> ConfigDescriptions:
@@ -75,14 +83,15 @@ def _ask(
     wire: Wire,
     windows: Sequence[Sequence[str]],
     broker: int | None,
-    decode: Callable[[bytes], ConfigDescriptions],
+    decode: _Decode,
 ) -> list[ConfigDescriptions]:
     """Ask one broker; the first request asks for its own configs as well."""
 
     def requests() -> Iterator[DecodedRequest[ConfigDescriptions]]:
         for place, window in enumerate(windows):
             request = _request(window, broker if place == 0 else None)
-            yield with_body(request, VERSION, decode)
+            asked = frozenset((row.resource_type, row.resource_name) for row in request.resources)
+            yield with_body(request, VERSION, partial(decode, asked))
 
     timeout_ms = (
         None if broker is None else _BROKER_TIMEOUT_MS
@@ -111,13 +120,19 @@ def _request(topics: Sequence[str], broker: int | None) -> Message:
     )
 
 
-def _decoder() -> Callable[[bytes], ConfigDescriptions]:
-    """Return a decoder of one answer; topics with the same configs share one mapping."""
+def _decoder() -> _Decode:
+    """Return a decoder of one answer; topics with the same configs share one mapping.
+
+    It raises ValueError for an answer that no broker of Kafka gives.
+    """
     shared: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
 
-    def decode(data: bytes) -> ConfigDescriptions:
+    def decode(asked: frozenset[_Resource], data: bytes) -> ConfigDescriptions:
         described = ConfigDescriptions()
-        for result in described_resources(data):
+        results = list(described_resources(data))
+        if {(result.type, result.name) for result in results} != asked:
+            raise ValueError("its resources are not those that were asked for")
+        for result in results:
             refused = DescribeFailure(result.error_code, result.error_message)
             if result.type == BROKER:
                 described.brokers[int(result.name)] = (

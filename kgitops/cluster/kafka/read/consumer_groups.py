@@ -9,6 +9,7 @@ from kgitops.cluster.kafka.coordinators import ask_coordinators, read_group_offs
 from kgitops.cluster.kafka.read.config_resources import list_resources, read_own_configs
 from kgitops.cluster.kafka.read.rounds import list_topics
 from kgitops.cluster.kafka.read.usage import NO_LEADER, offsets_request, partitions_by_leader
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.errors import UnreachableError
@@ -117,16 +118,26 @@ def read_offsets_since(wire: Wire, topics: frozenset[str], timestamp_ms: int) ->
             "can't be looked up; try again when it has one"
         )
 
-    def ask(leader: int) -> Message:
-        return wire.send(offsets_request(led[leader], timestamp_ms), to=leader)
+    def ask(leader: int) -> Mapping[tuple[str, int], Message]:
+        asked = {(name, partition) for name, ids in led[leader].items() for partition in ids}
 
-    found: dict[tuple[str, int], int] = {}
+        def rows(answer: Message) -> Mapping[tuple[str, int], Message]:
+            found = {
+                (t.name, row.partition_index): row for t in answer.topics for row in t.partitions
+            }
+            if found.keys() != asked:
+                raise OddAnswerError("its partitions are not those that were asked for")
+            return found
+
+        (found,) = wire.send_all([offsets_request(led[leader], timestamp_ms)], rows, to=leader)
+        return found
+
+    offsets: dict[tuple[str, int], int] = {}
     for answer in ask_each_broker(wire, sorted(led), ask):
-        for topic in answer.topics:
-            for row in topic.partitions:
-                if row.error_code:
-                    what = f"the offsets of {topic.name!r} by time"
-                    raise unreadable_error(row.error_code, what, "Describe on the topic")
-                if row.offset != _NO_OFFSET:
-                    found[topic.name, row.partition_index] = row.offset
-    return found
+        for (topic, partition), row in answer.items():
+            if row.error_code:
+                what = f"the offsets of {topic!r} by time"
+                raise unreadable_error(row.error_code, what, "Describe on the topic")
+            if row.offset != _NO_OFFSET:
+                offsets[topic, partition] = row.offset
+    return offsets

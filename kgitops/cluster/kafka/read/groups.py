@@ -170,6 +170,8 @@ def _describe(wire: Wire, broker: int, kind: str, groups: Sequence[str]) -> list
         raise _UnavailableError(f"the brokers can't tell what {groups[0]} reads: {request.name}")
     answer = wire.send(request, to=broker, timeout_ms=_BROKER_TIMEOUT_MS)
     described = answer.value if isinstance(answer, Decoded) else answer
+    if len(described.groups) < len(groups):
+        raise _UnavailableError(f"broker {broker} leaves groups out of its answer")
     return [group for group in described.groups if group.error_code != _GONE]
 
 

@@ -22,7 +22,7 @@ from kgitops.cluster.kafka.read.topics import (
     listing_request,
     read_reassignments,
 )
-from kgitops.cluster.kafka.transport.decoded import decoded_value
+from kgitops.cluster.kafka.transport.decoded import Decoded
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 
@@ -81,13 +81,20 @@ def list_topics(wire: Wire, names: Sequence[str] | None) -> TopicListing:
     Raises:
         UnreachableError: the principal may not see one of the names.
     """
-    return _of_cluster(wire, decoded_value(wire.send(listing_request(names))))
+    return _list(wire, names, None)
 
 
-def _of_cluster(wire: Wire, data: bytes) -> TopicListing:
-    listing = listing_of(data)
-    wire.check_cluster(listing.cluster_id)
-    return listing
+def _list(wire: Wire, names: Sequence[str] | None, before: TopicListing | None) -> TopicListing:
+    """List the topics; return ``before`` where nothing of it has changed, without decoding."""
+
+    def listing(answer: Decoded[bytes]) -> TopicListing:
+        if before and content_of(answer.value, before.cluster_id) == before.content:
+            return before
+        return listing_of(answer.value, names)
+
+    (listed,) = wire.send_all([listing_request(names)], listing)
+    wire.check_cluster(listed.cluster_id)
+    return listed
 
 
 def unstable_read_error() -> UnreachableError:
@@ -107,11 +114,8 @@ def _unreachable_error(errors: Mapping[int, UnreachableError]) -> UnreachableErr
 
 
 def _list_again(wire: Wire, names: Sequence[str] | None, before: TopicListing) -> TopicListing:
-    """List the topics of ``before`` again, without decoding an answer that is the same."""
-    data = decoded_value(wire.send(listing_request(names)))
-    if content_of(data, before.cluster_id) == before.content:
-        return before
-    after = _of_cluster(wire, data)
+    """List the topics of ``before`` again."""
+    after = _list(wire, names, before)
     there = {name: after.topics[name] for name in before.topics if name in after.topics}
     return replace(after, topics=there)
 

@@ -1,6 +1,6 @@
 """Metadata and ListPartitionReassignments: topics, their replicas, and running moves."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
@@ -9,6 +9,7 @@ from msgspec import Struct
 from kgitops.cluster.kafka.answers import TIMEOUT_MS, readable, unreadable_error
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.transport.decoded import DecodedRequest, with_body
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError, decoded
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.model.resources.names import is_internal
@@ -63,14 +64,17 @@ def content_of(data: bytes, cluster_id: str) -> bytes:
     return rest[_CONTROLLER_BYTES:]
 
 
-def listing_of(data: bytes) -> TopicListing:
-    """Decode the answer; a topic that does not exist is left out.
+def listing_of(data: bytes, names: Collection[str] | None) -> TopicListing:
+    """Decode the answer to a request for these topics; one that does not exist is left out.
 
     Raises:
+        OddAnswerError: no broker of Kafka gives it.
         UnreachableError: the principal may not see a topic that was asked for by name, or the
             brokers report no cluster id.
     """
-    response = MetadataResponse[_VERSION].decode(data)
+    response = decoded(MetadataResponse, _VERSION, data)
+    if names is not None and not {*names} <= {row.name for row in response.topics}:
+        raise OddAnswerError("it lacks a topic that was asked for")
     if not response.cluster_id:
         raise UnreachableError(
             "the brokers report no cluster id, so it is unknown which cluster this is; see that "
@@ -80,6 +84,8 @@ def listing_of(data: bytes) -> TopicListing:
     same: dict[tuple[object, ...], tuple[Assignment, tuple[int, ...]]] = {}
     topics: dict[str, ListedTopic] = {}
     for row in response.topics:
+        if not row.name:
+            raise OddAnswerError("a topic has no name")
         if row.error_code in GONE or is_internal(row.name) or row.is_internal:
             continue
         if row.error_code and not (row.error_code == _LEADERLESS and row.partitions):
@@ -100,6 +106,8 @@ def _partitions(
     rows: Iterable[Message], shared: dict[tuple[int, ...], tuple[int, ...]]
 ) -> tuple[Assignment, tuple[int, ...]]:
     ordered = sorted(rows, key=lambda row: int(row.partition_index))
+    if any(row.partition_index != place for place, row in enumerate(ordered)):
+        raise OddAnswerError("the partitions of a topic are not numbered from 0 on")
     replicas = (tuple(row.replica_nodes) for row in ordered)
     return (
         tuple(shared.setdefault(brokers, brokers) for brokers in replicas),

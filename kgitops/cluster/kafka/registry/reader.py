@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka.consumer.fetcher import Fetcher, IsolationLevel
-from kafka.errors import CorruptRecordError
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.record.memory_records import MemoryRecords
 from kafka.structs import TopicPartition
@@ -23,6 +22,7 @@ from kgitops.cluster.kafka.registry.topic import (
     error_text,
     find_topic,
 )
+from kgitops.cluster.kafka.transport.pending import UnusableAnswerError
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import read_entry, without_unreadable
@@ -169,6 +169,12 @@ class RegistryReader:
         )
         answer = self._ask(topic, request).topics[0].partitions[0]
         _check(answer.error_code)
+        if answer.offset < 0:
+            raise UnreachableError(
+                f"broker {topic.leader} answers ListOffsets with the offset {answer.offset}, where "
+                f"the registry {REGISTRY_TOPIC} should end; see that the address leads to brokers "
+                "of Kafka"
+            )
         self._checked_leader = topic
         return int(answer.offset)
 
@@ -212,6 +218,8 @@ class RegistryReader:
             return self._wire.send(
                 request, to=topic.leader, timeout_ms=_LEADER_MS, may_repeat=False
             )
+        except UnusableAnswerError:
+            raise
         except UnreachableError as error:
             # Other brokers may know another leader by now; if they don't answer, that is reported.
             raise LeaderMovedError(str(error)) from error
@@ -221,6 +229,13 @@ def _records_gone() -> SafetyError:
     return SafetyError(
         f"records of the registry {REGISTRY_TOPIC} were deleted, or lost with a broker's disk, so "
         "who owns what can't be known; restore the registry before planning"
+    )
+
+
+def _damaged(offset: int, problem: object) -> SafetyError:
+    return SafetyError(
+        f"the registry {REGISTRY_TOPIC} holds a damaged record from offset {offset} on "
+        f"({problem}), so who owns what can't be known; restore the registry before planning"
     )
 
 
@@ -244,17 +259,17 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
         aborted_transactions=part.aborted_transactions,
     )
     entries: list[RegistryEntry] = []
-    try:
-        # An error of one record is raised only when more records are requested.
-        while records:
-            entries += [
-                read_entry(record.offset, record.key, record.value, record.timestamp)
-                for record in records.take()
-            ]
-    except (CorruptRecordError, AttributeError) as error:
-        raise SafetyError(
-            f"the registry {REGISTRY_TOPIC} holds a damaged record from offset {at.offset} on "
-            f"({error}), so who owns what can't be known; restore the registry before planning"
-        ) from error
+    # An error of one record is raised only when more records are requested.
+    while records:
+        try:
+            taken = records.take()
+        except Exception as error:
+            raise _damaged(at.offset, error) from error
+        entries += [
+            read_entry(record.offset, record.key, record.value, record.timestamp)
+            for record in taken
+        ]
+    if part.records and records.next_fetch_offset <= at.offset:
+        raise _damaged(at.offset, "no batch is whole")
     at.offset = max(at.offset, records.next_fetch_offset)
     return entries

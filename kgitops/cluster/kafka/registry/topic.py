@@ -115,7 +115,7 @@ def create_topic(wire: Wire) -> RegistryTopic:
     request = CreateTopicsRequest(
         topics=[topic], timeout_ms=int(TIMEOUT_S * 1000), validate_only=False
     )
-    (answer,) = wire.send(request).topics
+    answer = wire.send(request).topics[0]
     # An attempt whose answer was lost may have created it, and so may another contender.
     if answer.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
         check_authorized(answer.error_code, "Create")

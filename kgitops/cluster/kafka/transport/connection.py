@@ -17,6 +17,7 @@ from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.configs.tokens.cache import TokenError
 from kgitops.cluster.kafka.transport.dialing import dial
 from kgitops.cluster.kafka.transport.lease import GuardedSocket, is_over
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError, StrictRequest
 from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
 
@@ -75,7 +76,8 @@ class BrokerConnection:
 
         The future fails with :class:`NotSentError` where no byte left: the connection is closed,
         the broker throttles this client, or the deadline has passed, when the caller may have given
-        up. No byte leaves after ``until``, in seconds of ``lease.ticks``: a request that was sent
+        up. It fails with :class:`OddAnswerError` where no broker of Kafka gives such an answer. No
+        byte leaves after ``until``, in seconds of ``lease.ticks``: a request that was sent
         in part by then is dropped with the connection.
         """
         answer: Future[Message] = Future()
@@ -94,7 +96,8 @@ class BrokerConnection:
             on_send(request)
             if until is not None:
                 self._sock.guard(until, answer)
-            _bridge(kafka_connection.send_request(request, left_s * 1000), answer)
+            sent = kafka_connection.send_request(StrictRequest(request), left_s * 1000)
+            _bridge(sent, answer)
 
         _run_on(self._net, begin, answer)
         return answer
@@ -104,7 +107,11 @@ class BrokerConnection:
         done: Future[object] = Future()
         _run_on(self._net, self._kafka_connection.close, done)
         if done.done() and isinstance(done.exception(), NotSentError):
-            self._sock.close()  # kafka-python's thread has ended and can no longer do it
+            self.close_socket()
+
+    def close_socket(self) -> None:
+        """Close the socket, where kafka-python's thread has ended and can no longer do it."""
+        self._sock.close()
 
 
 class _DrainBeforeClose:
@@ -205,7 +212,11 @@ def _run_on(net: NetworkSelector, work: Callable[[], object], answer: "Future[An
 
 
 def _bridge(from_kafka: Message, answer: "Future[Any]") -> None:
-    from_kafka.add_callback(lambda value: _complete(answer.set_result, value))
+    def deliver(value: object) -> None:
+        is_odd = isinstance(value, OddAnswerError)
+        _complete(answer.set_exception if is_odd else answer.set_result, value)
+
+    from_kafka.add_callback(deliver)
     from_kafka.add_errback(lambda error: _complete(answer.set_exception, error))
 
 

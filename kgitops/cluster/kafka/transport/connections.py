@@ -20,6 +20,7 @@ from kgitops.cluster.kafka.transport.connection import (
     NotSentError,
     open_connection,
 )
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError
 from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
 from kgitops.model.errors import UnreachableError
@@ -77,6 +78,7 @@ _HEAD_START_S = 0.3
 _MARGIN_S = 0.2
 """Time by which an attempt ends before the wait for it, so that it can report how far it got."""
 _CLOSING_MS = 2_000
+_HIGHEST_PORT = 65_535
 
 
 class Connections:
@@ -112,9 +114,16 @@ class Connections:
         """Update the brokers' addresses from a Metadata response.
 
         Raises:
-            UnreachableError: it is of another cluster than the first one.
+            UnreachableError: it is of another cluster than the first one, or a broker has no
+                address.
         """
         self.check_cluster(metadata.cluster_id or "")
+        for broker in metadata.brokers:
+            if not broker.host or not 0 < broker.port <= _HIGHEST_PORT:
+                raise UnreachableError(
+                    f"broker {broker.node_id} advertises {broker.host or 'no host'}:{broker.port}, "
+                    "which is no address; set its advertised.listeners to a host and a port"
+                )
         self._brokers = {
             broker.node_id: Server(host=broker.host, port=broker.port)
             for broker in metadata.brokers
@@ -183,6 +192,8 @@ class Connections:
         for connection in self._opened:
             connection.close()
         self._net.stop(timeout_ms=_CLOSING_MS)
+        for connection in self._opened:
+            connection.close_socket()
         with suppress(RuntimeError):  # it is still busy with an answer and ends after it
             self._net.close()
 
@@ -253,7 +264,7 @@ class Connections:
         except NotSentError:  # it was closed, unless there was no time left
             is_late = time.monotonic() > until
             error: Exception = TimeoutError() if is_late else ConnectionResetError()
-        except (KafkaError, TimeoutError) as failure:
+        except (KafkaError, TimeoutError, OddAnswerError) as failure:
             error = failure
         connection.close()
         raise ConnectionFailedError(server, Stage.FIRST_REQUEST, error)

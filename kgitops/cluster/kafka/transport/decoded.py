@@ -88,14 +88,11 @@ class DecodedRequest(Generic[T]):
         """Decode the rest of the answer.
 
         Raises:
-            ValueError: it can't be read; the connection is then closed.
+            ValueError: no broker of Kafka gives it.
         """
         data = buffer.read()
-        try:
-            throttle_time_ms = _FRAME.unpack_from(data)[0] if self._begins_with_throttle else 0
-            return Decoded(self._decode(data), throttle_time_ms)
-        except ValueError as error:
-            raise ValueError(f"the answer to {self.name} can't be read: {error}") from error
+        throttle_time_ms = _FRAME.unpack_from(data)[0] if self._begins_with_throttle else 0
+        return Decoded(self._decode(data), throttle_time_ms)
 
 
 class _Header(Struct, frozen=True):

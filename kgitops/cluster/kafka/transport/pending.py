@@ -4,11 +4,17 @@ import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from kafka.errors import IncompatibleBrokerVersion, KafkaTimeoutError, RequestTimedOutError
+from kafka.errors import (
+    IncompatibleBrokerVersion,
+    InvalidReceiveError,
+    KafkaTimeoutError,
+    RequestTimedOutError,
+)
 
 from kgitops.cluster.kafka.transport.connection import BrokerConnection, Message, NotSentError
 from kgitops.cluster.kafka.transport.lease import is_over
-from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError
+from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, odd_answer
 from kgitops.cluster.port import lease_ended_error
 from kgitops.model.errors import UnreachableError
 
@@ -27,6 +33,7 @@ READING = frozenset(
         "DescribeTopicPartitions",
         "DescribeTransactions",
         "DescribeUserScramCredentials",
+        "DescribeVirtualClusters",
         "Fetch",
         "FindCoordinator",
         "ListConfigResources",
@@ -34,9 +41,12 @@ READING = frozenset(
         "ListOffsets",
         "ListPartitionReassignments",
         "ListTransactions",
+        "ListVirtualClusters",
         "Metadata",
         "OffsetFetch",
         "OffsetForLeaderEpoch",
+        "ShareGroupDescribe",
+        "StreamsGroupDescribe",
     )
 )
 """APIs that only read, so that a request may be repeated."""
@@ -110,17 +120,29 @@ def out_of_time(pending: PendingRequest, error: Exception) -> UnreachableError:
     )
 
 
-def unusable(pending: PendingRequest, error: Exception) -> UnreachableError:
+class UnusableAnswerError(UnreachableError):
+    """A broker answers, and no other try would bring an answer that can be used."""
+
+
+def unusable(pending: PendingRequest, error: Exception) -> UnusableAnswerError:
     """Build the error for a request that would fail in the same way again."""
+    api = api_name(pending.request)
     if isinstance(error, IncompatibleBrokerVersion):
-        return UnreachableError(
-            f"{pending.target_name} does not know {api_name(pending.request)} as kgitops asks it; "
-            "upgrade the cluster's brokers"
+        return UnusableAnswerError(
+            f"{pending.target_name} does not know {api} as kgitops asks it; upgrade the cluster's "
+            "brokers"
         )
-    return UnreachableError(
-        f"{pending.target_name} answers {api_name(pending.request)} with more than kgitops takes "
-        "at once; look at the broker"
-    )
+    if isinstance(error, InvalidReceiveError):
+        return UnusableAnswerError(
+            f"{pending.target_name} answers {api} with more than kgitops takes at once; look at "
+            "the broker"
+        )
+    if not isinstance(error, OddAnswerError):
+        error = OddAnswerError("it belongs to no request")
+    problem, advice = odd_answer(pending.target_name, api, error)
+    if api not in READING and not pending.may_repeat:
+        advice = f"look up what became of the change, and {advice}"
+    return UnusableAnswerError(f"{problem}; {advice}")
 
 
 def _cause(error: Exception) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from kafka.protocol.admin import DescribeQuorumRequest
 
 from kgitops.cluster.kafka.transport.connection import Message
+from kgitops.cluster.kafka.transport.pending import UnusableAnswerError
 from kgitops.model.errors import UnreachableError
 
 _PAUSE_S = 0.1
@@ -18,6 +19,9 @@ def has_controller(ask: Callable[[Message, int], Message], deadline: float) -> b
     ``ask`` sends a request to any broker, with a timeout in milliseconds. A broker forwards
     DescribeQuorum to the controller. Metadata would not do: in KRaft mode it names some broker as
     the controller, even when there is none (KIP-590).
+
+    Raises:
+        UnusableAnswerError: a broker answers what none of Kafka does.
     """
     topic = DescribeQuorumRequest.TopicData
     partition = topic.PartitionData(partition_index=0)
@@ -27,6 +31,8 @@ def has_controller(ask: Callable[[Message, int], Message], deadline: float) -> b
     while (left_s := deadline - time.monotonic()) > 0:
         try:
             answer = ask(request, int(left_s * 1000) + 1)
+        except UnusableAnswerError:
+            raise
         except UnreachableError:
             return False
         if answer.error_code == _CLUSTER_AUTHORIZATION_FAILED:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from kafka.errors import IncompatibleBrokerVersion, InvalidReceiveError, KafkaError
+from kafka.errors import IncompatibleBrokerVersion, KafkaError, KafkaProtocolError
 from kafka.protocol.admin import DescribeQuorumRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
@@ -17,6 +17,7 @@ from kgitops.cluster.kafka.transport.connections import Connections
 from kgitops.cluster.kafka.transport.dialing import server_of
 from kgitops.cluster.kafka.transport.lease import ticks
 from kgitops.cluster.kafka.transport.lost_brokers import LostBrokers
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError, check_rows
 from kgitops.cluster.kafka.transport.pending import (
     READING,
     PendingRequest,
@@ -138,6 +139,9 @@ class Wire:
     ) -> list[T]:
         """Send the requests, ``window`` at a time, and return ``keep(answer)`` of each, in order.
 
+        ``keep`` raises :class:`OddAnswerError` for an answer that no broker of Kafka gives; the
+        user is told which broker gave it, and to what.
+
         The timeout applies to each request, from when it is first sent; it ends with the lease.
 
         Raises:
@@ -149,7 +153,7 @@ class Wire:
         waiting: deque[PendingRequest] = deque()
         for request in requests:
             if len(waiting) >= window:
-                kept.append(keep(self._await_answer(waiting.popleft())))
+                kept.append(self._keep(waiting.popleft(), keep))
             is_repeatable = api_name(request) in READING if may_repeat is None else may_repeat
             until = None if is_repeatable else self._until
             timeout_s = min(longest_s, until - ticks()) if until is not None else longest_s
@@ -159,7 +163,7 @@ class Wire:
             self._start(pending)
             waiting.append(pending)
         while waiting:
-            kept.append(keep(self._await_answer(waiting.popleft())))
+            kept.append(self._keep(waiting.popleft(), keep))
         return kept
 
     def reach(self, brokers: Sequence[int], *, again: bool = False) -> None:
@@ -329,6 +333,14 @@ class Wire:
             sentence = self._sentence(pending.connection_error, pending.broker)
             raise UnreachableError(sentence) from error
 
+    def _keep(self, pending: PendingRequest, keep: Callable[[Message], T]) -> T:
+        answer = self._await_answer(pending)
+        try:
+            check_rows(pending.request, answer, reads=api_name(pending.request) in READING)
+            return keep(answer)
+        except OddAnswerError as error:
+            raise unusable(pending, error) from error
+
     def _await_answer(self, pending: PendingRequest) -> Message:
         """Wait for the answer, sending the request again as often as necessary."""
         while True:
@@ -336,7 +348,7 @@ class Wire:
                 answer = pending.answer.result(pending.left_s + _GRACE_S)
             except NotSentError as error:
                 self._pause_or_give_up(pending, error)
-            except (IncompatibleBrokerVersion, InvalidReceiveError) as error:
+            except (IncompatibleBrokerVersion, KafkaProtocolError, OddAnswerError) as error:
                 raise unusable(pending, error) from error
             except (KafkaError, TimeoutError) as error:
                 if not pending.may_repeat:

@@ -10,6 +10,7 @@ from kafka.errors import (
     InvalidReceiveError,
     KafkaConnectionError,
     KafkaError,
+    KafkaProtocolError,
     KafkaTimeoutError,
     RequestTimedOutError,
     SaslAuthenticationFailedError,
@@ -19,6 +20,7 @@ from kafka.errors import (
 
 from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.configs.tokens.cache import TokenError
+from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError
 from kgitops.cluster.kafka.transport.tls_errors import (
     Server,
     client_certificate_problem,
@@ -57,6 +59,7 @@ class ConnectionFailedError(Exception):
             IllegalSaslStateError,
             IncompatibleBrokerVersion,
             InvalidReceiveError,
+            OddAnswerError,
             TokenError,
         )
         return isinstance(self.error, refusals)
@@ -89,6 +92,14 @@ class ConnectionFailedError(Exception):
                 "advertised.listeners can be reached from this machine"
             )
         return f"{problem}; {advice}"
+
+
+def odd_answer(server: object, api: str, error: OddAnswerError) -> tuple[str, str]:
+    """Return the problem of an answer that no broker of Kafka gives, and advice."""
+    return (
+        f"{server} gives an answer to {api} that no broker of Kafka gives: {error}",
+        "see that the address leads to brokers of Kafka, and that nothing between changes answers",
+    )
 
 
 def _root(error: BaseException) -> BaseException:
@@ -148,6 +159,8 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
             bare = options.get("security_protocol", "").removeprefix("SASL_").lower()
             bare = "plaintext" if bare == "plaintext" else "ssl"
             return f"{server} takes no credentials", f"set security.protocol={bare}"
+        case OddAnswerError():
+            return odd_answer(server, "Metadata", error)
         case InvalidReceiveError():
             return _about_garbage(server, error, options)
         case ssl.SSLError() if "ALERT" in (error.reason or ""):
@@ -166,11 +179,13 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
             return f"{server} is older than Kafka 3.7", "upgrade the cluster's brokers"
         case OSError() | KafkaConnectionError():
             return _about_hanging_up(failure, options)
-        case _:
+        case KafkaError() if not isinstance(error, KafkaProtocolError):
             return (
                 f"{server} can't be spoken to: {_cause_text(error)}",
                 "check that it is the port of a Kafka broker",
             )
+        case _:  # kafka-python's own failure, at an answer that it did not expect
+            return f"{server} does not speak Kafka's protocol", "check the port"
 
 
 def _about_garbage(

@@ -10,7 +10,7 @@ from kafka.protocol.admin import (
 )
 from msgspec.structs import replace
 
-from kgitops.cluster.kafka.answers import SEND_MS, TIMEOUT_MS, answer
+from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer
 from kgitops.cluster.kafka.protocol_values import TOPIC, alteration, uuid_from_text, uuid_to_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import (
@@ -52,7 +52,11 @@ def create_topics(
             row = rows.get(request.topic)
             result = answer(row, response)
             if row is not None and result.ok and not validate_only:
-                result = replace(result, topic_id=uuid_to_text(row.topic_id))
+                result = (
+                    replace(result, topic_id=uuid_to_text(row.topic_id))
+                    if row.topic_id
+                    else NOT_ANSWERED
+                )
             results.append(result)
     return results
 
