@@ -10,7 +10,7 @@ from kgitops.conversion.compacting.acls import written_acls
 from kgitops.conversion.compacting.compact import compact
 from kgitops.conversion.joining import join, with_named_clusters
 from kgitops.conversion.objects import Conversion, ConvertedFile
-from kgitops.conversion.reading.folder import find_folder
+from kgitops.conversion.reading.folder import find_folder, passed_over
 from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
 from kgitops.conversion.users import with_joined_users
 from kgitops.conversion.writing.project import check_project, project_name, project_text
@@ -45,9 +45,9 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     folder = find_folder(path)
     chosen = find_tool(folder) if tool == AUTO else tool
     read = tool_module(chosen).convert(folder)
-    if folder.lost:
-        lost = ConvertedFile(path=_UNREAD, objects=folder.lost)
-        read = replace(read, files=(*read.files, lost))
+    lost = (*folder.lost, *passed_over(folder, terraform=chosen == "terraform"))
+    if lost:
+        read = replace(read, files=(*read.files, ConvertedFile(path=_UNREAD, objects=lost)))
     named = read if read.project else with_joined_users(with_named_clusters(read))
     joined, conflicts = join(named)
     conversion = compact(joined) if compacted else joined

@@ -197,8 +197,8 @@ class _Walk:
 
     def _see_other(self, inside: str, name: str, entries: Sequence["os.DirEntry[str]"]) -> None:
         """Add a finding if a file that is not read looks like a manifest."""
-        meant = looks_like(name)
-        if meant is None or _backed_up(name) in {entry.name for entry in entries}:
+        meant = looks_like(name, {entry.name for entry in entries})
+        if meant is None:
             return
         self.findings.append(
             Finding(
@@ -230,10 +230,13 @@ class _Walk:
         self.findings.append(Finding(source=None, problem=problem, advice=advice))
 
 
-def looks_like(name: str) -> str | None:
-    """Return the manifest's name that ``name`` looks like: ``a.yaml`` for ``a.YAML.tmp``."""
+def looks_like(name: str, beside: Collection[str]) -> str | None:
+    """Return the manifest's name that ``name`` looks like: ``a.yaml`` for ``a.YAML.tmp``.
+
+    None where it looks like none, or is an editor's backup of a file in ``beside``.
+    """
     alike = _LOOKS_LIKE_A_MANIFEST.fullmatch(name)
-    if alike is None:
+    if alike is None or _backed_up(name) in beside:
         return None
     stem, _, suffix = alike[1].rpartition(".")
     return f"{stem}.{suffix.lower()}"

@@ -14,7 +14,7 @@ from kgitops.conversion.reading.budget import Budget, TooMuchError
 from kgitops.conversion.reading.comments import Comments, find_comments, scalar_spans
 from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import TEMPLATE, SourceFile, Value
-from kgitops.manifests.files import display_name
+from kgitops.manifests.files import display_name, looks_like
 from kgitops.manifests.yaml.construct import Constructor
 from kgitops.manifests.yaml.parse import compose_file
 from kgitops.manifests.yaml.text import SourceText, read_text
@@ -22,6 +22,7 @@ from kgitops.model.errors import UsageError
 from kgitops.model.source import Finding, Source
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json")
+_TERRAFORM = (".tf", ".tfvars", ".tfstate", ".tf.json", ".tfvars.json", ".tofu")
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -84,6 +85,25 @@ def find_folder(path: Path) -> SourceFolder:
         else:
             files.append(found)
     return SourceFolder(path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost))
+
+
+def passed_over(folder: SourceFolder, *, terraform: bool) -> tuple[SourceObject, ...]:
+    """Files that look like the source's, but whose names no tool reads: ``topics.YAML``."""
+    beside: dict[Path, set[str]] = {}
+    for file in folder.files:
+        beside.setdefault(file.path.parent, set()).add(file.path.name)
+    lost = []
+    for file in folder.files:
+        name = file.path.name
+        if terraform:
+            alike = name.lower().endswith(_TERRAFORM) and not name.endswith(_TERRAFORM)
+        else:
+            meant = looks_like(name, beside[file.path.parent])
+            alike = meant is not None and not name.endswith(YAML_SUFFIXES)
+        if alike:
+            problem = "the name looks like a source file's, but files with this ending are not read"
+            lost.append(_lost(file.name, problem, "rename it if it is one, else remove it"))
+    return tuple(lost)
 
 
 def _below(

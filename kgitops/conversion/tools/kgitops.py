@@ -6,10 +6,12 @@ from typing import Any
 
 from kgitops.conversion.acls import enum_member
 from kgitops.conversion.compacting.acls import acl_spec
-from kgitops.conversion.objects import Conversion, DeclaredDocument, SourceObject
+from kgitops.conversion.objects import Conversion, ConvertedFile, DeclaredDocument, SourceObject
 from kgitops.conversion.reading.folder import (
+    YAML_SUFFIXES,
     FoundFile,
     SourceFolder,
+    broken_document,
     converted_file,
     documents_of,
     read_yaml,
@@ -20,8 +22,10 @@ from kgitops.conversion.topics import written_config
 from kgitops.manifests.files import PROJECT_FILE
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.source import Finding, Source
 from kgitops.workflow.export.files import Inline
 
+_NOT_COPIED = "manifests/not-copied.yaml"
 _METADATA = {"name", "labels", "clusters"}
 _ACL = {"principal", "principals", "host", "permission", "operations", "resource"}
 
@@ -39,21 +43,35 @@ def convert(folder: SourceFolder) -> Conversion:
     project = next((file for file in folder.files if file.relative == PROJECT_FILE), None)
     manifests, others = _parted(folder, project)
     read = [read_yaml(file) for file in manifests]
+    copied = {file: _readable(file) for file in others}
+    lost = tuple(_not_copied(file) for file, text in copied.items() if text is None)
     return Conversion(
         tool="kgitops",
-        files=tuple(converted_file(file, map(_object, file.documents)) for file in read),
+        files=(
+            *(converted_file(file, map(_object, file.documents)) for file in read),
+            *([ConvertedFile(path=_NOT_COPIED, objects=lost)] if lost else []),
+        ),
         project=project.path.read_text(encoding="utf-8") if project else "",
-        copied={file.relative: text for file in others if (text := _readable(file)) is not None},
+        copied={file.relative: text for file, text in copied.items() if text is not None},
     )
+
+
+def _not_copied(file: FoundFile) -> SourceObject:
+    finding = Finding(
+        source=Source(file.name, 1, 1),
+        problem="it is not UTF-8, or can't be read, so it is not copied",
+        advice="copy it to the new project yourself",
+    )
+    return broken_document(finding, file.name)
 
 
 def _parted(
     folder: SourceFolder, project: FoundFile | None
 ) -> tuple[list[FoundFile], list[FoundFile]]:
     """The manifests, and the files that a project has besides."""
-    yaml = [file for file in folder.files if file.relative.endswith((".yaml", ".yml"))]
     if project is None:
-        return yaml, []
+        return list(folder.with_suffix(*YAML_SUFFIXES)), []
+    yaml = folder.with_suffix(".yaml", ".yml")
     roots = _manifest_folders(project)
     inside = [file for file in yaml if file != project and _is_below(file.relative, roots)]
     return inside, [file for file in folder.files if file not in inside and file != project]

@@ -101,7 +101,7 @@ def _refuse_renamed(paths: Sequence[Path]) -> None:
         except OSError:
             continue  # a file, or a folder above that the user can't read
         for name in sorted(names):
-            meant = (name if name.endswith(SUFFIXES) else looks_like(name) or "").lower()
+            meant = (name if name.endswith(SUFFIXES) else looks_like(name, ()) or "").lower()
             if meant in _RENAMED:
                 raise UsageError(
                     f"{display_name(folder / name)} looks like a project file, but its name is not "
