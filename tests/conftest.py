@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,16 @@ from kafka_clusters import (
     kafka_cluster,
     own_kafka,
 )
-from tiers import FEW, FULL, QUICK, TIERS, left_out_sentence, longest_first, mark_tiers
+from tiers import (
+    FEW,
+    FULL,
+    QUICK,
+    TIERS,
+    left_out_sentence,
+    longest_first,
+    mark_tiers,
+    slowest_files,
+)
 
 __all__ = ["kafka", "kafka_cluster", "local_spark", "own_kafka"]
 
@@ -138,6 +148,12 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """After all else, where it is seen."""
+    if config.option.durations:
+        terminalreporter.write_sep("=", "slowest files")
+        reports = chain.from_iterable(terminalreporter.stats.values())
+        timed = [report for report in reports if isinstance(report, pytest.TestReport)]
+        for line in slowest_files(timed):
+            terminalreporter.write_line(line)
     if sentence := left_out_sentence(config.stash[_LEFT_OUT]):
         terminalreporter.write_line(sentence)
 

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 Look = Callable[[ast.AST], Iterator[int]]
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
+
+
+_SETTINGS = ast.dump(ast.Name("settings", ast.Load()))
 
 
 def compared_with_itself(tree: ast.AST) -> Iterator[int]:
@@ -55,7 +59,7 @@ def _reads_a_clock(node: ast.AST) -> bool:
 def busy(tree: ast.AST) -> Iterator[int]:
     """The lines where a property test takes back what the profile says of time."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "settings":
+        if isinstance(node, ast.Call) and ast.dump(node.func) == _SETTINGS:
             for word in node.keywords:
                 said = ast.unparse(word.value)
                 if (word.arg == "deadline" and said != "None") or (
@@ -66,14 +70,17 @@ def busy(tree: ast.AST) -> Iterator[int]:
                     yield node.lineno
 
 
+@cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    files = sorted(TESTS.glob("**/*.py"))
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in files]
+
+
 def found(look: Look) -> list[str]:
-    return [
-        f"{path.relative_to(TESTS)}:{line}"
-        for path in sorted(TESTS.glob("**/*.py"))
-        for line in look(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    return [f"{path.relative_to(TESTS)}:{line}" for path, tree in trees() for line in look(tree)]
 
 
+@pytest.mark.xdist_group("soundness")  # one process reads all files
 @pytest.mark.parametrize("look", [compared_with_itself, timed, busy])
 def test_no_test_is_so(look: Look) -> None:
     assert found(look) == []

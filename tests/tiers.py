@@ -9,6 +9,7 @@ Property tests run few examples by default and all of them with ``--hypothesis-p
 ``.ci/run`` asks for.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
@@ -108,6 +109,14 @@ def left_out_sentence(left_out: Mapping[str, int]) -> str:
     if browser := missing_browser():
         how += f"; {browser}"
     return f"Left out: {', '.join(counts)}. {how[0].upper()}{how[1:]}."
+
+
+def slowest_files(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """A line for each of the ten files whose tests, and what they set up, took longest together."""
+    seconds: Counter[str] = Counter()
+    for report in reports:
+        seconds[report.nodeid.partition("::")[0]] += report.duration
+    return [f"{took:7.0f} s  {file}" for file, took in seconds.most_common(10)]
 
 
 def _rank(item: pytest.Item) -> int:
