@@ -2,25 +2,13 @@
 
 import asyncio
 from collections import deque
-from typing import Protocol
 
 from kgitops.gateway.sockets.limits import TURN_BYTES
+from kgitops.gateway.sockets.memory import StoppableSide
 
 TURN = 128
 """The reason for which a side is not read that waits for its turn, beside those of ``Stop``."""
 _WOKEN = 2
-
-
-class PausedSide(Protocol):
-    """A side that may be told to wait."""
-
-    def stop(self, reason: int) -> None:
-        """Read no more, for this reason."""
-        ...
-
-    def go_on(self, reason: int) -> None:
-        """This reason is gone."""
-        ...
 
 
 class ReadingTurns:
@@ -28,9 +16,9 @@ class ReadingTurns:
 
     def __init__(self) -> None:
         self._read = 0
-        self._waiting: deque[PausedSide] = deque()
+        self._waiting: deque[StoppableSide] = deque()
 
-    def took(self, side: PausedSide, size: int) -> None:
+    def took(self, side: StoppableSide, size: int) -> None:
         """A side has read so many bytes in the middle of a large frame: it may have to wait."""
         if not self._read and not self._waiting:
             asyncio.get_running_loop().call_soon(self._next)
