@@ -89,8 +89,11 @@ def _named(
         findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
     elif kind == "ConsumerGroup" and scope is None:
         return group_address(name)
-    elif kind == "ClientMetrics" and scope is None:
-        return client_metrics_address(name)
+    elif kind == "ClientMetrics":
+        if target.virtual_cluster is None:
+            return client_metrics_address(name)
+        problem = "client metrics can't be in a virtual cluster"
+        findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
     elif kind in _MEMBERS:
         if scope is not None:
             return member_address(scope, _MEMBERS[kind], name)
