@@ -218,3 +218,9 @@ NOT_IN_SNAPSHOTS = {"group/": "consumer groups", "client-metrics/": "client metr
 
 NOTHING_TO_JUDGE = ("group/not-there-yet", "group/reset-")
 """What is declared and leaves nothing on the cluster that an audit could judge."""
+
+NO_NAMES = ("Acl", "ClientQuota", "VirtualClusterBinding")
+"""The kinds whose objects no name tells apart: Tombstones name them by address."""
+
+NO_SCOPE = ("VirtualCluster", "ClientMetrics")
+"""The kinds that have names, and never lie in a virtual cluster."""

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from kgitops.cli.main import main
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import DesiredState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request, api_name, request_address
@@ -32,7 +33,7 @@ from kgitops.plan.document.documents import plan_to_json
 from kgitops.policy import evaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.workflow import policies
-from kgitops.workflow.loading import declared_objects
+from kgitops.workflow.loading import declared_objects, loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 Changes = Mapping[str, Mapping[str, Json]]
@@ -139,10 +140,11 @@ class Story:
         return planned
 
     @chapter
-    def declared(self) -> frozenset[str]:
-        """The addresses that the documents of the whole project declare."""
+    def desired(self) -> DesiredState:
+        """The documents of the whole project."""
         assert self.planned
-        return declared_in(self.project.folder)
+        with loaded(open_workspace(Selection(paths=(self.project.folder,)))) as found:
+            return found.desired
 
     @chapter
     def planned_again(self) -> Ran:

@@ -1,6 +1,7 @@
 """No kind is forgotten on the way from its schema to a Tombstone, on any cluster."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -8,14 +9,25 @@ from typing import Any
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import Project, tombstone, topic
+from cli.policed import waiver
+from cli.projects import Project, document, tombstone, topic
 from kafka_wiping import wipe
 from kinds.others import CHANGES, OTHER
-from kinds.samples import ADDRESSES, DOCUMENTS, NO_OBJECTS, NOT_IN_SNAPSHOTS, NOTHING_TO_JUDGE
+from kinds.samples import (
+    ADDRESSES,
+    DOCUMENTS,
+    NO_NAMES,
+    NO_OBJECTS,
+    NO_SCOPE,
+    NOT_IN_SNAPSHOTS,
+    NOTHING_TO_JUDGE,
+)
 from kinds.story import Changes, Place, Story, in_snapshots, tell
+from msgspec.structs import replace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.desired.digest import digest
 from kgitops.manifests.kind_models import KINDS
 from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode
@@ -105,8 +117,53 @@ def test_a_kind_without_objects_has_no_address(
 
 
 @each_kind
+def test_a_tombstone_names_it_by_kind_and_name(
+    project: Project, kgitops: Kgitops, kind: str
+) -> None:
+    """An address is needed only where no name tells objects apart."""
+    made = DOCUMENTS[kind][0]
+    target = {key: made["metadata"][key] for key in {*made["metadata"]} - {"labels"}}
+    for more in ({}, {"virtualCluster": "emea"}):
+        grave = document("Tombstone", "grave", reason="-", target={"kind": kind, **target, **more})
+        project.write(made, grave)
+        said = kgitops("validate", project.folder).said
+        if kind in NO_NAMES:
+            (named,) = re.findall("can't be named by kind and name, only (.*) can;", said)
+            assert {*named.split(", ")} == {*DOCUMENTS} - {*NO_NAMES}
+        elif more and kind in NO_SCOPE:
+            assert "can't be in a" in said
+        elif not more:
+            (address,) = re.findall("(\\S+) has a Tombstone and is declared at", said)
+            assert address in ADDRESSES[kind]
+
+
+@each_kind
+def test_help_and_hints_show_its_addresses(project: Project, kgitops: Kgitops, kind: str) -> None:
+    begins = {address.partition("/")[0] + "/" for address in ADDRESSES[kind]}
+    project.write(topic(), waiver(address="nothing/orders"))
+    hint = kgitops("validate", project.folder).said
+    assert "'nothing/orders' is not an address; copy it from a plan: " in hint
+    schema = json.loads(kgitops("schema", "Tombstone").out)
+    target = schema["$defs"]["TombstoneTarget"]["properties"]
+    for text in (hint, target["address"]["description"]):
+        assert begins <= {*re.findall("[a-z-]+/", text)}
+    assert (kind in target["kind"]["description"]) == (kind not in NO_NAMES)
+
+
+@each_kind
 def test_its_documents_declare_it(story: Story, kind: str) -> None:
-    assert {*ADDRESSES[kind]} == {it for it in story.declared if kind_of(it) == kind}
+    assert {*ADDRESSES[kind]} == {it for it in story.desired.addresses if kind_of(it) == kind}
+
+
+@each_kind
+def test_the_digest_of_what_is_declared_covers_it(story: Story, kind: str) -> None:
+    whole = story.desired
+    for address in ADDRESSES[kind]:
+        changed = whole.with_objects(
+            replace(it, labels={"team": "other"}) if it.address == address else it
+            for it in whole.objects
+        )
+        assert digest(changed) != digest(whole)
 
 
 @each_kind
