@@ -22,7 +22,7 @@ def catalogue(
     Example: kgitops catalogue examples/profiles -o catalogue
     """
     from kgitops.cli.running.selection import make_selection
-    from kgitops.cli.running.streams import print_result
+    from kgitops.cli.running.streams import print_sentence
     from kgitops.conversion.writing.project import put_project
     from kgitops.model.verdict import ExitCode
     from kgitops.report.catalogue.content import catalogue_of
@@ -36,5 +36,5 @@ def catalogue(
     with loaded(workspace) as everything:
         found = catalogue_of(everything.desired, workspace.target_name)
     put_project({"index.html": render_catalogue(found)}, out)
-    print_result(f"Wrote {out / 'index.html'}: {found.summary}.")
+    print_sentence(f"Wrote {out / 'index.html'}: {found.summary}.")
     return int(ExitCode.SUCCESS)

@@ -31,7 +31,7 @@ def convert(
 
     Example: kgitops convert --from strimzi examples/convert/strimzi -o kafka
     """
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.conversion.converting import convert as convert_files
     from kgitops.conversion.tools.table import AUTO, TOOLS
     from kgitops.conversion.writing.project import put_project
@@ -63,7 +63,7 @@ def convert(
     for loss in losses:
         print_notice(f"not converted: {loss}")
     put_project({**project.files, "CONVERTED.md": converted_page(project.conversion)}, out)
-    print_result(
+    print_sentence(
         f"{render_conversion(project.conversion)}\n"
         f"Wrote {counted(len(project.files) + 1, 'file')} to {out}; next: kgitops plan {out}"
     )

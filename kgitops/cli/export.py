@@ -24,7 +24,7 @@ def export(
     """
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.model.wording import counted
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
@@ -52,7 +52,7 @@ def export(
         print_notice(sentence)
     files = done.export.files
     documents = counted(sum(map(len, files.values())), "document")
-    print_result(f"Wrote {documents} in {counted(len(files), 'file')} to {out}.\n{done.sentence}")
+    print_sentence(f"Wrote {documents} in {counted(len(files), 'file')} to {out}.\n{done.sentence}")
     return int(done.exit)
 
 
@@ -81,7 +81,7 @@ def snapshot(
     """
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import check_parquet, make_selection
-    from kgitops.cli.running.streams import check_place, print_result, write_file
+    from kgitops.cli.running.streams import check_place, print_json, write_file
     from kgitops.cluster.snapshot import write_snapshot
     from kgitops.workflow.plan_stages import with_users_to_plan
     from kgitops.workflow.project.selection import open_workspace
@@ -97,7 +97,7 @@ def snapshot(
         state = with_users_to_plan(cluster, state, wanted=users)
         state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
     if out is None:
-        print_result(write_snapshot(state))
+        print_json(write_snapshot(state))
     elif parquet:
         from kgitops.fleet.tables.state_rows import write_state
 

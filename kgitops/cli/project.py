@@ -24,13 +24,13 @@ def init(
 
     Example: kgitops init payments
     """
-    from kgitops.cli.running.streams import print_result
+    from kgitops.cli.running.streams import print_sentence
     from kgitops.workflow.project.new_project import create_project
 
     files = create_project(folder)
-    print_result("\n".join(f"wrote {path}" for path in files))
+    print_sentence("\n".join(f"wrote {path}" for path in files))
     here = "" if folder == Path() else f" {folder}"
-    print_result(f"\nnext: kgitops plan{here}")
+    print_sentence(f"\nnext: kgitops plan{here}")
 
 
 @with_groups
@@ -81,7 +81,7 @@ def validate(
 
 def _print_validation(validation: "ManifestValidation") -> None:
     """Print errors, warnings and skipped clusters to stderr, and what is valid to stdout."""
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.report.text.listings import render_findings
 
     if not validation.valid:
@@ -92,7 +92,7 @@ def _print_validation(validation: "ManifestValidation") -> None:
     for cluster, why in validation.skipped.items():
         print_notice(f"{cluster} was not looked at: {why}")
     if validation.valid:
-        print_result(_valid_sentence(validation))
+        print_sentence(_valid_sentence(validation))
 
 
 def _valid_sentence(validation: "ManifestValidation") -> str:
@@ -148,12 +148,12 @@ def schema(
     """
     import json
 
-    from kgitops.cli.running.streams import print_result
+    from kgitops.cli.running.streams import print_result, print_sentence
     from kgitops.manifests.schema import build_schema
 
     name = None if kind is None else _kind_named(kind)
     if out is not None:
-        print_result("\n".join(map(str, _write_schemas(out, name))))
+        print_sentence("\n".join(map(str, _write_schemas(out, name))))
         return
     print_result(json.dumps(build_schema(name), indent=2, ensure_ascii=False))
 

@@ -207,7 +207,7 @@ def release(
     from kgitops.cli.running.progress import print_upgrade
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.model.errors import UsageError
     from kgitops.model.wording import counted
     from kgitops.workflow.execution import release_project
@@ -230,10 +230,10 @@ def release(
                 return 128 + (interrupts.signal or 0)
     objects = f"{counted(count, 'object')} of {own.name} ({own.identity}) on {target}"
     if to is None:
-        print_result(f"Withdrawn: {released} may no longer take over {objects}.\n")
+        print_sentence(f"Withdrawn: {released} may no longer take over {objects}.\n")
         return 0
     other = state.projects.get(to)
-    print_result(
+    print_sentence(
         f"Released: {to}{f' ({other})' if other else ''} may take over {objects}. "
         "To end that: kgitops registry release --withdraw.\n"
     )
@@ -241,12 +241,12 @@ def release(
 
 
 def _print_damages(count: int, damages: "tuple[object, ...]") -> int:
-    from kgitops.cli.running.streams import print_result
+    from kgitops.cli.running.streams import print_sentence
 
     lines = [f"  {damage}\n" for damage in damages]
     if not damages:
         text = f"{count} records, all of them sound.\n" if count else "There is no registry.\n"
-        print_result(text)
+        print_sentence(text)
         return int(ExitCode.SUCCESS)
-    print_result(f"{count} records, {len(damages)} of them can't be used:\n{''.join(lines)}")
+    print_sentence(f"{count} records, {len(damages)} of them can't be used:\n{''.join(lines)}")
     return int(ExitCode.REFUSED)

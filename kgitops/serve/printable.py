@@ -11,6 +11,8 @@ def printable(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """JSON that means the same, with an escape for each character that is not printable."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
 
 

@@ -249,3 +249,47 @@ def test_values_of_the_environment_are_not_shown(
     assert "'User:${env:WHO}' looks the same as 'User:secret-app'" in ran.err
     assert f"secret-{CYRILLIC_A}" not in ran.err
     assert "\\u0430" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("acls", "--add", "--allow-principal", REVERSING, "--operation", "Read", "--topic", "x"),
+        ("acls", "--list"),
+        ("snapshot",),
+        ("registry", "check"),
+        ("registry", "export"),
+        ("registry", "release", "--to", "other\N{RIGHT-TO-LEFT OVERRIDE}"),
+        ("reconcile", "suspend", "--reason", "r\N{RIGHT-TO-LEFT OVERRIDE}"),
+        ("explain", f"user/{REVERSING}"),
+        ("drift",),
+        ("plan", "--full"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_reverses_text(
+    project: Project, kgitops: Kgitops, words: tuple[str, ...]
+) -> None:
+    """Names of objects and of the project, and words of the command line."""
+    project.write(topic(), acl(principal=REVERSING))
+    project.write_file(metadata={"name": "pay\N{RIGHT-TO-LEFT OVERRIDE}ments"})
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    behind(project, f"{REVERSING}2")
+    where = ("-c", f"embedded:{project.store}") if words[0] == "acls" else (project.folder,)
+    ran = kgitops(*words, *where)
+    assert ran.out + ran.err
+    assert ran.code in (0, 64 if words[0] == "explain" else 0), ran.err
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("words", [("export",), ("graph",), ("bindings",)], ids=" ".join)
+def test_no_command_for_virtual_clusters_reverses_text(
+    project: Project, kgitops: Kgitops, words: tuple[str, ...]
+) -> None:
+    project.write(document("VirtualCluster", "sales", members={"users": [REVERSING]}))
+    url = f"embedded:{project.store}?virtual.clusters=lowered"
+    assert kgitops("apply", project.folder, "-c", url, "--auto-approve").code == 0
+    ran = kgitops("vc", *words, "-c", url)
+    assert ran.code == 0, ran.err
+    assert "nimda" in ran.out
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in ran.out + ran.err

@@ -9,7 +9,7 @@ from kgitops.cli.reconcile.flow import ReconcileCommand
 from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
 from kgitops.cli.running.progress import print_upgrade
 from kgitops.cli.running.signals import Interrupts, graceful
-from kgitops.cli.running.streams import print_notice, print_result
+from kgitops.cli.running.streams import print_notice, print_sentence
 from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments
 from kgitops.model.clock import SystemClock
@@ -76,7 +76,7 @@ def _suspend(workspace: Workspace, suspension: Suspension, where: str) -> int:
         code = _write(cluster, interrupts, lambda: [suspension_record(suspension)])
     if not code:
         until = f" until {suspension.until}" if suspension.until else ""
-        print_result(f"Suspended: {where}{until}.")
+        print_sentence(f"Suspended: {where}{until}.")
     return code
 
 
@@ -97,11 +97,11 @@ def _resume(workspace: Workspace, resumed: Suspension, where: str) -> int:
         if code:
             return code
         if key in latest:
-            print_result(f"Resumed: {where}.")
+            print_sentence(f"Resumed: {where}.")
         else:
             print_notice(f"It was not suspended on {workspace.target_name}.")
         identity = identity_of(cluster)
-    print_result(
+    print_sentence(
         f"Confirmed: {workspace.target_name} is the cluster {identity.cluster_id} with the "
         f"registry {identity.registry_topic_id}."
     )

@@ -42,7 +42,7 @@ def run_change(
     from kgitops.cli.running.errors import tell_refusal
     from kgitops.cli.running.execute import ExecuteOptions, run_plan
     from kgitops.cli.running.plan_output import exit_code, show_plan
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.model.resources.object_names import object_name
     from kgitops.workflow.commands.imperative import as_command, plan_command
 
@@ -53,7 +53,7 @@ def run_change(
         if plan.verdict.stops and not options.dry_run:
             return tell_refusal(plan.verdict, as_json=False)
         if not plan.changes and not plan.verdict.stops:
-            print_result(already_done)
+            print_sentence(already_done)
             return int(ExitCode.SUCCESS)
         if options.dry_run:
             show_plan(sealed, Format.TEXT, full=False, no_color=options.no_color)
@@ -62,7 +62,7 @@ def run_change(
             print_notice(f"kgitops: {finding}")
         for change in plan.changes:
             actions = " and ".join(change.actions)
-            print_result(f"{actions} {object_name(change.address)}")
+            print_sentence(f"{actions} {object_name(change.address)}")
         execution = ExecuteOptions(
             parallelism=1,
             format=EventFormat.TEXT,

@@ -65,6 +65,28 @@ def print_result(text: str) -> None:
             raise KgitopsError(f"stdout can't be written: {reason}; send it elsewhere") from error
 
 
+def print_sentence(text: str) -> None:
+    """Print a result that is plain text, in which names from files and clusters do nothing.
+
+    Raises:
+        KgitopsError: stdout can't be written.
+    """
+    from kgitops.report.content.safe_text import guarded_line, terminal_text
+
+    print_result("\n".join(guarded_line(terminal_text(line)) for line in text.split("\n")))
+
+
+def print_json(text: str) -> None:
+    """Print a result in JSON, with escapes for what a terminal would act on.
+
+    Raises:
+        KgitopsError: stdout can't be written.
+    """
+    from kgitops.serve.printable import printable_json
+
+    print_result("\n".join(map(printable_json, text.split("\n"))))
+
+
 def end_log() -> None:
     """Let go of what stdout still does not take, which would fail when the process ends."""
     try:

@@ -146,7 +146,7 @@ def plan_migration(
 
 
 def _write_or_print(files: "Mapping[str, Sequence[Document]]", out: Path | None) -> None:
-    from kgitops.cli.running.streams import print_result
+    from kgitops.cli.running.streams import print_result, print_sentence
     from kgitops.workflow.export.files import check_folder, to_yaml, write_manifests
 
     if out is None:
@@ -154,7 +154,7 @@ def _write_or_print(files: "Mapping[str, Sequence[Document]]", out: Path | None)
         return
     check_folder(out)
     write_manifests(files, out)
-    print_result(f"Wrote {', '.join(str(out / name) for name in files)}.")
+    print_sentence(f"Wrote {', '.join(str(out / name) for name in files)}.")
 
 
 for _name, _command, _help in (

@@ -36,7 +36,7 @@ def export(
     """
     del format_  # there is one so far
     from kgitops.cli.running.imperative import opened_cluster
-    from kgitops.cli.running.streams import check_place, print_notice, print_result, write_file
+    from kgitops.cli.running.streams import check_place, print_json, print_notice, write_file
     from kgitops.gateway.naming.names_document import names_json
     from kgitops.gateway.naming.registry_tables import read_name_tables
 
@@ -49,4 +49,4 @@ def export(
     if out:
         write_file(out, [f"{text}\n"])
     else:
-        print_result(text)
+        print_json(text)

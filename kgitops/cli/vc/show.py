@@ -20,11 +20,11 @@ def list_virtual_clusters(options: ClusterOptions) -> None:
     Example: kgitops vc list
     """
     from kgitops.cli.running.imperative import read_cluster
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
 
     names = sorted(read_cluster(options).virtual_clusters)
     if names:
-        print_result("\n".join(names))
+        print_sentence("\n".join(names))
     else:
         print_notice("There are no virtual clusters.")
 
@@ -74,14 +74,14 @@ def orphans(options: ClusterOptions) -> None:
     Example: kgitops vc orphans
     """
     from kgitops.cli.running.imperative import read_cluster
-    from kgitops.cli.running.streams import print_notice, print_result
+    from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.lowering.topics import orphaned_topics
 
     topics = orphaned_topics(read_cluster(options))
     if not topics:
         print_notice("There are no orphans: every topic made in a virtual cluster has a link.")
         return
-    print_result("\n".join(topics))
+    print_sentence("\n".join(topics))
     print_notice(
         "They keep their records until an administrator deletes them; kgitops vc alter --add "
         "--topic TOPIC links one again."
