@@ -224,3 +224,27 @@ NO_NAMES = ("Acl", "ClientQuota", "VirtualClusterBinding")
 
 NO_SCOPE = ("VirtualCluster", "ClientMetrics")
 """The kinds that have names, and never lie in a virtual cluster."""
+
+HELD_IN = {
+    "Topic": "topics",
+    "TopicLink": "virtual_clusters",
+    "Acl": "acls",
+    "ClientQuota": "quotas",
+    "User": "users",
+    "ConsumerGroup": "groups",
+    "ClientMetrics": "client_metrics",
+    "VirtualCluster": "virtual_clusters",
+    "VirtualClusterBinding": "virtual_clusters",
+}
+"""Kind to the part of a cluster's state that holds its objects."""
+
+LOST = {
+    "Topic": "topics are deleted",
+    "Acl": "rights are taken away",
+    "User": "logins of",
+    "ConsumerGroup": "the offsets of",
+}
+"""What the first line of a plan says when all objects of a kind are deleted."""
+
+NOT_SETTLED_BY_A_STATE = ("topic/cut", *NOT_IN_SNAPSHOTS)
+"""The addresses begin so of objects whose plan depends on what no state holds, such as offsets."""

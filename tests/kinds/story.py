@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout, suppress
 from functools import wraps
+from html import unescape
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,10 +23,12 @@ from kinds.others import change_behind
 from kinds.samples import ADDRESSES, DEFAULTS, DOCUMENTS, NOT_IN_SNAPSHOTS, WORD, stages
 from msgspec import Struct
 from msgspec.structs import replace
+from used import used
 
 from kgitops.cli.main import main
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request, api_name, request_address
@@ -33,6 +36,7 @@ from kgitops.plan.document.documents import plan_to_json
 from kgitops.policy import evaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.workflow import policies
+from kgitops.workflow.group_stages import with_all_groups
 from kgitops.workflow.loading import declared_objects, loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -191,7 +195,10 @@ class Story:
         assert self.exported
         assert self.audited
         with self.place.connect(self.project.folder) as cluster:
-            return change_behind(cluster)
+            before = self._state_of(cluster)
+            changed = change_behind(cluster)
+            self.states = before, self._state_of(cluster)
+            return changed
 
     @chapter
     def drift(self) -> Changes:
@@ -280,6 +287,15 @@ class Story:
         assert left.code == 0, left.said
         return changes, forged, declared_in(Path("left"))
 
+    @chapter
+    def shown(self) -> Mapping[str, str]:
+        """The plan of the Tombstones in each form for people."""
+        assert self.buried
+        return {
+            form: unescape(self.run("show", "plan.json", "--format", form).out)
+            for form in ("text", "markdown", "html")
+        }
+
     def _apply_forged(self, address: str) -> Ran:
         """Apply the plan with a change that says that it is about another object."""
         content = json.loads(Path("plan.json").read_text())
@@ -288,6 +304,11 @@ class Story:
         change["preconditions"] = []
         Path("forged.json").write_text(resealed(content))
         return self.run("apply", "forged.json", *ALLOWED)
+
+    def _state_of(self, cluster: Cluster) -> ClusterState:
+        """All that can be read, with the groups and client metrics that have configs."""
+        project = open_workspace(Selection(paths=(self.project.folder,))).project
+        return with_all_groups(cluster, used(cluster), project)[0]
 
     def _copy(self, name: str) -> Path:
         """A copy of the project that has the same cluster."""

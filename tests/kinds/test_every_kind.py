@@ -16,10 +16,13 @@ from kinds.others import CHANGES, OTHER
 from kinds.samples import (
     ADDRESSES,
     DOCUMENTS,
+    HELD_IN,
+    LOST,
     NO_NAMES,
     NO_OBJECTS,
     NO_SCOPE,
     NOT_IN_SNAPSHOTS,
+    NOT_SETTLED_BY_A_STATE,
     NOTHING_TO_JUDGE,
 )
 from kinds.story import Changes, Place, Story, in_snapshots, tell
@@ -28,9 +31,18 @@ from msgspec.structs import replace
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.digest import digest
+from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.manifests.kind_models import KINDS
+from kgitops.manifests.policies.fields import API_NAMES
 from kgitops.model.registry import Json
+from kgitops.model.requests import api_name
+from kgitops.model.resources.addresses import split_scoped_address
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import ExitCode
+from kgitops.plan.planner import base_of
+from kgitops.policy.cel.records.objects import CONFIG_RESOURCE
+from kgitops.policy.cel.samples import samples
 from kgitops.serve.background import serving
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
@@ -265,6 +277,66 @@ def test_a_plan_that_names_another_object_is_refused(story: Story, kind: str) ->
     _, forged, _ = story.buried
     for address in {*ADDRESSES[kind]} & forged.keys():
         assert forged[address].code in REFUSED, address
+
+
+@each_kind
+def test_the_digest_of_the_cluster_covers_it(story: Story, kind: str) -> None:
+    before, after = story.states
+    without = replace(after, **{HELD_IN[kind]: getattr(before, HELD_IN[kind])})
+    assert base_of(without).digest != base_of(after).digest
+
+
+@each_kind
+def test_each_report_names_it(story: Story, kind: str) -> None:
+    for address in ADDRESSES[kind]:
+        named = object_name(address)
+        assert named.kind != "object"
+        assert [form for form, text in story.shown.items() if named.name not in text] == []
+
+
+@each_kind
+def test_the_first_line_says_what_is_lost_with_it(story: Story, kind: str) -> None:
+    headline = story.shown["text"].splitlines()[0]
+    assert LOST.get(kind, "") in headline
+    assert " objects" not in headline
+
+
+@each_kind
+def test_a_fleet_never_takes_it_for_settled_by_a_state_that_lacks_it(
+    story: Story, kind: str
+) -> None:
+    rows = {row["address"]: row for row in desired_rows(story.desired)}
+    for address in ADDRESSES[kind]:
+        settled = rows[address]["fingerprint"] is not None
+        assert settled == (not address.startswith(NOT_SETTLED_BY_A_STATE))
+
+
+@each_kind
+def test_policies_on_it_are_tried_and_tested(story: Story, kgitops: Kgitops, kind: str) -> None:
+    """On samples when they are loaded, and on the requests of a PolicyTest."""
+    steps = json.loads(kgitops("schema", "PolicyTest").out)["$defs"]["RequestStep"]["properties"]
+    tried = {
+        (api_name(it.policy_input.sent), form_of(it.policy_input.address)): api
+        for api in API_NAMES
+        for it in samples(api, ())
+    }
+    for api, address in story.asked[0]:
+        if kind_of(address) == kind:
+            step = tried[api, form_of(address)]
+            assert step[0].lower() + step[1:] in steps
+
+
+def test_help_lists_every_kind_of_config_resource(kgitops: Kgitops) -> None:
+    schema = json.loads(kgitops("schema", "PolicyTest").out)
+    given = schema["$defs"]["AlterConfigResourceStep"]["properties"]["resourceType"]
+    for text in (given["description"], CONFIG_RESOURCE.fields["resourceType"].doc):
+        assert text == f"{' or '.join(ConfigResourceType)}."
+
+
+def form_of(address: str) -> str:
+    """The address without what tells apart objects of one kind."""
+    scoped = split_scoped_address(address)
+    return f"vc/{scoped.segment}" if scoped else address.partition("/")[0]
 
 
 def asked_for(changes: Changes, address: str) -> list[tuple[str, Json]]:
