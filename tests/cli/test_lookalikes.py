@@ -78,6 +78,14 @@ def test_validate_warns_at_the_line_of_the_name(project: Project, kgitops: Kgito
     assert f"manifests/all.yaml:{line}:18: warning: {SAYS}\n" in ran.err
 
 
+def test_a_name_that_is_an_error_is_no_warning_too(project: Project, kgitops: Kgitops) -> None:
+    project.write(topic("\u043erders"), topic("pay\u200bments"))
+    ran = kgitops("validate", project.folder)
+    assert ran.code == 1
+    assert "2 findings." in ran.err
+    assert "warning" not in ran.err
+
+
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "github", "sarif"])
 def test_a_plan_warns_in_each_form(project: Project, kgitops: Kgitops, form: str) -> None:
     project.write(topic(), acl(principal=SPOOFED))

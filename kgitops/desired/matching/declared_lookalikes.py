@@ -8,7 +8,7 @@ from kgitops.desired.findings import Findings, Path
 from kgitops.desired.matching.lookalikes import appearance, bare_name, is_plain, lookalike_problem
 from kgitops.manifests.names import names_in
 from kgitops.manifests.yaml.document import Document
-from kgitops.model.source import Source
+from kgitops.model.source import Severity, Source
 
 TWIN_ADVICE = "write one name in both places, or rename one of the two"
 
@@ -17,9 +17,17 @@ Declared = tuple[object, Document]
 
 
 def warn_of_lookalikes(declared: Sequence[Declared], findings: Findings) -> None:
-    """Warn of each name that is easily taken for another one, and of each that has a twin."""
+    """Warn of each name that is easily taken for another one, and of each that has a twin.
+
+    A name that is an error already, as one of a topic, is no warning too.
+    """
+    refused = {found.source for found in findings.found if found.severity is Severity.ERROR}
     suspicious = (item for item in declared if not _is_plain_text(item[1]))
-    unusual = [place for place in _places(suspicious) if not is_plain(place.name)]
+    unusual = [
+        place
+        for place in _places(suspicious)
+        if not is_plain(place.name) and place.source not in refused
+    ]
     for place in unusual:
         found = lookalike_problem(place.name)
         if found is not None:
