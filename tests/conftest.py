@@ -26,7 +26,9 @@ from tiers import (
     FEW,
     FULL,
     QUICK,
+    SHARE,
     TIERS,
+    is_for_save,
     left_out_sentence,
     longest_first,
     mark_tiers,
@@ -41,6 +43,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # How long an example takes says how busy the machine is. What a test asks for comes on top of this.
 settings.register_profile(FULL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(SHARE, settings.get_profile(FULL), max_examples=2 * FEW)
 settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=FEW)
 settings.load_profile(QUICK)
 
@@ -99,9 +102,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of tiers whose packages are not installed."""
+    """Files of tiers whose packages are not installed, and for ``-m save`` all but its own."""
     if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
+    if config.option.markexpr == "save" and not is_for_save(collection_path):
+        return True
     if lacks_packages(collection_path):
         config.stash[_LEFT_OUT]["files"] += 1
         return True

@@ -3,21 +3,24 @@
 A marker names what a test needs beyond Python packages and a quick machine: ``kafka``, ``spark``,
 ``browser``, ``lint``, ``slow``. Fixtures bring the first three; a module that starts brokers or
 Spark by itself bears the marker. ``pyproject.toml`` leaves all of them out, but for the tests of
-real Kafka that bear ``arrow`` as well: a handful from a document to an apply on one cluster.
+real Kafka that bear ``default_kafka`` as well: a handful from a document to an apply on one
+cluster. ``-m save`` is the part of the rest that one runs while writing.
 
-Property tests run few examples by default and all of them with ``--hypothesis-profile=full``, which
-``.ci/run`` asks for.
+Property tests run few examples by default, all of them with ``--hypothesis-profile=full``, and a
+fourth, other ones each time, with ``share``: so ``.ci/run`` does, whose time is bounded.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from installed import missing_browser, missing_packages
 
-QUICK, FULL = "quick", "full"
+QUICK, SHARE, FULL = "quick", "share", "full"
 FEW = 25
+PART = 4
 TIERS: Mapping[str, frozenset[str]] = {
     "kafka": frozenset({"kafka", "own_kafka", "many"}),
     "spark": frozenset({"local_spark"}),
@@ -27,8 +30,22 @@ TIERS: Mapping[str, frozenset[str]] = {
 }
 """The fixtures that put a test into a tier."""
 
+SAVE = (
+    "kinds/test_every_kind.py",
+    "laws/",
+    "manifests/test_schemas.py",
+    "plan/document/test_risks.py",
+    "report/test_plan_schema.py",
+    "test_cited_rules.py",
+    "test_closed_sets.py",
+    "test_docs.py",
+    "test_golden_files.py",
+    "test_soundness.py",
+)
+"""The files and folders of ``-m save``, as far as their tests are in no tier."""
+
 LONGEST = (
-    "kafka-arrow",
+    "kafka-default",
     "gateway-clients",
     "kafka-real_kafka",
     "kafka-faults",
@@ -47,13 +64,24 @@ LONGEST = (
 
 
 def examples(number: int) -> int:
-    """How many examples a property test tries: all, or a few of them in the quick profile."""
-    return number if is_full() else min(number, FEW)
+    """How many examples a property test tries: all, a fourth of them, or a few."""
+    match settings.get_current_profile_name():
+        case "full":
+            return number
+        case "share":
+            return min(number, max(FEW, number // PART))
+        case _:
+            return min(number, FEW)
 
 
 def is_full() -> bool:
     """Counts of what a property test has met mean something only after all examples."""
     return settings.get_current_profile_name() == FULL
+
+
+def is_for_save(path: Path) -> bool:
+    """Tell if ``-m save`` reads the file; it reads no others, which would take longer than it."""
+    return str(path.relative_to(Path(__file__).parent)).startswith(SAVE)
 
 
 def mark_tiers(items: Iterable[pytest.Item]) -> None:
@@ -63,6 +91,8 @@ def mark_tiers(items: Iterable[pytest.Item]) -> None:
         for tier, names in TIERS.items():
             if fixtures & names and not item.get_closest_marker(tier):
                 item.add_marker(tier)
+        if is_for_save(item.path) and not any(map(item.get_closest_marker, TIERS)):
+            item.add_marker("save")
         if item.get_closest_marker("xdist_group") is None and (group := _group(item, fixtures)):
             item.add_marker(pytest.mark.xdist_group(group))
 
@@ -76,8 +106,8 @@ def _group(item: pytest.Item, fixtures: frozenset[str]) -> str | None:
     module = item.path.stem
     shared = item.get_closest_marker("kafka")
     if "kafka" in fixtures or (shared and "own_kafka" not in fixtures and "many" not in fixtures):
-        if item.get_closest_marker("arrow"):
-            return "kafka-arrow"
+        if item.get_closest_marker("default_kafka"):
+            return "kafka-default"
         (name,) = shared.args if shared and shared.args else (item.nodeid.split("/")[1],)
         return f"kafka-{name}"
     if "many" in fixtures:

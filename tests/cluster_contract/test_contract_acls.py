@@ -16,7 +16,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.results import ErrorCode
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 NAMES = {ResourceType.CLUSTER: CLUSTER_NAME, ResourceType.USER: "User:billing"}
 READ, WRITE = binding(), binding(operation=Operation.WRITE)

@@ -14,7 +14,7 @@ from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup, TopicOffsets
 from kgitops.model.results import ErrorCode
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 GROUP, METRICS = "billing.app", "lag"
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"

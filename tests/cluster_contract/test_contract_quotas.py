@@ -8,7 +8,7 @@ from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.results import ErrorCode
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 USER = make_entity({"user": "billing"})
 

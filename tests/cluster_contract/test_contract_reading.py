@@ -12,7 +12,7 @@ from kgitops.model.clock import from_text
 from kgitops.model.cluster_state import TopicUsage, Validator
 from kgitops.model.requests import Request
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 APIS = {kind.__name__.removesuffix("Request") for kind in get_args(Request)}
 

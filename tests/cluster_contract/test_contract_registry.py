@@ -10,7 +10,7 @@ from kgitops.model.registry import META_KEY, Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.plan.normal_form import last_applied
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 OWNER = Owner(project="uid", topic_id="t", last_applied=last_applied(a_topic("orders")))
 

@@ -21,7 +21,7 @@ from kgitops.model.requests import AlterStep, DeleteRecordsRequest, DeleteTopicR
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 CONFIGS, PARTITIONS, REPLICAS = AlterStep.CONFIGS, AlterStep.PARTITIONS, AlterStep.REPLICAS
 

@@ -13,7 +13,7 @@ from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.results import ErrorCode
 
-pytestmark = pytest.mark.arrow
+pytestmark = pytest.mark.default_kafka
 
 SHA_256, SHA_512 = ScramMechanism
 _PATIENCE_SECONDS = 30

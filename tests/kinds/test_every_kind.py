@@ -82,7 +82,7 @@ def at(url: str) -> Iterator[Place]:
         pytest.param("file", marks=pytest.mark.xdist_group("kinds-file")),
         pytest.param("lowered", marks=pytest.mark.xdist_group("kinds-lowered")),
         pytest.param("memory", marks=pytest.mark.xdist_group("kinds-memory")),
-        pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.arrow]),
+        pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.default_kafka]),
     ],
 )
 def story(

@@ -20,7 +20,7 @@ from kgitops.sandbox.sandbox import Sandbox
 if TYPE_CHECKING:
     from real_kafka.conftest import KafkaProject
 
-pytestmark = [pytest.mark.kafka, pytest.mark.arrow]
+pytestmark = [pytest.mark.kafka, pytest.mark.default_kafka]
 
 
 def make_mess(kafka: Sandbox) -> None:

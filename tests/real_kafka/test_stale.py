@@ -14,7 +14,7 @@ from kgitops.sandbox.sandbox import Sandbox
 if TYPE_CHECKING:
     from real_kafka.conftest import KafkaProject
 
-pytestmark = [pytest.mark.kafka, pytest.mark.arrow]
+pytestmark = [pytest.mark.kafka, pytest.mark.default_kafka]
 
 
 def test_a_topic_deleted_and_created_again_survives_the_plan_that_deletes_it(
