@@ -1,13 +1,32 @@
-"""What a function of a test's module says in processes whose hashes are others."""
+"""Other processes of a test: one that ends with it, and what a function says in several."""
 
 import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _TESTS = Path(__file__).parent
+
+
+@contextmanager
+def running(
+    words: Sequence[str | Path],
+    **options: Any,  # noqa: ANN401 (of subprocess.Popen)
+) -> Iterator["subprocess.Popen[Any]"]:
+    """A process that is waited for at the end of the block, and killed where the block fails.
+
+    ``subprocess.Popen`` itself would be waited for then, too, and a server ends by no failure.
+    """
+    with subprocess.Popen(words, **options) as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def told_by_processes(tell: Callable[[], str]) -> frozenset[str]:

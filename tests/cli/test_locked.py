@@ -12,6 +12,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.processes import PausedApply
 from cli.projects import Project, acl, topic
+from other_processes import running
 
 
 def test_who_comes_second_is_told_who_applies_and_changes_nothing(
@@ -60,7 +61,7 @@ def test_a_store_that_another_process_writes_is_locked(project: Project, kgitops
         "import sqlite3, sys; store = sqlite3.connect(sys.argv[1], isolation_level=None);"
         "store.execute('BEGIN EXCLUSIVE'); print('held', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", hold, project.store],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.processes import PausedApply
 from cli.projects import EXAMPLES, Project, quota, topic
+from other_processes import running
 
 CONVERGE = {"mode": "converge"}
 
@@ -182,9 +183,7 @@ def test_a_loop_that_is_told_to_end_finishes_the_request_on_its_way(
 
 def test_a_loop_ends_on_a_signal(project: Project) -> None:
     command = [sys.executable, "-m", "kgitops", "reconcile", project.folder, "--interval", "1s"]
-    with subprocess.Popen(
-        [*command, "--format", "json"], stdout=subprocess.PIPE, text=True
-    ) as loop:
+    with running([*command, "--format", "json"], stdout=subprocess.PIPE, text=True) as loop:
         assert loop.stdout is not None
         turns = []
         while len(turns) < 2:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli.projects import metadata_log
+from other_processes import running
 from reconcile.notifications.receivers import Receiver, receiver
 from reconcile.sources.repositories import Repository, allowed_signers, run, ssh_key
 
@@ -77,7 +78,7 @@ def looping(arguments: list[str], printed: Path, **environ: str) -> Iterator[sub
     with (
         printed.open("w") as output,
         printed.with_suffix(".err").open("w") as errors,
-        subprocess.Popen(
+        running(
             [sys.executable, "-m", "kgitops", *arguments],
             env={**os.environ, **environ},
             stdout=output,

@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, quota, topic
+from other_processes import running
 from reconcile.notifications.receivers import receiver
 
 from kgitops.sandbox.certificates import issue_certificates
@@ -54,7 +55,7 @@ class Running(NamedTuple):
 
 
 @pytest.fixture
-def running(here: Path) -> Iterator[Running]:
+def loop(here: Path) -> Iterator[Running]:
     project = Project(here / "payments").write(topic(), quota())
     chat = {"name": "chat", "webhook": {"url": {"env": "CHAT_URL"}}, "events": ["pending"]}
     gone = {"name": "gone", "webhook": {"url": {"env": "GONE_URL"}}, "events": ["pending"]}
@@ -65,7 +66,7 @@ def running(here: Path) -> Iterator[Running]:
     with (
         receiver(certificate=certificates.broker) as told,
         receiver(404) as refusing,
-        subprocess.Popen(
+        running(
             [*command, "--listen", "127.0.0.1:0"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -89,49 +90,49 @@ def running(here: Path) -> Iterator[Running]:
         assert TOKEN not in process.stderr.read()
 
 
-def fates(running: Running, sink: str) -> list[float]:
+def fates(loop: Running, sink: str) -> list[float]:
     """The events for a receiver that were delivered, failed and were dropped, by the metrics."""
-    metrics = running.ask("/metrics")[1]
+    metrics = loop.ask("/metrics")[1]
     sample = 'kgitops_notifications_total{{outcome="{}",project="payments",sink="{}"}} (.+)'
     samples = [sample.format(fate, sink) for fate in ("delivered", "failed", "dropped")]
     return [float(count) for text in samples for count in re.findall(text, metrics)]
 
 
-def test_a_loop_is_looked_at_and_asked_for_a_turn(running: Running) -> None:
-    first = running.turn()
+def test_a_loop_is_looked_at_and_asked_for_a_turn(loop: Running) -> None:
+    first = loop.turn()
     assert first["number"] == 1
-    assert running.ask("/healthz") == (200, "ok\n")
-    assert running.ask("/readyz") == (200, "ok\n")
+    assert loop.ask("/healthz") == (200, "ok\n")
+    assert loop.ask("/readyz") == (200, "ok\n")
 
-    (unit,) = json.loads(running.ask("/status")[1])["units"]
+    (unit,) = json.loads(loop.ask("/status")[1])["units"]
     assert (unit["project"], unit["cluster"], unit["mode"]) == ("payments", "local", "converge")
     assert unit["turns"] == [{k: v for k, v in first.items() if k != "type"}]
     pending = unit["pending"]
 
-    metrics = running.ask("/metrics")[1]
+    metrics = loop.ask("/metrics")[1]
     labels = 'cluster="local",outcome="pending",project="payments"'
     assert f"kgitops_reconcile_total{{{labels}}} 1.0" in metrics
     labels = 'action="create",cluster="local",level="disruptive",project="payments"'
     assert f"kgitops_pending_changes{{{labels}}} 1.0" in metrics
 
-    page = running.ask("/")[1]
+    page = loop.ask("/")[1]
     assert "1 plan waits for somebody" in page
     assert f"kgitops apply {pending['path']} --expect-digest {pending['digest']}" in page
-    report = running.ask(f"/plans/{pending['digest'].removeprefix('sha256:')}")
+    report = loop.ask(f"/plans/{pending['digest'].removeprefix('sha256:')}")
     assert (report[0], pending["digest"] in report[1]) == (200, True)
 
     end = time.monotonic() + 60
-    while (found := (fates(running, "chat"), fates(running, "gone"))) != ([1, 0, 0], [0, 1, 0]):
+    while (found := (fates(loop, "chat"), fates(loop, "gone"))) != ([1, 0, 0], [0, 1, 0]):
         assert time.monotonic() < end, found
         time.sleep(0.05)
 
-    assert running.ask("/reconcile", "POST", Authorization="Bearer wrong")[0] == 401
-    assert running.line("notice", "POST /reconcile: refused a call with a wrong or missing token")
-    assert running.ask("/reconcile?cluster=no", "POST", Authorization=f"Bearer {TOKEN}")[0] == 404
-    answer = running.ask("/reconcile?cluster=local", "POST", Authorization=f"Bearer {TOKEN}")
+    assert loop.ask("/reconcile", "POST", Authorization="Bearer wrong")[0] == 401
+    assert loop.line("notice", "POST /reconcile: refused a call with a wrong or missing token")
+    assert loop.ask("/reconcile?cluster=no", "POST", Authorization=f"Bearer {TOKEN}")[0] == 404
+    answer = loop.ask("/reconcile?cluster=local", "POST", Authorization=f"Bearer {TOKEN}")
     assert answer == (202, "a turn begins soon\n")
-    assert running.turn()["number"] == 2
-    metrics = running.ask("/metrics")[1]
+    assert loop.turn()["number"] == 2
+    metrics = loop.ask("/metrics")[1]
     assert 'kgitops_hook_requests_total{outcome="accepted"} 1.0' in metrics
     assert 'kgitops_hook_requests_total{outcome="wrong-token"} 1.0' in metrics
     assert TOKEN not in metrics + page + json.dumps(unit)

@@ -21,6 +21,7 @@ from cli.conftest import Kgitops
 from cli.policed import write_module
 from cli.projects import EXAMPLES, Project, topic
 from msgspec import Struct
+from other_processes import running
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.model.results import ErrorCode
@@ -158,7 +159,7 @@ def test_an_ignored_signal_stays_ignored(here: Path) -> None:
         "sys.argv[1:] = ['serve', '-c', 'embedded:', '--listen', '127.0.0.1:0']; run()"
     )
     words = [sys.executable, "-c", script]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    with running(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert READY.fullmatch(process.stdout.readline())
         process.send_signal(signal.SIGINT)

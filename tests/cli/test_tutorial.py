@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from installed import BASH
+from other_processes import running
 from strangers import stranger_on_the_first_port
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-steps.md"
@@ -64,7 +65,7 @@ def test_the_tutorial_on_a_kafka_for_tests_works_in_its_order(here: Path) -> Non
     environ = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     go_through(before, here, environ)
     words = [sys.executable, "-m", "kgitops", "serve", "-c", "embedded:", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(words, cwd=here / "shop", stdout=subprocess.PIPE, text=True) as serve:
+    with running(words, cwd=here / "shop", stdout=subprocess.PIPE, text=True) as serve:
         try:
             assert serve.stdout is not None
             ready = serve.stdout.readline()

@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from cli.projects import topic
+from other_processes import running
 from reconcile.full_file_system import SmallFileSystem
 from reconcile.notifications.receivers import Receiver, receiver
 from reconcile.turning import Turns
@@ -113,7 +113,7 @@ def test_a_loop_tells_others_when_its_own_files_find_no_room_and_its_log_comes_b
     with (
         receiver() as told,
         log.open("w") as output,
-        subprocess.Popen(
+        running(
             [sys.executable, "-m", "kgitops", *words, "--plans", tmp_path / "plans"],
             stdout=output,
             env={**os.environ, "CHAT_URL": told.url},

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import psutil
 import pytest
+from other_processes import running
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.running import Sandbox
@@ -166,7 +167,7 @@ def test_what_is_kept_is_there_again(sandbox: Commands) -> None:
 
 def test_a_pid_that_another_process_has_by_now_is_left_alone(sandbox: Commands) -> None:
     os.kill(sandbox.pid(1), signal.SIGKILL)
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+    with running([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         (sandbox.home / "broker-1" / "pid").write_text(f"{other.pid}\n")
         assert sandbox("status").code == 1
         assert sandbox("stop", "--keep", "--yes").code == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from kafka_clusters import StartKafka
+from other_processes import running
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox import jars, jvm
@@ -33,7 +34,7 @@ def test_brokers_die_with_the_process_that_started_them(
 ) -> None:
     """Even after SIGKILL, which leaves that process no time to stop anything."""
     home = tmp_path / "home"
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", KILLED, home], stdout=subprocess.PIPE, text=True
     ) as starter:
         assert starter.stdout
@@ -149,7 +150,7 @@ def _check(folder: Path, jar: Jar, content: bytes) -> None:
 def test_a_port_in_use_is_not_free() -> None:
     (port,) = free_ports(1)
     assert is_free(port)
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
         stderr=subprocess.DEVNULL,
     ) as server:
@@ -172,9 +173,7 @@ def test_a_process_is_found_from_its_first_moment_on() -> None:
     """Its command line is empty until the kernel has read it, which once hid the process."""
     for number in range(100):
         mark = f"mark-{number}"
-        with subprocess.Popen(
-            [sys.executable, "-c", "input()", mark], stdin=subprocess.PIPE
-        ) as process:
+        with running([sys.executable, "-c", "input()", mark], stdin=subprocess.PIPE) as process:
             found = find_process(process.pid, mark)
             process.kill()
             assert found, number

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from other_processes import running
 
 from kgitops.sandbox.jars import fetch_libs
 from kgitops.sandbox.jvm import Jvm, find_java
@@ -25,7 +26,7 @@ def test_a_policy_refuses_kafka_topics_as_the_readme_shows(tmp_path: Path) -> No
     section = README.read_text().partition("### A Kafka for your tests")[2].partition("\n### ")[0]
     (serve, ready), (create, refused) = STEP.findall(section)
     words = shlex.split(serve.removeprefix("uv run "))
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-m", *words, "--listen", "127.0.0.1:0"],
         cwd=tmp_path,
         env=os.environ,

@@ -10,6 +10,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 from java_classes import compile_java
+from other_processes import running
 from wire.message_values import KAFKAS, message_values
 
 from kgitops.sandbox.jars import fetch_libs
@@ -60,7 +61,7 @@ def kafka_messages(tmp_path_factory: pytest.TempPathFactory) -> Iterator["subpro
     classes = compile_java({"Echo": ECHO}, tmp_path_factory.mktemp("echo"))
     jars = [*fetch_libs(lambda _: None).glob("*.jar"), classes]
     words = [str(find_java()), "-cp", os.pathsep.join(map(str, jars)), "Echo"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as java:
+    with running(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as java:
         yield java
         assert java.stdin
         java.stdin.close()

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from gateway.clients.member import Member
+from other_processes import running
 from serve.clients.downloads import go_program, kafkajs, program
 
 PATIENCE_S = 60
@@ -74,7 +75,7 @@ KEEPERS: Mapping[str, Callable[[Member, Path], AbstractContextManager[object]]] 
 @contextmanager
 def _runs(words: Sequence[str | Path], more: Mapping[str, str] | None = None) -> Iterator[None]:
     """A program that says when it has committed, and ends with its input."""
-    with subprocess.Popen(
+    with running(
         [*map(str, words)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from other_processes import running
 from reconcile.sources.repositories import PROJECT, Repository
 
 from kgitops.reconcile.sources.git import GitOptions, GitSource
@@ -35,7 +36,7 @@ def test_it_may_be_killed_at_any_instant(tmp_path: Path) -> None:
     state = tmp_path / "state"
     for round_ in range(25):
         words = [sys.executable, "-c", FOLLOW, str(repository.folder), str(state)]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
+        with running(words, stdout=subprocess.PIPE, start_new_session=True) as process:
             process.stdout.readline()
             repository.commit(f"{PROJECT}# {round_}\n")
             time.sleep(chance.uniform(0, 0.4))

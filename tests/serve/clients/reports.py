@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from other_processes import running
 from serve.clients.matrix import PASSED
 
 PATIENCE_S = 240
@@ -57,7 +58,7 @@ def output(
     words: Sequence[str | Path], *, patience_s: float = PATIENCE_S, **options: object
 ) -> str:
     """All that a program prints; it is killed when patience ends, and what it printed counts."""
-    with subprocess.Popen(
+    with running(
         [*map(str, words)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

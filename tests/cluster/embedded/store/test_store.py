@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from cluster.clusters import a_cluster, a_grant, a_new_topic, admin
 from cluster.embedded.store.store_driver import __file__ as driver
+from other_processes import running
 
 import kgitops
 from kgitops.cluster.embedded.boot import boot
@@ -380,7 +381,7 @@ def assert_one_sentence(error: KgitopsError, path: Path, code: ExitCode) -> None
 @contextmanager
 def driven(mode: str, path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process in this mode that is ready, killed in the end."""
-    with subprocess.Popen(
+    with running(
         [sys.executable, driver, mode, path], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cluster.embedded.store.store_driver import __file__ as driver
+from other_processes import running
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.store.file import open_store
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 def kill_after(seconds: float, mode: str, path: Path) -> list[str]:
     """What a process in this mode said before it was killed, ``seconds`` after it was ready."""
-    with subprocess.Popen(
+    with running(
         [sys.executable, driver, mode, path], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
