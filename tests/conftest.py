@@ -28,6 +28,8 @@ from tiers import (
     QUICK,
     SHARE,
     TIERS,
+    WIDE_UNTIL,
+    is_for_another_day,
     is_for_save,
     left_out_sentence,
     longest_first,
@@ -171,6 +173,8 @@ def pytest_terminal_summary(
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before what a test needs is made."""
     check_group(item)
+    if is_for_another_day(item):
+        pytest.skip(f"wide, and past {WIDE_UNTIL}")
 
 
 def pytest_unconfigure() -> None:

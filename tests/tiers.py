@@ -6,10 +6,16 @@ Spark by itself bears the marker. ``pyproject.toml`` leaves all of them out, but
 real Kafka that bear ``default_kafka`` as well: a handful from a document to an apply on one
 cluster. ``-m save`` is the part of the rest that one runs while writing.
 
+``wide`` are the tests of which a part says most: all releases of a client, all payloads, and the
+property tests that run by default with fewer examples. They come last, and where ``WIDE_UNTIL``
+gives a moment, in seconds since 1970, those that did not begin by then are left out, and counted.
+
 Property tests run few examples by default, all of them with ``--hypothesis-profile=full``, and a
 fourth, other ones each time, with ``share``: so ``.ci/run`` does, whose time is bounded.
 """
 
+import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,9 +50,18 @@ SAVE = (
 )
 """The files and folders of ``-m save``, as far as their tests are in no tier."""
 
+WIDE_UNTIL = "KGITOPS_TEST_WIDE_UNTIL"
+WIDE = (
+    "gateway/clients/",
+    "report/fleet/test_fleet_injection.py",
+    "report/test_injection.py",
+    "serve/clients/",
+    "wire/test_against_java.py",
+)
+"""The files and folders of ``wide``, as far as their tests are in a tier."""
+
 LONGEST = (
     "kafka-default",
-    "gateway-clients",
     "kafka-real_kafka",
     "kafka-faults",
     "test_killed_users",
@@ -59,8 +74,12 @@ LONGEST = (
     "test_plan_anywhere",
     "test_parquet_snapshots",
     "test_spark_cluster",
+    "gateway-clients",
 )
-"""The groups that take minutes; they start first, so that no process ends with one."""
+"""The groups that take minutes; they start first, so that no process ends with one.
+
+Those of wide tests are the last of them.
+"""
 
 
 def examples(number: int) -> int:
@@ -81,7 +100,24 @@ def is_full() -> bool:
 
 def is_for_save(path: Path) -> bool:
     """Tell if ``-m save`` reads the file; it reads no others, which would take longer than it."""
-    return str(path.relative_to(Path(__file__).parent)).startswith(SAVE)
+    return _is_below(path, SAVE)
+
+
+def is_for_another_day(item: pytest.Item) -> bool:
+    """Tell if the time is over in which wide tests begin."""
+    until = os.environ.get(WIDE_UNTIL)
+    return until is not None and is_wide(item) and time.time() > float(until)
+
+
+def is_wide(item: pytest.Item) -> bool:
+    """Tell if a part of such tests says most of what they say together."""
+    if any(map(item.get_closest_marker, TIERS)):
+        return _is_below(item.path, WIDE)
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+
+
+def _is_below(path: Path, places: tuple[str, ...]) -> bool:
+    return str(path.relative_to(Path(__file__).parent)).startswith(places)
 
 
 def mark_tiers(items: Iterable[pytest.Item]) -> None:
@@ -93,6 +129,8 @@ def mark_tiers(items: Iterable[pytest.Item]) -> None:
                 item.add_marker(tier)
         if is_for_save(item.path) and not any(map(item.get_closest_marker, TIERS)):
             item.add_marker("save")
+        if is_wide(item):
+            item.add_marker("wide")
         if item.get_closest_marker("xdist_group") is None and (group := _group(item, fixtures)):
             item.add_marker(pytest.mark.xdist_group(group))
 
