@@ -78,8 +78,19 @@ def test_a_plan_shows_a_uuid_that_is_not_there_yet_and_makes_none() -> None:
     assert planned.state.virtual_clusters[SALES].links["Orders"].topic == "<uuid:new>.Orders"
 
 
+@pytest.mark.parametrize("name", ["app-store-changelog", "app-by-word-repartition"])
+def test_what_streams_calls_internal_is_made_as_other_topics_are(name: str) -> None:
+    """VC-342: Streams can't make them itself, so they are declared; their names get a UUID."""
+    brokers = after_commit_1()
+    (result,) = brokers.ask(create_topic(SALES, name))
+    assert result.ok
+    assert (
+        brokers.logical.virtual_clusters[SALES].links[name].topic == f"{brokers.minted[-1]}.{name}"
+    )
+
+
 def test_a_link_to_a_topic_that_the_same_plan_makes_can_be_planned() -> None:
-    """VC-405: one session goes through a whole plan, though nothing is made yet."""
+    """One session goes through a whole plan, though nothing is made yet."""
     lowering = Lowerer(scenario.before().logical, iter(["u1", "u2"]).__next__)
     for batch in COMMIT_1:
         assert all(result.ok for result in lowering.lower_batch(batch).results)

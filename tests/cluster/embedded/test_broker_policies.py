@@ -204,6 +204,16 @@ def test_a_broker_starts_only_with_configs_that_policies_accept(caplog):
     assert altered(cluster, broker(1), operation=setting("600"))[broker(1)].code == 44
 
 
+def test_brokers_are_judged_where_only_one_has_configs():
+    """P201-86: nothing is configured for all; each is judged, the one with configs refused."""
+    policy = Recorder(
+        says=lambda request, _: "no" if RETENTION in request.requested_state.configs else None
+    )
+    cluster = policed(policy, broker_configs={2: {RETENTION: "500"}})
+    assert [request.broker_id for request in policy.requests] == [1, 2, 3]
+    assert [broker.id for broker in cluster.read_state().brokers if broker.fenced] == [2]
+
+
 def test_who_could_not_start_is_not_written_down(tmp_path):
     """P201-86: the store keeps no configs, so the next process decides by its own."""
     rule = PythonRule(

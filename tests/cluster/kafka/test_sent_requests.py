@@ -7,11 +7,24 @@ from typing import NoReturn
 
 import pytest
 from cluster_contract.contract import creation
+from kafka.protocol.admin import DeleteRecordsRequest as LeaderRequest
+from kafka.protocol.admin import DeleteRecordsResponse
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 import kgitops
-from kgitops.cluster.kafka.transport.wire import Wire
-from kgitops.cluster.kafka.write.topics import create_topics, delete_topics
-from kgitops.model.requests import DeleteTopicRequest
+from kgitops.cluster.kafka.protocol_values import uuid_from_text
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.cluster.kafka.write.batches import MOST_RECORDS
+from kgitops.cluster.kafka.write.records import delete_records
+from kgitops.cluster.kafka.write.topics import create_partitions, create_topics, delete_topics
+from kgitops.model.requests import (
+    AlterStep,
+    AlterTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+)
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.results import ErrorCode, RequestResult
 
 TOPIC_ID = "5L6g3nShTeMCtKA8X86swQ"
 
@@ -41,6 +54,66 @@ def test_brokers_are_given_time(write: Callable[[Wire], object]) -> None:
     with pytest.raises(_SeenError) as seen:
         write(_SendsNothing())  # type: ignore[arg-type]
     assert seen.value.args[0].timeout_ms > 0
+
+
+class _OneLeader:
+    """A fake: a topic with one partition, whose leader deletes nothing and answers a code."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self._code = code
+
+    def send(self, request: object, **_: object) -> Message:
+        if isinstance(request, MetadataRequest):
+            partition = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition(
+                partition_index=0, leader_id=1, replica_nodes=[1]
+            )
+            topic = MetadataResponse.MetadataResponseTopic(
+                name="orders",
+                error_code=0,
+                topic_id=uuid_from_text(TOPIC_ID),
+                partitions=[partition],
+            )
+            return MetadataResponse(topics=[topic])
+        assert isinstance(request, LeaderRequest)
+        result = DeleteRecordsResponse.DeleteRecordsTopicResult
+        row = result.DeleteRecordsPartitionResult(partition_index=0, error_code=self._code)
+        return DeleteRecordsResponse(topics=[result(name="orders", partitions=[row])])
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (ErrorCode.POLICY_VIOLATION, "The topic's cleanup.policy does not let records be deleted."),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, "Partition 0 has no offset 7."),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, "Records of an internal topic can not be deleted."),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "There is no partition 0."),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None),
+    ],
+)
+def test_a_leader_has_codes_and_kgitops_the_words(code: ErrorCode, words: str | None) -> None:
+    """A4-81, C-26: 44 is no policy's here."""
+    request = DeleteRecordsRequest(
+        topic="orders", topic_id=TOPIC_ID, deleted_message_offsets={0: 7}
+    )
+    (result,) = delete_records(_OneLeader(code), [request])  # type: ignore[arg-type]
+    assert result == RequestResult(code=code, message=words)
+
+
+def test_a_batch_that_no_controller_takes_has_a_controllers_answer() -> None:
+    """C-26, A4-03: 44 is no policy's here either; nothing but the look goes out."""
+    request = AlterTopicRequest(
+        topic="orders",
+        topic_id=TOPIC_ID,
+        step=AlterStep.PARTITIONS,
+        requested_state=RequestedTopicState(
+            name="orders", topic_id=TOPIC_ID, assignment=((1,),) * (MOST_RECORDS + 2)
+        ),
+    )
+    wire = _OneLeader(ErrorCode.NONE)
+    (result,) = create_partitions(wire, [request], validate_only=False)  # type: ignore[arg-type]
+    assert str(result) == (
+        "POLICY_VIOLATION (44): Unable to perform excessively large batch operation."
+    )
 
 
 def test_configs_are_never_replaced_as_a_whole() -> None:

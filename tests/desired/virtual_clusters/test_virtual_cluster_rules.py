@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from manifests.loading import acl, declaration, findings, load, quota, tombstone, topic, write
 
-from kgitops.model.resources.names import INTERNAL_TOPICS, REGISTRY_TOPIC
-
 SIZE = "partitions: 1, replicationFactor: 1"
 ACCESS = (
     "principal: User:a\npermission: Allow\noperations: [Read]\nresource: {type: topic, name: t}"
@@ -185,9 +183,15 @@ def test_a_name_may_mean_another_thing_in_another_virtual_cluster(here: Path) ->
     assert said(here, *texts) == []
 
 
-@pytest.mark.parametrize("name", sorted({*INTERNAL_TOPICS, REGISTRY_TOPIC}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("__cluster_metadata", "__consumer_offsets", "__share_group_state"),
+        *("__transaction_state", "__kgitops"),
+    ],
+)
 def test_no_link_leads_to_an_internal_topic(here: Path, name: str) -> None:
-    """VC-037, 24.9 e."""
+    """VC-037, VC-118, VC-405, 24.9 e: each spelled out, the state of share groups too."""
     (finding,) = said(here, link("offsets", "emea", f"{{physicalTopic: {name}}}"))
     assert finding == (
         f"a.yaml:4:32: the topic {name} is internal, and no virtual cluster may have it; "
@@ -195,9 +199,11 @@ def test_no_link_leads_to_an_internal_topic(here: Path, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["connect-offsets", "mm2-configs", "app-x-repartition"])
+@pytest.mark.parametrize(
+    "name", ["connect-offsets", "mm2-configs", "app-x-repartition", "app-x-changelog"]
+)
 def test_topics_of_connect_and_streams_are_ordinary(here: Path, name: str) -> None:
-    """VC-340."""
+    """VC-340, VC-342."""
     assert said(here, link(name, "emea", f"{{physicalTopic: {name}}}")) == []
     assert said(here, local_topic(name, "a"), local_topic(name, "b")) == []
 
@@ -691,10 +697,10 @@ def administrator(resource: str, operation: str = "Alter") -> str:
 
 def test_a_virtual_cluster_may_have_a_name_that_is_the_registrys_outside(here: Path) -> None:
     """VC-143: names in a virtual cluster are local."""
-    registry = ACCESS.replace("name: t", f"name: {REGISTRY_TOPIC}")
+    registry = ACCESS.replace("name: t", "name: __kgitops")
     assert said(here, acl(f"virtualCluster: emea\n{registry}")) == []
     (finding,) = said(here, acl(registry))
-    assert f"ACLs on {REGISTRY_TOPIC} can't be declared" in finding
+    assert "ACLs on __kgitops can't be declared" in finding
 
 
 def test_an_acl_of_nobody_who_belongs_there_is_a_warning(here: Path) -> None:

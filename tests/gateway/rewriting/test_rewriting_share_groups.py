@@ -2,11 +2,57 @@
 
 import pytest
 from gateway.rewriting.frames import LINKS, ORDERS, Rewriter, table_of
+from real_kafka.foreign_requests import Filled
 
+from kgitops.gateway.rewriting.apis import GROUP_RESOURCE, versions_of
 from kgitops.wire import messages
+from kgitops.wire.apis import apis, keys
 from kgitops.wire.messages import Message
 
 FOREIGN = b"\x09" * 16
+SHARE_AND_STREAMS = (
+    *("ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch", "ShareAcknowledge"),
+    *("DescribeShareGroupOffsets", "AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
+    *("StreamsGroupHeartbeat", "StreamsGroupDescribe"),
+)
+
+
+def group_ids(message: Message) -> list[str]:
+    """The ids of all groups that a message names."""
+    fields = message.__struct_fields__
+    if "group_ids" in fields:
+        return list(message.group_ids)
+    rows = message.groups if "groups" in fields else [message]
+    return [row.group_id for row in rows]
+
+
+@pytest.mark.parametrize("name", SHARE_AND_STREAMS)
+def test_share_and_streams_groups_have_ids_as_all_groups_have(name: str) -> None:
+    """VC-118: behind the same prefix, which the rights on groups are lowered to."""
+    api = apis()[keys()[name]]
+    for version in versions_of(api):
+        asked = Filled("Orders", ORDERS, b"").request(api, version, GROUP_RESOURCE)
+        assert group_ids(asked) == ["Orders"]
+        sent, _ = Rewriter(table_of()).request(asked, version)
+        assert group_ids(sent) == ["emea.sales:Orders"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (messages.ShareGroupDescribeRequest, messages.ShareGroupDescribeResponse),
+        (messages.StreamsGroupDescribeRequest, messages.StreamsGroupDescribeResponse),
+    ],
+)
+def test_share_and_streams_groups_are_described_by_local_ids(
+    kind: Message, answer: Message
+) -> None:
+    """VC-118."""
+    client = Rewriter(table_of())
+    version = 1 if kind is messages.ShareGroupDescribeRequest else 0
+    _, exchange = client.request(kind(group_ids=["g"]), version)
+    found = answer(groups=[answer.DescribedGroup(group_id="emea.sales:g")])
+    assert group_ids(client.response(found, exchange)) == ["g"]
 
 
 def test_a_share_consumer_is_told_of_later_topics() -> None:

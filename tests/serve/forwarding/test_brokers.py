@@ -16,6 +16,7 @@ from kgitops.policy import Principal
 from kgitops.serve.answers.table import ANSWERS
 from kgitops.serve.dispatch import Dispatcher
 from kgitops.serve.forwarding.apis import FIRST_FOR_CONTROLLER, FORWARDED, common_versions
+from kgitops.serve.forwarding.envelope import DefaultPrincipalSerde, EnvelopeError
 from kgitops.serve.forwarding.options import Routing
 from kgitops.serve.nodes import NodeKind
 from kgitops.wire import messages
@@ -290,6 +291,44 @@ def test_a_request_that_is_none_costs_the_connection() -> None:
         client.socket.sendall(len(frame).to_bytes(4, "big") + frame)
         with pytest.raises(ConnectionResetError):
             client.receive_frame()
+
+
+class RefusingSerde(DefaultPrincipalSerde):
+    """A fake: with it the controller answers each Envelope with one error."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self.code = code
+
+    def deserialize(self, data: bytes) -> str:
+        raise EnvelopeError(self.code, f"a principal of {len(data)} bytes")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ],
+)
+def test_a_client_never_sees_why_its_envelope_was_refused(code: ErrorCode) -> None:
+    """F590-24: -1 for each topic, and its connection stays."""
+    with served(principal_serde=RefusingSerde(code)) as brokers, brokers.client(1) as client:
+        for name in ("one", "two"):
+            assert create(client, name) == {name: ErrorCode.UNKNOWN_SERVER_ERROR}
+        assert brokers.topics() == []
+
+
+def test_a_controller_that_does_not_understand_a_request_costs_the_client_its_connection() -> None:
+    """F590-24: 35 in an Envelope's answer is the one error without an answer to the client."""
+    serde = RefusingSerde(ErrorCode.UNSUPPORTED_VERSION)
+    with served(principal_serde=serde) as brokers:
+        with brokers.client(1) as client, pytest.raises(ConnectionResetError):
+            create(client, "orders")
+        assert brokers.redirected() == 1
+        # The broker's own connection to the controller stays, and so do those of other clients.
+        with brokers.client(1) as other:
+            assert seen(other, "orders") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_large_request_is_forwarded() -> None:

@@ -92,11 +92,11 @@ def alter_acls(
     for resource, actions in requests:
         if not refused.ok:
             results[resource] = [refused for _ in actions]
-        elif times[resource] > 1:
-            _log.info("resource %r is in one AlterAcls request more than once", resource)
-            results[resource] = [duplicate("Duplicate resource.")]
-        else:
+        elif times[resource] == 1:
             results[resource] = _alter(draft, resource, actions)
+        elif resource not in results:
+            _log.info("%s %r is in one AlterAcls request more than once", *resource)
+            results[resource] = [duplicate("Duplicate resource.")]
     return results
 
 

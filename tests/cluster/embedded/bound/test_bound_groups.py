@@ -274,7 +274,7 @@ def test_a_group_inside_is_not_one_that_was_outside_before():
 
 @pytest.mark.parametrize("key_type", CoordinatorType)
 def test_coordinators_are_found_by_local_ids(key_type: CoordinatorType):
-    """VC-249, VC-116, VC-118: the same one as for the physical id; share groups are groups."""
+    """VC-249, VC-116: the same one as for the physical id."""
     cluster = two_tenants()
     keys = [f"g{number}" for number in range(20)]
     found = connect(cluster).find_coordinator(keys, key_type)

@@ -1,6 +1,7 @@
 """CreateTopics, DeleteTopics, CreatePartitions and Metadata of callers in a virtual cluster."""
 
 import re
+from uuid import UUID
 
 import pytest
 from cluster.clusters import BOTH, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
@@ -277,12 +278,15 @@ def test_an_old_global_acl_reaches_through_a_link():
     assert errors == [ErrorCode.NONE, DENIED]
 
 
-def test_internal_names_of_connect_in_two_virtual_clusters():
-    """VC-340, VC-341, VC-342: each has its own, with the same names."""
+def test_internal_names_of_connect_and_streams_in_two_virtual_clusters():
+    """VC-340, VC-341, VC-342: each has its own, with the same names behind its uuid."""
     cluster = two_tenants()
     names = ["connect-offsets", "connect-configs", "connect-status"]
+    names += ["app-store-changelog", "app-by-word-repartition"]
     for principal in ("User:a", "User:b"):
         made = connect(cluster, principal).create_topics([a_new_topic(name) for name in names])
         assert set(codes(made).values()) == {ErrorCode.NONE}
     sales, hr = tenant(cluster).links, tenant(cluster, HR).links
     assert all(sales[name].topic != hr[name].topic for name in names)
+    for links in (sales, hr):
+        assert all(UUID(links[name].topic.removesuffix(f".{name}")) for name in names)

@@ -1,6 +1,7 @@
 """CreateAcls, DeleteAcls, DescribeAcls, and KIP-4's AlterAcls (spec §3.8)."""
 
 import inspect
+import logging
 
 import pytest
 from cluster.clusters import (
@@ -160,11 +161,13 @@ def test_without_an_authorizer_there_are_no_acls():
     assert answers == [ErrorCode.SECURITY_DISABLED] * 3
 
 
-def test_an_authorizer_that_fails_fails_every_acl_of_the_call():
-    """A4-90."""
+def test_an_authorizer_that_fails_fails_every_acl_of_the_call(caplog):
+    """A4-90: without words, which the log has."""
     cluster = a_cluster()
     cluster.faults.authorizer_fails = True
     results = admin(cluster).create_acls([READ, WRITE])
+    assert {record.getMessage() for record in caplog.records} == {"the authorizer failed"}
+    assert [result.message for result in results] == [None, None]
     assert [result.code for result in results] == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
     assert cluster.read_state().acls == set()
 
@@ -259,14 +262,18 @@ def test_alter_acls_answers_for_each_action():
     assert cluster.read_state().acls == {READ, WRITE}
 
 
-def test_alter_acls_refuses_a_resource_that_is_there_twice():
-    """A4-83: one error for the resource, and no other is touched by it."""
+def test_alter_acls_refuses_a_resource_that_is_there_twice(caplog):
+    """A4-83: one error for the resource and one line in the log; no other is touched by it."""
     cluster = a_cluster()
     pay = replace(READ, resource_name="payments")
     orders = (ORDERS, [AclAction(binding=READ, is_add=True)])
-    results = admin(cluster).alter_acls(
-        [orders, (PAYMENTS, [AclAction(binding=pay, is_add=True)]), orders]
-    )
+    with caplog.at_level(logging.INFO):
+        results = admin(cluster).alter_acls(
+            [orders, (PAYMENTS, [AclAction(binding=pay, is_add=True)]), orders]
+        )
+    assert [record.getMessage() for record in caplog.records] == [
+        "topic 'orders' is in one AlterAcls request more than once"
+    ]
     assert [result.code for result in results[ORDERS]] == [ErrorCode.INVALID_REQUEST]
     assert [result.code for result in results[PAYMENTS]] == [ErrorCode.NONE]
     assert cluster.read_state().acls == {pay}

@@ -1,5 +1,6 @@
 """CreateTopics (spec §3.2, §3.4)."""
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,6 +16,7 @@ from cluster.clusters import (
     codes,
     topic_grant,
 )
+from cluster.policing import Recorder, policed
 
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
@@ -163,12 +165,18 @@ def test_a_vendors_key_passes_where_asked_for_but_a_removed_one_never():
     assert codes(results) == {"x": ErrorCode.NONE, "y": ErrorCode.INVALID_CONFIG}
 
 
-def test_a_topic_twice_in_a_request_runs_neither_and_hides_no_other():
-    """A4-05, A4-17, A4-31, C-01: one row for the name."""
-    cluster = a_cluster()
-    results = admin(cluster).create_topics([a_new_topic("a"), a_new_topic("b"), a_new_topic("a")])
+def test_a_topic_twice_in_a_request_runs_neither_and_hides_no_other(caplog):
+    """A4-05, A4-17, A4-31, C-01: one row for the name and one line in the log; unjudged."""
+    recorder = Recorder()
+    cluster = policed(recorder)
+    with caplog.at_level(logging.INFO):
+        results = admin(cluster).create_topics([a_new_topic(name) for name in ("a", "b", "a")])
     assert codes(results) == {"a": ErrorCode.INVALID_REQUEST, "b": ErrorCode.NONE}
     assert list(cluster.read_state().topics) == ["b"]
+    assert [request.topic for request in recorder.requests] == ["b"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "topic 'a' is in one CreateTopics request more than once"
+    ]
 
 
 def test_one_failure_does_not_hide_the_others():

@@ -7,7 +7,7 @@ from used import used
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
-from kgitops.model.results import ErrorCode
+from kgitops.model.results import ErrorCode, RequestResult
 
 ORDERS = ("orders", 0)
 
@@ -92,6 +92,8 @@ def test_a_topic_that_is_only_compacted_keeps_its_records(policy: str, code: Err
     cluster = orders(cleanup_policy=policy)
     outcome = admin(cluster).delete_records({ORDERS: 50})[ORDERS]
     assert outcome.result.code is code
+    words = "The topic's cleanup.policy does not let records be deleted."
+    assert outcome.result.message == (None if outcome.result.ok else words)
     assert start_of(cluster) == (0 if code is ErrorCode.POLICY_VIOLATION else 50)
 
 
@@ -115,6 +117,18 @@ def test_a_dry_run_and_words_are_the_seeds_alone():
     assert (start_of(seed), start_of(kraft)) == (10, 10)
     assert admin(seed).delete_records({ORDERS: 500})[ORDERS].result.message
     assert admin(kraft).delete_records({ORDERS: 500})[ORDERS].result.message is None
+
+
+@pytest.mark.parametrize("compat", BOTH)
+def test_the_first_version_has_neither_a_dry_run_nor_words(compat: Compat):
+    """P201-106, C-29: both came with version 1."""
+    cluster = orders(compat)
+    first = {"version": 0}
+    outcome = admin(cluster).delete_records({ORDERS: 500}, **first)[ORDERS]
+    assert outcome.result == RequestResult(code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    refused = admin(cluster).delete_records({ORDERS: 50}, validate_only=True, **first)[ORDERS]
+    assert refused.result.code is ErrorCode.UNSUPPORTED_VERSION
+    assert start_of(cluster) == 10
 
 
 def test_one_partitions_failure_is_its_own():
