@@ -29,7 +29,8 @@ _POLICIES: Mapping[str, str] = {
 _CONTRADICTIONS: Mapping[str, str] = {
     "C-10": "how it is resolved is A4-84's and A4-85's",
     "C-33": "slips of the pen in the seeds; they are read as they are meant",
-    "K-04": "about the futures of confluent-kafka's admin client, which is not used",
+    "K-04": "about the futures of confluent-kafka's admin client, which only the sandbox asks, for "
+    "the brokers in Metadata; that errors are per item is A4-05's",
 }
 _VIRTUAL_CLUSTERS: Mapping[str, str] = {
     "VC-070": _TOLD,

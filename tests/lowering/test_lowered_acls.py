@@ -243,7 +243,7 @@ AGREEING = [
 
 @pytest.mark.parametrize("denial", CONTRADICTING)
 def test_a_denial_by_one_name_against_a_right_by_another_is_refused(denial: AclBinding) -> None:
-    """VC-169: refused unless lowering.denyWins accepts that both names are denied."""
+    """VC-169, VC-405: refused unless lowering.denyWins accepts that both names are denied."""
     brokers = shared()
     before = brokers.state
     (result,) = brokers.ask(req.CreateAclRequest(binding=denial))

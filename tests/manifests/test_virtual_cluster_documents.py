@@ -168,5 +168,5 @@ def test_a_placeholder_may_stand_in_a_member(here: Path) -> None:
 def test_what_newcomers_misplace_or_leave_out_is_told_with_its_place(
     here: Path, text: str, said_of_it: str
 ) -> None:
-    """VC-405: no near miss of a word, which would lead astray."""
+    """No near miss of a word is proposed, which would lead astray."""
     assert [finding for finding in said(here, text) if said_of_it in finding], said(here, text)

@@ -75,7 +75,7 @@ def test_a_name_for_a_virtual_cluster(here: Path, name: str) -> None:
     ],
 )
 def test_no_name_for_a_virtual_cluster(here: Path, name: str, problem: str) -> None:
-    """VC-007, VC-104."""
+    """VC-007, VC-104, VC-405."""
     (finding, *_) = said(here, virtual_cluster(name))
     assert finding.startswith("a.yaml:3:18: ")
     assert problem in finding
@@ -121,7 +121,7 @@ def test_nothing_lies_in_what_is_no_virtual_cluster(
 def test_a_topic_of_a_virtual_cluster_leaves_room_for_a_uuid(
     here: Path, length: int, count: int
 ) -> None:
-    """VC-058: outside there is room for 249."""
+    """VC-058, VC-405: outside there is room for 249."""
     found = said(here, local_topic("t" * length), topic("t" * length))
     assert [one for one in found if "warning" not in one] == [
         "a.yaml:3:18: the topic name has 213 characters, 212 are allowed in a virtual cluster: on "
@@ -148,7 +148,7 @@ def test_a_link_has_the_name_of_a_topic(here: Path, name: str) -> None:
     ],
 )
 def test_a_name_means_one_thing_in_a_virtual_cluster(here: Path, first: str, second: str) -> None:
-    """VC-021, VC-061: whether a topic or a link has it."""
+    """VC-021, VC-061, VC-405: whether a topic or a link has it."""
     (finding,) = said(here, first, second)
     assert finding.startswith("b.yaml:3:18: the name emea/n is taken: vc/emea/")
     assert "is declared at a.yaml:1:1" in finding
@@ -167,7 +167,7 @@ def test_a_name_means_one_thing_in_a_virtual_cluster(here: Path, first: str, sec
     ],
 )
 def test_nothing_is_declared_twice(here: Path, first: str, second: str) -> None:
-    """VC-021, VC-035, VC-061, 24.9 c: a second size or target is refused, an equal one too."""
+    """VC-021, VC-035, VC-061, VC-405, 24.9 c: a second size or target is refused, even an equal."""
     (finding,) = said(here, first, second)
     assert finding.startswith("b.yaml:3:18: ")
     assert "is declared already at a.yaml:1:1" in finding
@@ -231,7 +231,7 @@ def test_a_link_says_in_one_way_where_it_leads(
 
 
 def test_a_link_leads_to_no_link(here: Path) -> None:
-    """VC-005."""
+    """VC-005, VC-405."""
     texts = [link("one", "a", "{physicalTopic: t}"), link("two", "a", to("a", "one"))]
     assert said(here, *texts) == [
         "b.yaml:4:43: a/one is a link itself (a.yaml:1:1), and links lead to topics only; "
@@ -360,7 +360,7 @@ def test_two_virtual_clusters_may_link_to_one_topic(here: Path) -> None:
 def test_a_user_and_a_client_id_belong_to_one_virtual_cluster(
     here: Path, listed: str, first: str, spec: str, place: str, noun: str
 ) -> None:
-    """VC-080, VC-081, VC-367, 24.9 b: two declarations are wrong, also of one that may move."""
+    """VC-080, VC-081, VC-367, VC-405, 24.9 b: two declarations are wrong, even if one moves."""
     found = said(here, virtual_cluster("a", listed), binding(spec, "b"))
     assert [one for one in found if "warning" not in one] == [
         f"b.yaml:{place}: the {noun} belongs to a (a.yaml:{first}), and to one virtual cluster at "
@@ -389,7 +389,7 @@ def test_groups_and_transactional_ids_of_one_name_may_lie_in_two_virtual_cluster
     ],
 )
 def test_a_group_is_adopted_once(here: Path, first: str, second: str, place: str) -> None:
-    """VC-115."""
+    """VC-115, VC-405."""
     assert said(here, first, second) == [
         f"b.yaml:{place}: the group old is adopted by vc/a/group/g (a.yaml:1:1); "
         "let one of the two adopt it"
@@ -406,7 +406,7 @@ def test_a_group_is_adopted_once(here: Path, first: str, second: str, place: str
     ],
 )
 def test_a_member_is_declared_in_one_form(here: Path, listed: str, text: str, place: str) -> None:
-    """VC-420."""
+    """VC-405, VC-420."""
     (finding,) = said(here, virtual_cluster(members=listed), text)
     assert finding.startswith(f"b.yaml:{place}: vc/emea/")
     assert "is declared already at a.yaml:4:" in finding
@@ -593,7 +593,7 @@ def test_rights_on_virtual_clusters_may_be_given_on_all_or_one(here: Path, name:
 
 @pytest.mark.parametrize("name", ["kafka-cluster", "emea.sales"])
 def test_the_cluster_resource_lies_in_no_virtual_cluster(here: Path, name: str) -> None:
-    """VC-140: its name is the virtual cluster."""
+    """VC-140, VC-405: its name is the virtual cluster."""
     text = acl(
         "virtualCluster: emea.sales\nprincipal: User:a\npermission: Allow\n"
         f"operations: [AlterVirtualCluster]\nresource: {{type: cluster, name: {name}}}"
@@ -762,7 +762,7 @@ def test_the_table_of_shapes_is_whole() -> None:
 
 @pytest.mark.parametrize(("vc", "user", "client"), _SHAPES)
 def test_the_shape_of_a_quotas_entity(here: Path, vc: str, user: str, client: str) -> None:
-    """VC-206, VC-207: a default virtual cluster stands alone, and something is named."""
+    """VC-206, VC-207, VC-405: a default virtual cluster stands alone, and something is named."""
     nothing = vc == user == client == "absent"
     crowded = vc == "default" and (user, client) != ("absent", "absent")
     found = shape(here, virtualCluster=_NAMES[vc], user=_NAMES[user], clientId=_NAMES[client])

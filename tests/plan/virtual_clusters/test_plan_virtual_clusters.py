@@ -140,7 +140,7 @@ class TestDeleting:
         ids=lambda item: item.address,
     )
     def test_not_while_a_document_is_in_it(self, left: DesiredObject) -> None:
-        """VC-405, §24.8: each is named."""
+        """§24.8: each is named."""
         found = plan(left, state=having(HOME, left))
         (finding,) = found.findings
         name = left.address.rpartition("/")[2]

@@ -149,7 +149,7 @@ class OneReplicaARack(EveryState):
 
 
 def test_a_topic_cannot_leave_the_rule_by_any_way() -> None:
-    """P201-05, P201-07: a config, more partitions and a reassignment are judged alike."""
+    """P201-07: a config, more partitions and a reassignment are judged alike."""
 
     class Small(EveryState):
         def check(self, topic: TopicState, cluster_state: ClusterState) -> None:

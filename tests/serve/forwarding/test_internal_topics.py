@@ -82,7 +82,7 @@ def test_topics_are_only_created_where_brokers_allow_that() -> None:
 
 
 def test_an_internal_topic_passes_by_the_policies() -> None:
-    """F590-33, F590-34: as long as brokers wrote it themselves they did; no other topic does."""
+    """F590-33, F590-34, C-17: they did while brokers wrote them themselves; no other topic does."""
     with served(policed(denying("no topics here"))) as brokers, brokers.client(1) as client:
         assert wanted(client, OFFSETS) == 0
         assert wanted(client, "orders") == ABSENT
@@ -123,7 +123,7 @@ def as_client(data: bytes, principal: str) -> object:
 def test_the_flag_is_a_brokers_and_for_its_own_topics(
     principal: str, name: str, *, created: bool
 ) -> None:
-    """F590-34: for clients it does not count, nor for other topics."""
+    """F590-34, C-17: for clients it does not count, nor for other topics."""
     with served(policed(denying("no topics here"))) as brokers, brokers.as_broker() as broker:
         topic = messages.CreateTopicsRequest.CreatableTopic(
             name=name, num_partitions=1, replication_factor=1
@@ -138,7 +138,7 @@ def test_the_flag_is_a_brokers_and_for_its_own_topics(
 
 
 def test_a_client_has_no_such_flag() -> None:
-    """F590-34, C-17: CreateTopics has no field for it, and clients can't send Envelopes."""
+    """F590-34: CreateTopics has no field for it, and clients can't send Envelopes."""
     fields = messages.CreateTopicsRequest().__struct_fields__
     assert set(fields) == {"topics", "timeout_ms", "validate_only"}
     with served() as brokers, brokers.client(3000) as client:

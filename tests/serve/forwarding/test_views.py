@@ -17,7 +17,7 @@ ABSENT = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_broker_that_holds_still_catches_up() -> None:
-    """F590-02, F590-44, A4-89, A4-101, A4-103: success is what the controller stored."""
+    """F590-02, F590-44, A4-89, A4-103: success is what the controller stored."""
     with served() as brokers, brokers.client(1) as client, brokers.client(2) as other:
         brokers.done("hold", broker=2)
         assert create(other, "orders") == {"orders": 0}
@@ -40,7 +40,7 @@ def test_a_broker_that_was_down_catches_up() -> None:
 
 
 def test_a_broker_without_a_view_of_its_writes_is_polled() -> None:
-    """A4-26, A4-27, F590-43: stale reads are the retriable 3, and end."""
+    """A4-26, A4-27, A4-101, F590-43: by default stale reads are the retriable 3, and end."""
     with served(lag_ms=100) as brokers, brokers.client(1) as client:
         since = time.monotonic()
         assert create(client, "orders") == {"orders": 0}

@@ -184,7 +184,7 @@ def test_who_sees_which_groups():
 
 
 def test_describing_groups():
-    """VC-111, VC-249: a physical id is not a name of anything here."""
+    """VC-111, VC-116, VC-249: a physical id is not a name of anything here."""
     cluster = two_tenants()
     a = connect(cluster)
     for group in ("idle", "busy"):
@@ -202,7 +202,7 @@ def test_describing_groups():
 
 
 def test_deleting_groups():
-    """VC-249, VC-119: an association that somebody made stays."""
+    """VC-116, VC-249, VC-119: an association that somebody made stays."""
     cluster = two_tenants()
     a = connect(cluster)
     change(cluster, SALES, EntityType.GROUP, "idle")
