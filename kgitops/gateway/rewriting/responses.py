@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.api_versions import cut_api_versions
+from kgitops.gateway.rewriting.apis import TOPIC_RESOURCE
 from kgitops.gateway.rewriting.exchange import (
     API_VERSIONS,
     MOST_AT_ONCE,
@@ -29,7 +30,6 @@ from kgitops.wire.varints import skip_tags
 
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _ERROR_CODES = ("error_code", "partition_error_code")
-_NAMES = ("topicName",)
 _CORRELATION_ID = 4
 _RECORDS = ("Fetch", "ShareFetch")
 
@@ -120,9 +120,11 @@ def _look(
     names = [
         getattr(value, field.attribute)
         for field in fields
-        if field.element is None and (field.entity in _NAMES or field.name == "ResourceName")
+        if field.element is None and (field.entity == "topicName" or field.name == "ResourceName")
     ]
-    if any(isinstance(name, str) and name.startswith(prefix) for name in names):
+    # Groups have configs, too, and a name with the same prefix.
+    of_topic = getattr(value, "resource_type", TOPIC_RESOURCE) == TOPIC_RESOURCE
+    if of_topic and any(isinstance(name, str) and name.startswith(prefix) for name in names):
         _set_errors(message, value, fields)
         return
     for field in fields:
@@ -140,7 +142,7 @@ def _set_errors(
         if field.attribute in _ERROR_CODES and getattr(value, field.attribute):
             setattr(value, field.attribute, int(_UNKNOWN))
         elif field.name.endswith("ErrorMessage"):
-            setattr(value, field.attribute, None if field.nullable != "none" else "")
+            setattr(value, field.attribute, None)
         elif field.name == "TopicId":
             setattr(value, field.attribute, NIL_UUID)
         elif inner is not None:
