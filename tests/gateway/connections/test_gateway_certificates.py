@@ -22,6 +22,8 @@ from gateway.connections.stand_ins import (
     tables_of,
 )
 
+from kgitops.gateway.connections.certificate_logins import CertificateLogin
+from kgitops.gateway.connections.refusals import RefusedError
 from kgitops.gateway.credentials.credentials_file import CredentialsFile
 from kgitops.gateway.credentials.reading import CredentialsSource
 from kgitops.gateway.sockets.limits import GatewayLimits
@@ -231,6 +233,55 @@ def test_who_is_taken_out_of_the_file_is_locked_out(setting: Setting) -> None:
         assert any("were read again" in sentence for sentence in run.told)
 
     run(setting, course)
+
+
+async def read_again(run: Running) -> None:
+    """Wait until the gateway has the credentials that were just written."""
+    before = len(run.told)
+    async with asyncio.timeout(60):
+        while not any("were read again" in sentence for sentence in run.told[before:]):
+            await asyncio.sleep(0.01)
+
+
+def test_who_becomes_another_user_has_to_connect_again(setting: Setting) -> None:
+    """What a connection reaches is its first user's; a new password of the same one is no other."""
+    setting.write(orders=PLAIN % PASSWORD, billing=PLAIN % PASSWORD)
+
+    async def course(run: Running) -> None:
+        orders, billing = await connected(run, setting), await connected(run, setting, "billing")
+        for client in (orders, billing):
+            await client.ask(FORWARDED, 1)
+        bob = PLAIN.replace("alice", "bob") % PASSWORD
+        setting.write(orders=bob, billing=PLAIN % "changed-4711")
+        assert not await orders.rest()
+        (line,) = run.refusals
+        assert (line["reason"], line["principal"]) == ("certificate", "User:alice")
+        told = "the credential of User:CN=orders is another one now, or none"
+        assert line["sentence"] == told
+        assert await billing.ask(FORWARDED, 2)
+
+    run(setting, course)
+
+
+def test_who_is_about_to_show_a_certificate_is_let_in(setting: Setting) -> None:
+    """The credentials are read again before it says who it is."""
+
+    async def course(run: Running) -> None:
+        client = await run.connect()
+        setting.write(orders=PLAIN % PASSWORD, billing=PLAIN % PASSWORD)
+        await read_again(run)
+        context = setting.context(setting.authority.signs("orders"))
+        await client.writer.start_tls(context, server_hostname=HOST)
+        assert await client.ask(FORWARDED, 1)
+        assert not run.log
+
+    run(setting, course)
+
+
+def test_nothing_is_sent_before_a_certificate(setting: Setting) -> None:
+    source = CredentialsSource(setting.credentials, CLUSTER, {}, (PrincipalRule(),))
+    with pytest.raises(RefusedError, match="clients log in by their certificates here"):
+        CertificateLogin(CredentialsFile(source)).request(bytearray(), FORWARDED)
 
 
 def test_a_connection_ends_before_the_login_of_its_broker_does(setting: Setting) -> None:

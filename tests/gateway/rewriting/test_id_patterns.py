@@ -10,7 +10,7 @@ from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire import messages
 
 OWN = ["emea.sales:pay-1", "emea.sales:pay-2", "emea.sales:x|y", "emea.sales:a\nb"]
-OTHERS = ["secret", "pay-1", "emea.audit:pay-1", "xemea.sales:pay-1"]
+OTHERS = ["secret", "pay-1", "emea.audit:pay-1", "xemea.sales:pay-1", "emea-sales:pay-1"]
 ESCAPES = [
     "x)|(?:.*",
     "x)|(.*)|(?:x",
