@@ -416,6 +416,7 @@ def test_a_rule_on_any_aspect_holds_on_every_way():
     assert connection.create_topics([replace(topic, configs={})])["orders"].code == 44
     assert connection.create_topics([topic])["orders"].ok
     assert configured(cluster, AlterConfig(key="min.insync.replicas", value="1")).code == 44
+    assert create_partitions(cluster).code == 44
     assert configured(cluster, retention("3")).ok
     assert create_partitions(cluster).ok
     assert configured(cluster, retention("9")).code == 44

@@ -925,7 +925,9 @@ def test_all_findings_are_told_together(here: Path) -> None:
         binding("{user: ANONYMOUS}", "a"),
         quota("{virtualCluster: kafka-cluster}", "{producer_byte_rate: 1}"),
     )
-    assert [one.split(":")[0] for one in found] == [f"{name}.yaml" for name in "abcde"]
+    assert [one.split(": ")[0] for one in found] == [
+        *("a.yaml:3:18", "b.yaml:4:32", "c.yaml:3:18", "d.yaml:4:14", "e.yaml:5:28")
+    ]
 
 
 def test_every_is_no_prefix(here: Path) -> None:
