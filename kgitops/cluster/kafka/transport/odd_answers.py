@@ -20,20 +20,33 @@ Message = Any
 _NULLABLE = frozenset(
     {
         "aborted_transactions",
+        "acknowledge_error_message",
+        "assignment",
         "batch_index_error_message",
         "documentation",
         "entity_name",
         "error_message",
         "group_instance_id",
         "metadata",
+        "next_cursor",
+        "partitions_by_user_endpoint",
         "rack",
         "records",
+        "topology",
         "value",
     }
 )
 """The fields that are null for a reason, and whose readers know it."""
 _NULLABLE_OF = frozenset(
     {
+        # Of another's topic, these tell no id.
+        ("AlterShareGroupOffsetsResponse", "topic_id"),
+        ("DeleteShareGroupStateResponse", "topic_id"),
+        ("DescribeShareGroupOffsetsResponse", "topic_id"),
+        ("InitializeShareGroupStateResponse", "topic_id"),
+        ("ReadShareGroupStateResponse", "topic_id"),
+        ("ReadShareGroupStateSummaryResponse", "topic_id"),
+        ("WriteShareGroupStateResponse", "topic_id"),
         ("CreateTopicsResponse", "configs"),  # without the right to read them
         ("CreateTopicsResponse", "topic_id"),  # where it was only validated
         ("DeleteTopicsResponse", "name"),  # without the right to the topic, which is asked by id
@@ -54,7 +67,9 @@ _NOT_NEGATIVE = frozenset(
     }
 )
 """The numbers that are none below zero, unless the row that they belong to is an error."""
-_WITHOUT_ROWS = frozenset({"DescribeLogDirs", "Fetch", "ListConfigResources", "ListTransactions"})
+_WITHOUT_ROWS = frozenset(
+    {"DescribeLogDirs", "Fetch", "ListConfigResources", "ListTransactions", "ShareFetch"}
+)
 """The APIs that ask for a list of things, and may have no row for each.
 
 A Fetch is answered without any row while the client is above its quota.
@@ -168,9 +183,9 @@ def check_rows(request: Message, answer: Message, *, reads: bool) -> None:
     if api in _WITHOUT_ROWS or not hasattr(answer, "fields") or _is_failure(answer):
         return
     asked = next((name for name in _lists(request) if getattr(request, name)), None)
-    if asked is None:
-        return
     lists = [name for name in _lists(answer) if answer.fields[name].for_version_q(answer.version)]
+    if asked is None or not lists:  # the answer to a heartbeat has no rows
+        return
     rows = getattr(answer, asked if asked in lists else lists[0])
     count = len(getattr(request, asked)) if reads else 1
     if len(rows) < count:
@@ -231,7 +246,8 @@ def _check(owner: Message, fields: tuple[_Field, ...]) -> None:
         value = getattr(owner, field.name)
         if value is None:
             # kafka-python reads an id that is zero as None.
-            if not field.nullable and not (field.name == "topic_id" and _is_failure(owner)):
+            is_of_failure = field.name in ("topic_id", "name") and _is_failure(owner)
+            if not field.nullable and not is_of_failure:
                 raise OddAnswerError(f"{field.place} is null")
         elif isinstance(value, list):
             if not value and field.full and not _is_failure(owner):
