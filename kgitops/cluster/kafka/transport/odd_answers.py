@@ -20,25 +20,26 @@ Message = Any
 _NULLABLE = frozenset(
     {
         "aborted_transactions",
-        "acknowledge_error_message",
-        "assignment",
         "batch_index_error_message",
         "documentation",
         "entity_name",
         "error_message",
         "group_instance_id",
         "metadata",
-        "next_cursor",
-        "partitions_by_user_endpoint",
         "rack",
         "records",
-        "topology",
         "value",
     }
 )
 """The fields that are null for a reason, and whose readers know it."""
 _NULLABLE_OF = frozenset(
     {
+        ("ConsumerGroupHeartbeatResponse", "assignment"),  # where it is as before
+        ("DescribeTopicPartitionsResponse", "next_cursor"),
+        ("ShareFetchResponse", "acknowledge_error_message"),
+        ("ShareGroupHeartbeatResponse", "assignment"),
+        ("StreamsGroupDescribeResponse", "topology"),  # before its first member has told it
+        ("StreamsGroupHeartbeatResponse", "partitions_by_user_endpoint"),
         # Of another's topic, these tell no id.
         ("AlterShareGroupOffsetsResponse", "topic_id"),
         ("DeleteShareGroupStateResponse", "topic_id"),
@@ -245,9 +246,9 @@ def _check(owner: Message, fields: tuple[_Field, ...]) -> None:
     for field in fields:
         value = getattr(owner, field.name)
         if value is None:
-            # kafka-python reads an id that is zero as None.
-            is_of_failure = field.name in ("topic_id", "name") and _is_failure(owner)
-            if not field.nullable and not is_of_failure:
+            # kafka-python reads an id that is zero as None. An unknown id has no name.
+            is_told = field.name != "topic_id" and field.place != "topics.name"
+            if not field.nullable and (is_told or not _is_failure(owner)):
                 raise OddAnswerError(f"{field.place} is null")
         elif isinstance(value, list):
             if not value and field.full and not _is_failure(owner):
