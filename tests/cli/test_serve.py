@@ -22,6 +22,7 @@ from cli.policed import write_module
 from cli.projects import EXAMPLES, Project, topic
 from msgspec import Struct
 from other_processes import running
+from ports import first_port
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.model.results import ErrorCode
@@ -226,8 +227,7 @@ def test_other_machines_are_let_in_only_when_that_is_said(serve: Start) -> None:
 
 
 def test_metrics_and_faults_have_doors_of_their_own(serve: Start, here: Path) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port = taken.getsockname()[1]
+    port = first_port()
     words = ("--metrics", port, "--control", "faults", "--controllers", 3)
     served = serve("-c", "embedded:", *words)
     with raw_client(served.endpoints[0]) as client:
@@ -261,8 +261,7 @@ def test_a_port_in_use_for_metrics_closes_all_listeners(kgitops: Kgitops, here: 
 
 
 def test_ports_follow_the_first_one(serve: Start) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port = taken.getsockname()[1]
+    port = first_port(2)
     served = serve("-c", "embedded:", "--brokers", 2, listen=f"127.0.0.1:{port}")
     assert [endpoint.port for endpoint in served.endpoints] == [port, port + 1]
 
@@ -379,16 +378,14 @@ def test_a_store_that_is_none_is_refused(kgitops: Kgitops, here: Path) -> None:
 def test_a_port_in_use_is_told_and_no_other_listener_stays_open(
     kgitops: Kgitops, here: Path
 ) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port = taken.getsockname()[1]
-        ran = kgitops(
-            "serve", "-c", "embedded:", "--brokers", 2, "--listen", f"127.0.0.1:{port - 1}"
-        )
+    port = first_port(2)
+    with closing(socket.create_server(("127.0.0.1", port + 1))):
+        ran = kgitops("serve", "-c", "embedded:", "--brokers", 2, "--listen", f"127.0.0.1:{port}")
         assert (ran.code, ran.out) == (8, ""), ran.said
-        assert f"can't listen on 127.0.0.1:{port}" in ran.said
+        assert f"can't listen on 127.0.0.1:{port + 1}" in ran.said
         assert "choose another address with --listen" in ran.said
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port - 1))
+            socket.create_connection(("127.0.0.1", port))
 
 
 def test_a_store_is_served_once(kgitops: Kgitops, here: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Self
 
-from ports_in_a_row import first_port
+from ports import first_port
 
 PATIENCE_S = 60.0
 _PORTS = 5

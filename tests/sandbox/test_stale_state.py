@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from ports_in_a_row import first_port
+from ports import first_port
 from strangers import stranger
 
 from kgitops.sandbox.files import META

@@ -16,11 +16,12 @@ from cluster.kafka.msk_verifier import (
 from cluster.kafka.token_endpoint import AUDIENCE, Provider
 from java_classes import compile_java
 from msgspec import Struct
+from ports import first_port
 
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jars import fetch_libs
 from kgitops.sandbox.jvm import Jvm, find_java
-from kgitops.sandbox.layout import CONTROLLER, HOST, Layout, free_ports
+from kgitops.sandbox.layout import CONTROLLER, HOST, Layout
 from kgitops.sandbox.running import Sandbox
 
 PASSWORD = "open sesame"  # noqa: S105
@@ -115,8 +116,7 @@ def start(home: Path, provider: Provider, msk: MskVerifier) -> ManyListeners:
     stranger = other.signs("stranger")
     keys = home / "keys.json"
     provider.write_keys(keys)
-    free = iter(free_ports(len(_PROTOCOLS) + 1))
-    ports = {name: next(free) for name in (*_PROTOCOLS, CONTROLLER)}
+    ports = {name: first_port() for name in (*_PROTOCOLS, CONTROLLER)}
     layout = Layout(
         ports={1: {name: ports[name] for name in ("PLAINTEXT", CONTROLLER)}},
         properties=_listeners(ports) | _tls(authority) | _sasl() | _oauth(keys) | _msk(),

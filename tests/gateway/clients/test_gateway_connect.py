@@ -14,12 +14,12 @@ from gateway.clients.entrance import Entrance
 from gateway.clients.java_session import wait
 from gateway.clients.tenants import CONNECT, SALES
 from platformdirs import user_cache_path
+from ports import first_port
 from serve.clients.tool_calls import TRANSACTIONS
 
 from kgitops.sandbox.files import write_properties
 from kgitops.sandbox.jars import KAFKA, Jar, fetch_jars
 from kgitops.sandbox.jvm import LOG4J2
-from kgitops.sandbox.layout import free_ports
 from kgitops.sandbox.sandbox import Sandbox, prepare_jvm
 
 pytestmark = [
@@ -69,7 +69,7 @@ def worker(entrance: Entrance, tmp_path: Path) -> Iterator[Worker]:
     jar = fetch_jars([FILES], home, f"Connect's file connectors {KAFKA}", lambda _: None)
     jvm = prepare_jvm(tmp_path / "jvm", [jar / FILES.file], lambda _: None)
     jvm.log4j2.write_text(LOG4J2)
-    (port,) = free_ports(1)
+    port = first_port()
     file = tmp_path / "worker.properties"
     write_properties(file, _properties(entrance, port))
     log = tmp_path / "worker.log"

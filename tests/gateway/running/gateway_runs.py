@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ports_in_a_row import first_port
+from ports import first_port
 
 from kgitops.sandbox.sandbox import Sandbox
 

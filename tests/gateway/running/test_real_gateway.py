@@ -18,8 +18,8 @@ from gateway.running.gateway_runs import (
     virtual_cluster,
 )
 from kafka_clusters import StartKafka
+from ports import first_port
 
-from kgitops.sandbox.layout import free_ports
 from kgitops.sandbox.sandbox import Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("real-gateway")]
@@ -199,7 +199,7 @@ def test_the_last_names_go_on_while_the_registry_cant_be_read(
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    (metrics,) = free_ports(1)
+    metrics = first_port()
 
     def ready() -> int:
         connection = http.client.HTTPConnection("127.0.0.1", metrics, timeout=10)
@@ -225,7 +225,7 @@ def test_the_last_names_go_on_while_the_registry_cant_be_read(
 
 
 def test_workers_share_a_port_and_one_that_dies_is_replaced(run: GatewayRun) -> None:
-    (metrics,) = free_ports(1)
+    metrics = first_port()
     run.start("--workers", "2", "--metrics", f"127.0.0.1:{metrics}")
     assert run.process
     parent = psutil.Process(run.process.pid)

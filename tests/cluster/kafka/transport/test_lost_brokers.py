@@ -8,18 +8,12 @@ from contextlib import closing, contextmanager
 import pytest
 from cluster.kafka.fakes import silent_port
 from cluster.kafka.lying_broker import LyingBroker, advertise, advertise_too, lying_broker
+from ports import first_port
 
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.errors import UnreachableError
 
 _SETUP = {"socket.connection.setup.timeout.ms": "2000"}
-
-
-def closed_port() -> int:
-    """A port on which nothing listens."""
-    with socket.socket() as briefly:
-        briefly.bind(("127.0.0.1", 0))
-        return int(briefly.getsockname()[1])
 
 
 def places(count: int, port: int) -> list[tuple[int, str, int]]:
@@ -53,7 +47,7 @@ def test_an_advertised_name_without_an_address_is_named():
 
 
 def test_an_advertised_port_that_refuses_is_named():
-    port = closed_port()
+    port = first_port()
     with lying_broker(changes={"Metadata": advertise((1, "127.0.0.1", port))}) as fake:
         assert refusal(fake) == (
             f"{fake.server} answers, but broker 1 advertises 127.0.0.1:{port}, which can't be "
@@ -70,7 +64,7 @@ def test_an_advertised_port_that_is_silent_is_named():
 
 
 def test_all_of_many_are_counted():
-    with lying_broker(changes={"Metadata": advertise(*places(40, closed_port()))}) as fake:
+    with lying_broker(changes={"Metadata": advertise(*places(40, first_port()))}) as fake:
         assert refusal(fake).startswith("none of the cluster's 40 brokers can be reached: ")
 
 
