@@ -3,13 +3,14 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from patience import eventually
 from policy.worker.judgings import STATE, a_creation, a_policy
 
 from kgitops.fleet.policies.evaluator_pool import MOST_OPEN, EvaluatorPool
@@ -157,7 +158,7 @@ for number in range(2):
 {end}
 """
     subprocess.run([sys.executable, "-c", program], check=False, stderr=subprocess.DEVNULL)
-    until(lambda: lines(file)[-1] == "close")
+    eventually(lambda: lines(file), lambda said: said[-1] == "close", what="judges are closed")
     time.sleep(0.5)
     assert lines(file) == ["configure", "create", "create", "close"]
 
@@ -179,12 +180,5 @@ if child:
     plan_a_unit(EVALUATOR_POOL, mine, "t")
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
-    until(lambda: lines(file).count("close") == 2)
+    eventually(lambda: lines(file), lambda said: said.count("close") == 2, what="both are closed")
     assert sorted(lines(file)) == [*["close"] * 2, *["configure"] * 2, *["create"] * 4]
-
-
-def until(happened: Callable[[], bool], seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)

@@ -4,13 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
+from patience import eventually
 from policy.worker.judgings import SHORT, a_creation, a_policy, judging
 
 from kgitops.model.errors import KgitopsError
@@ -36,13 +35,6 @@ def is_running(pid: int) -> bool:
 
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -83,7 +75,7 @@ with leaving(Path({str(file)!r}), {then!r}) as judge:
     time.sleep(3600)
 """
     parent = subprocess.Popen([sys.executable, "-c", program])
-    until(lambda: file.exists() and file.read_text())
+    eventually(lambda: file.exists() and file.read_text(), what="the policy is asked")
     daemon = int(file.read_text())
     below = [process.pid for process in psutil.Process(parent.pid).children(recursive=True)]
     assert below
@@ -92,7 +84,11 @@ with leaving(Path({str(file)!r}), {then!r}) as judge:
     parent.kill()
     parent.wait()
 
-    until(lambda: not any(map(is_running, [daemon, *below])))
+    eventually(
+        lambda: [process for process in (daemon, *below) if is_running(process)],
+        lambda left: not left,
+        what="the processes end",
+    )
 
 
 def test_whoever_reads_what_kgitops_prints_gets_to_its_end(file: Path) -> None:
@@ -114,7 +110,11 @@ os._exit(0)
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     assert reader.stdout is not None
-    until(lambda: psutil.Process(reader.pid).status() == psutil.STATUS_STOPPED)
+    eventually(
+        psutil.Process(reader.pid).status,
+        lambda status: status == psutil.STATUS_STOPPED,
+        what="the reader stops",
+    )
     daemon = int(file.read_text())
     ours = os.fstat(reader.stdout.fileno()).st_ino
     below = [one.pid for one in psutil.Process(reader.pid).children(recursive=True)]

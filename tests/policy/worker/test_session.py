@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import MappingProxyType
 
 import pytest
 from msgspec.structs import replace
+from patience import eventually
 from policy.worker.judgings import FOLDER, STATE, a_creation, a_policy, judging, outcomes, said
 
 from kgitops.model.cluster_state import ClusterState
@@ -300,14 +300,14 @@ with judging(policy, limits=Limits(seconds=3600)) as judge:
     judge.judge(a_creation("orders"))
 """
     parent = subprocess.Popen([sys.executable, "-c", program])
-    until(lambda: file.exists() and file.read_text())
+    eventually(lambda: file.exists() and file.read_text(), what="the policy is asked")
     worker = int(file.read_text())
     assert is_running(worker)
 
     parent.kill()
     parent.wait()
 
-    until(lambda: not is_running(worker))
+    eventually(lambda: not is_running(worker), what="the worker ends")
 
 
 def test_the_process_holds_none_of_its_parents_files(tmp_path: Path):
@@ -330,7 +330,7 @@ def test_no_process_is_left_behind(tmp_path: Path):
         assert is_running(child)
 
     assert not is_running(worker)
-    until(lambda: not is_running(child))
+    eventually(lambda: not is_running(child), what="what the policy started ends")
 
 
 def test_a_judging_that_is_forgotten_ends_its_process():
@@ -340,7 +340,7 @@ def test_a_judging_that_is_forgotten_ends_its_process():
 
     del judge
 
-    until(lambda: not is_running(worker))
+    eventually(lambda: not is_running(worker), what="the worker ends")
 
 
 @contextmanager
@@ -358,13 +358,6 @@ def interrupt_after(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def is_running(process: int) -> bool:
