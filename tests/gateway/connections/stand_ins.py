@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from patience import eventually_async
+
 from kgitops.gateway.credentials.credentials_file import CredentialsFile
 from kgitops.gateway.listening.brokers import BrokerAddress
 from kgitops.gateway.naming.name_table import NameTable, NameTables
@@ -199,10 +201,19 @@ class Running:
         self.clients.append(Client(reader, writer))
         return self.clients[-1]
 
+    async def until_forwarded(self, count: int) -> None:
+        await eventually_async(
+            lambda: self.gateway.counts.requests.get(FORWARDED, 0),
+            lambda forwarded: forwarded >= count,
+            what=f"{count} requests are forwarded",
+        )
+
     async def until_closed(self, count: int = 0) -> None:
-        async with asyncio.timeout(20):
-            while len(self.gateway.connections) > count:
-                await asyncio.sleep(0.01)
+        await eventually_async(
+            lambda: len(self.gateway.connections),
+            lambda left: left <= count,
+            what=f"all but {count} connections are closed",
+        )
 
 
 @dataclass

@@ -13,6 +13,7 @@ from gateway.connections.stand_ins import (
     request,
     running,
 )
+from patience import eventually_async
 
 
 def test_a_request_goes_to_the_broker_and_its_response_comes_back() -> None:
@@ -67,8 +68,11 @@ def test_an_answer_of_the_gateway_waits_for_earlier_responses() -> None:
                 request(FORWARDED, 4),
                 request(ANSWERED, 5),
             )
-            while len(run.brokers[0].frames) < 1 or run.gateway.counts.answered < 3:
-                await asyncio.sleep(0.01)
+            await eventually_async(
+                lambda: (len(run.brokers[0].frames), run.gateway.counts.answered),
+                lambda found: found[0] >= 1 and found[1] >= 3,
+                what="a frame reaches the broker, and three are answered",
+            )
             assert run.gateway.counts.sent == 0
             may_answer.set()
             numbers = [int.from_bytes((await client.receive())[:4], "big") for _ in range(5)]

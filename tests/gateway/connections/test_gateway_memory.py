@@ -63,8 +63,7 @@ def test_slow_readers_together_take_bounded_memory(tls: bool, tmp_path: Path) ->
             for client in clients:
                 client.writer.transport.pause_reading()
                 client.send(request(FORWARDED, 1))
-            while run.gateway.counts.requests.get(FORWARDED, 0) < CLIENTS:
-                await asyncio.sleep(0.01)
+            await run.until_forwarded(CLIENTS)
             await asyncio.sleep(1)
             other = await run.connect()
             assert await other.ask(FORWARDED, 2) == b"\0\0\0\2"

@@ -14,6 +14,7 @@ from gateway.connections.stand_ins import (
     request,
     running,
 )
+from patience import eventually_async
 
 from kgitops.gateway.listening import certificates as listening_certificates
 from kgitops.gateway.listening.certificates import ServerCertificate
@@ -179,17 +180,17 @@ def test_a_new_certificate_is_for_new_connections_and_a_broken_one_for_none(
         async with running(StandInBroker(), certificate=(file, file)) as run:
             before = await connected(run, issued)
             shutil.copy(others.broker, file)
-            async with asyncio.timeout(10):
-                while not run.told:
-                    await asyncio.sleep(0.02)
+            await eventually_async(lambda: run.told, what="the gateway reports the new certificate")
             assert run.told == [f"the certificate {file} was read again"]
             await (await connected(run, others)).ask(FORWARDED, 1)
             with pytest.raises(ssl.SSLError):
                 await connected(run, issued)
             file.write_text("nonsense")
-            async with asyncio.timeout(10):
-                while len(run.told) < 2:
-                    await asyncio.sleep(0.02)
+            await eventually_async(
+                lambda: run.told,
+                lambda told: len(told) > 1,
+                what="the gateway reports the nonsense",
+            )
             assert run.told[1].endswith("; the certificate before it goes on")
             await (await connected(run, others)).ask(FORWARDED, 2)
             await before.ask(FORWARDED, 3)

@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from gateway.connections.stand_ins import FORWARDED, SILENT, StandInBroker, echo, request, running
+from patience import eventually_async
 
 from kgitops.gateway.connections import open_connections
 from kgitops.gateway.sockets.limits import GatewayLimits
@@ -27,8 +28,7 @@ def test_requests_under_way_are_answered_before_the_gateway_ends() -> None:
         async with running(StandInBroker(late)) as run:
             client, idle = await run.connect(), await run.connect()
             client.send(request(FORWARDED, 1, b"one"), request(FORWARDED, 2, b"two"))
-            while run.gateway.counts.requests.get(FORWARDED, 0) < 2:
-                await asyncio.sleep(0.01)
+            await run.until_forwarded(2)
             ending = asyncio.create_task(run.gateway.stop())
             assert await idle.rest() == b""
             with pytest.raises(ConnectionRefusedError):
@@ -63,16 +63,18 @@ def test_a_large_answer_is_fetched_whole_before_the_gateway_ends(ends: str) -> N
             async with running(StandInBroker(late)) as run, asyncio.timeout(60):
                 await loop.sock_connect(client, ("127.0.0.1", run.port))
                 await loop.sock_sendall(client, request(FORWARDED, 1))
-                while not run.gateway.counts.requests:
-                    await asyncio.sleep(0.01)
+                await run.until_forwarded(1)
                 if ends == "before the answer":
                     ending = asyncio.create_task(run.gateway.stop())
                     await asyncio.sleep(0.1)
                     may_answer.set()
                 else:
                     may_answer.set()
-                    while run.gateway.counts.sent < len(answer):
-                        await asyncio.sleep(0.01)
+                    await eventually_async(
+                        lambda: run.gateway.counts.sent,
+                        lambda sent: sent >= len(answer),
+                        what="the whole answer is sent",
+                    )
                     ending = asyncio.create_task(run.gateway.stop())
                     await asyncio.sleep(0.1)
                 data = b""
@@ -96,8 +98,7 @@ def test_the_time_for_that_is_limited() -> None:
         async with running(StandInBroker(never), limits=limits) as run:
             client = await run.connect()
             client.send(request(FORWARDED, 1))
-            while not run.brokers[0].frames:
-                await asyncio.sleep(0.01)
+            await eventually_async(lambda: run.brokers[0].frames, what="the broker has a frame")
             await run.gateway.stop()
             assert await client.rest() == b""
             assert run.told == ["1 connections were cut off with requests in flight"]
@@ -162,8 +163,7 @@ def test_who_fetches_nothing_is_closed_though_more_is_to_come() -> None:
             client = await run.connect()
             client.writer.transport.pause_reading()
             client.send(request(FORWARDED, 1), request(FORWARDED, 2))
-            while run.gateway.counts.requests.get(FORWARDED, 0) < 2:
-                await asyncio.sleep(0.01)
+            await run.until_forwarded(2)
             await run.until_closed()
             assert run.gateway.counts.refusals == {"idle": 1}
 

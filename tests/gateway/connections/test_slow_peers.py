@@ -5,6 +5,7 @@ import socket
 
 import psutil
 from gateway.connections.stand_ins import FORWARDED, SILENT, StandInBroker, echo, request, running
+from patience import eventually_async
 
 from kgitops.gateway.sockets.limits import GatewayLimits
 
@@ -77,12 +78,14 @@ def test_one_large_response_is_held_once() -> None:
             client = small_window(run.port)
             before = used()
             await asyncio.get_running_loop().sock_sendall(client, request(FORWARDED, 1))
-            highest = 0
-            while run.gateway.counts.sent < size:
-                highest = max(highest, used() - before)
-                await asyncio.sleep(0.005)
-            highest = max(highest, used() - before)
-            assert highest < 130 * MIB
+            grown: list[int] = []
+
+            def sent() -> int:
+                grown.append(used() - before)
+                return run.gateway.counts.sent
+
+            await eventually_async(sent, lambda count: count >= size, what="all of it is sent")
+            assert max(*grown, used() - before) < 130 * MIB
             assert await received(client, 8) == (4 + size).to_bytes(4, "big") + b"\0\0\0\1"
             for _ in range(100):
                 assert await received(client, MIB) == bytes(MIB)
@@ -94,12 +97,12 @@ def test_one_large_response_is_held_once() -> None:
 def test_requests_that_a_broker_does_not_read_stay_with_the_client() -> None:
     may_read = asyncio.Event()
 
-    async def wait(frame: bytes) -> bytes | None:
+    async def late(frame: bytes) -> bytes | None:
         await may_read.wait()
         return echo(frame)
 
     async def course() -> None:
-        broker = StandInBroker(wait)
+        broker = StandInBroker(late)
         async with running(broker) as run:
             client = await run.connect()
             body = bytes(MIB)
@@ -132,12 +135,12 @@ class Forgetful(list[bytes]):
 def test_no_more_requests_are_read_while_enough_wait() -> None:
     may_answer = asyncio.Event()
 
-    async def wait(frame: bytes) -> bytes | None:
+    async def late(frame: bytes) -> bytes | None:
         await may_answer.wait()
         return echo(frame)
 
     async def course() -> None:
-        async with running(StandInBroker(wait), limits=GatewayLimits(pending=10)) as run:
+        async with running(StandInBroker(late), limits=GatewayLimits(pending=10)) as run:
             client = await run.connect()
             client.send(*(request(FORWARDED, number) for number in range(1000)))
             await asyncio.sleep(0.3)

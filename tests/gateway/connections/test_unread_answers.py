@@ -1,8 +1,10 @@
 """A client that does not read the gateway's own answers: they do not pile up."""
 
 import asyncio
+from collections import deque
 
 from gateway.connections.stand_ins import ANSWERED, FORWARDED, StandInBroker, request, running
+from patience import eventually_async
 
 
 def test_answers_that_are_not_read_stop_the_requests() -> None:
@@ -16,11 +18,18 @@ def test_answers_that_are_not_read_stop_the_requests() -> None:
             client.writer.transport.set_write_buffer_limits(high=1 << 30)
             count = 400_000
             client.send(*(request(ANSWERED, 2) for _ in range(count)))
-            before = -1
-            while before != run.gateway.counts.answered:
-                before = run.gateway.counts.answered
-                await asyncio.sleep(0.5)
-            assert 0 < before < count
+            last: deque[int] = deque(maxlen=20)
+
+            def answered() -> list[int]:
+                last.append(run.gateway.counts.answered)
+                return [*last]
+
+            await eventually_async(
+                answered,
+                lambda counts: len(counts) == last.maxlen and len({*counts}) == 1,
+                what="no more is answered",
+            )
+            assert 0 < last[-1] < count
             client.writer.transport.resume_reading()
             async with asyncio.timeout(60):
                 await client.reader.readexactly(count * len(b"\0\0\0\x12\0\0\0\2by the gateway"))
