@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cli.projects import as_yaml, topic
+from patience import eventually
 from reconcile.looping import JumpingClock
 
 from kgitops.reconcile.looping.backoff import Pace
@@ -123,15 +124,17 @@ class ManyClusters:
 
     def take_round(self, rounds: int) -> None:
         """Let turns be taken until every healthy cluster has had so many."""
-        done = threading.Event()
+        healthy = [name for name in self.feeds if name.startswith("good")]
 
-        def interrupted() -> int | None:
-            healthy = (name for name in self.feeds if name.startswith("good"))
-            return 15 if all(self.ended[name] >= rounds for name in healthy) else None
-
-        while interrupted() is None:
+        def step() -> dict[str, int]:
             self.loop.step()
-            done.wait(0.02)
+            return {name: self.ended[name] for name in healthy}
+
+        eventually(
+            step,
+            lambda ended: min(ended.values()) >= rounds,
+            what=f"{rounds} turns of each cluster",
+        )
 
     def _note(self, result: TurnResult) -> None:
         self.ended[result.cluster] += 1

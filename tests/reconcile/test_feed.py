@@ -1,11 +1,11 @@
 """The source of several targets: looked for once, also where that takes long and fails."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from patience import eventually
 from reconcile.looping import Manifests
 
 from kgitops.model.clock import SystemClock
@@ -52,8 +52,8 @@ def test_who_waited_while_it_failed_is_told_the_same_at_once(tmp_path: Path) -> 
 
     with ThreadPoolExecutor(20) as pool:
         results = [pool.submit(take) for _ in range(20)]
-        while clock.asked < 21:  # each before it waits, and the one that looks
-            time.sleep(0.01)
+        # Each before it waits, and the one that looks.
+        eventually(lambda: clock.asked, lambda asked: asked >= 21, what="all twenty ask")
         source.blocks.set()
         assert {result.result(20) for result in results} == {"the repository does not answer"}
     assert source.asked == 1

@@ -10,13 +10,13 @@ import os
 import resource
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli.projects import topic
 from other_processes import running
+from patience import eventually
 from reconcile.full_file_system import SmallFileSystem
 from reconcile.notifications.receivers import Receiver, receiver
 from reconcile.turning import Turns
@@ -93,12 +93,9 @@ def kinds(told: Receiver) -> list[str]:
     return [json.loads(body)["data"]["kind"] for body in told.bodies]
 
 
-def wait_for(told: Receiver, kind: str) -> dict[str, object]:
+def first_event(told: Receiver, kind: str) -> dict[str, object]:
     """The first event of this kind."""
-    end = time.monotonic() + 120
-    while kind not in kinds(told):
-        assert time.monotonic() < end, kinds(told)
-        time.sleep(0.05)
+    eventually(lambda: kinds(told), lambda found: kind in found, what=f"an event {kind}")
     return dict(json.loads(told.bodies[kinds(told).index(kind)])["data"])
 
 
@@ -156,14 +153,14 @@ def test_a_loop_on_a_file_system_that_is_full_goes_on_once_there_is_room(
         receiver() as told,
         SmallFileSystem(small, "3m", *command, env={**os.environ, "CHAT_URL": told.url}) as disk,
     ):
-        wait_for(told, "synced")
+        first_event(told, "synced")
         disk.fill(but=room)
         turns.declare(topic(), *many, cluster=cluster)
-        failed = wait_for(told, "failed")
+        failed = first_event(told, "failed")
         assert "room" in str(failed["sentence"]), failed
         disk.make_room()
-        wait_for(told, "recovered")
-        pending = wait_for(told, "pending")
+        first_event(told, "recovered")
+        pending = first_event(told, "pending")
         (plan,) = disk.path("plans").rglob("*.json")
         assert read_plan(plan.read_text(), "plan").plan_digest == pending["plan_digest"]
         assert not list(disk.path("plans").rglob("*.tmp"))

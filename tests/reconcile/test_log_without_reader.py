@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from cli.projects import topic
+from patience import eventually
 from reconcile.notifications.receivers import receiver
 from reconcile.turning import Turns
 
@@ -67,15 +67,15 @@ def test_turns_go_on_and_others_are_told(tmp_path: Path, full_pipe: Pipe) -> Non
         told.wait_for(1)
         turns.declare(topic("first"), topic("second"))
         told.wait_for(2)
-        while not (line := os.read(full_pipe.read, 1 << 16).strip()):
-            pass
+        line = eventually(lambda: os.read(full_pipe.read, 1 << 16).strip(), what="a line")
         assert json.loads(line.splitlines()[0])["type"] == "turn", "what waited is written"
 
 
 def test_it_ends_when_it_is_told_to(tmp_path: Path, full_pipe: Pipe) -> None:
     turns = Turns(tmp_path / "payments").declare(topic("first"))
     with looping(turns, full_pipe):
-        end = time.monotonic() + 60
-        while not turns.project.store.exists() or "first" not in turns.topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        eventually(
+            lambda: turns.topics() if turns.project.store.exists() else (),
+            lambda topics: "first" in topics,
+            what="the first turn makes its topic",
+        )

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from msgspec.structs import replace
+from patience import eventually
 
 from kgitops.reconcile.events import EventKind, ReconcileEvent
 
@@ -42,7 +43,7 @@ class Receiver:
         self.bodies: list[bytes] = []
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
-        self._arrived = threading.Condition()
+        self._arriving = threading.Lock()
         left = list(statuses)
         receiver = self
 
@@ -50,11 +51,10 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 status = left.pop(0) if left else 200
-                with receiver._arrived:
-                    receiver.bodies.append(body)
+                with receiver._arriving:
                     receiver.paths.append(self.path)
                     receiver.headers.append(dict(self.headers))
-                    receiver._arrived.notify_all()
+                    receiver.bodies.append(body)
                 self.send_response(status)
                 for name, value in (headers or {}).items():
                     self.send_header(name, value)
@@ -75,8 +75,11 @@ class Receiver:
         self._thread.start()
 
     def wait_for(self, count: int) -> None:
-        with self._arrived:
-            assert self._arrived.wait_for(lambda: len(self.bodies) >= count, 60), self.bodies
+        eventually(
+            lambda: [*self.bodies],
+            lambda bodies: len(bodies) >= count,
+            what=f"{count} notifications arrive",
+        )
 
     def stop(self) -> None:
         self._server.shutdown()

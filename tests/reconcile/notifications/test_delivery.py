@@ -2,11 +2,11 @@
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from patience import eventually
 from reconcile.notifications.receivers import dripping, event, receiver, silent
 
 from kgitops.reconcile.events import EventKind
@@ -32,15 +32,7 @@ def notifying(*sinks: Webhook, told: list[str], patience: Patience = QUICK) -> I
         notifications.close()
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    for _ in range(6000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to be")
-
-
-def _settled(counts: SinkCounts) -> tuple[int, int]:
+def _ended(counts: SinkCounts) -> tuple[int, int]:
     return counts.delivered, counts.dropped
 
 
@@ -101,13 +93,21 @@ def test_a_dead_sink_delays_neither_the_loop_nor_other_sinks(tmp_path):
         sinks = webhook(nowhere, tmp_path), webhook(chat.url, tmp_path)
         notifications = Notifications(map(Subscription, sinks), told.append, patient)
         notifications.notify(event())
-        wait_until(lambda: not any(counts.waiting for counts in notifications.counts()))
+        eventually(
+            notifications.counts,
+            lambda counts: not any(each.waiting for each in counts),
+            what="no notification waits",
+        )
         for number in range(19):
             notifications.notify(event(plan_digest=f"sha256:{number}"))
         dead, _ = notifications.counts()
         # One is on its way, five wait, and of the others the oldest were dropped.
         assert (dead.delivered, dead.failed, dead.waiting, dead.dropped) == (0, 0, 5, 14)
-        wait_until(lambda: sum(_settled(notifications.counts()[1])) == 20)
+        eventually(
+            lambda: notifications.counts()[1],
+            lambda counts: sum(_ended(counts)) == 20,
+            what="20 notifications are delivered or dropped",
+        )
         assert notifications.counts()[1].delivered >= 6
         notifications.close()
         assert told == []
@@ -123,7 +123,7 @@ def test_the_newest_events_are_kept(tmp_path):
 
     delivery = Delivery(webhook("http://x", tmp_path), QUICK, print, slow)
     delivery.put(event(sentence="first"))
-    wait_until(lambda: not delivery.counts().waiting)
+    eventually(delivery.counts, lambda counts: not counts.waiting, what="no notification waits")
     for number in range(8):
         delivery.put(event(sentence=str(number)))
     assert delivery.counts().dropped == 3
