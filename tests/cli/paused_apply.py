@@ -5,12 +5,12 @@ request has done its work and its answer is held back; it is given once there is
 """
 
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
 from apply.faults import FaultyCluster
+from patience import eventually
 
 from kgitops.cli.main import run
 from kgitops.cluster.connect import connect
@@ -20,8 +20,6 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.results import RequestResult
 from kgitops.policy.evaluate.bundle import Bundle
-
-GIVE_UP_S = 60
 
 
 class PausedCluster(FaultyCluster):
@@ -42,17 +40,9 @@ class PausedCluster(FaultyCluster):
         )
         if not validate_only:
             self.gate.with_suffix(".reached").touch()
-            wait_for(self.gate.with_suffix(".open"))
+            opened = self.gate.with_suffix(".open")
+            eventually(opened.exists, what=f"the test makes {opened}")
         return answers
-
-
-def wait_for(path: Path) -> None:
-    """Until somebody has made the file."""
-    end = time.monotonic() + GIVE_UP_S
-    while not path.exists():
-        if time.monotonic() > end:
-            raise TimeoutError(f"nobody made {path}")
-        time.sleep(0.01)
 
 
 def paused(

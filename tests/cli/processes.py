@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from patience import eventually
+
 SCRIPT = Path(__file__).with_name("paused_apply.py")
 TESTS = Path(__file__).parents[1]
 
@@ -24,9 +26,11 @@ class PausedApply:
             stderr=subprocess.PIPE,
             text=True,
         )
-        while not gate.with_suffix(".reached").exists():
-            assert self.process.poll() is None, self.ended()
-            time.sleep(0.01)
+        eventually(self._has_reached_its_gate, what="the first change is made")
+
+    def _has_reached_its_gate(self) -> bool:
+        assert self.process.poll() is None, self.ended()
+        return self.gate.with_suffix(".reached").exists()
 
     def interrupt(self, number: signal.Signals) -> None:
         """Send the signal, and go on when it will have been noted."""

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops, Ran
 from cli.projects import Document, Project, as_yaml, document, topic
+from patience import eventually
 from strategies import SALTED
 
 from kgitops.cluster.connect import connect
@@ -227,11 +227,8 @@ def tenants() -> list[Document]:
 def shown(url: str, **iterations: int) -> None:
     """Wait until the cluster tells just these users: brokers learn of them after they answered."""
     wanted = {user: {ScramMechanism.SHA_512: number} for user, number in iterations.items()}
-    until = time.monotonic() + 30
     with closing(connect(url, base=Path())) as cluster:
-        while (held := cluster.read_users()) != wanted:
-            assert time.monotonic() < until, held
-            time.sleep(0.05)
+        eventually(cluster.read_users, lambda users: users == wanted, what=f"the users {wanted}")
 
 
 def test_an_administrator_touches_the_members_of_its_virtual_cluster_alone(

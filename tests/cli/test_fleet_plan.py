@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
+from patience import eventually
 
 from kgitops.cli.running.parameters import repeat_options
 from kgitops.fleet import auditing, compiling, pipeline
@@ -296,9 +297,12 @@ def test_a_process_of_its_own_says_the_result_alone_and_heeds_interrupts(here: P
     process = subprocess.Popen(  # type: ignore[call-overload]
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given
     )
-    while not list(here.glob(".night.kgitops-run-*")):
+
+    def begun() -> list[Path]:
         assert process.poll() is None
-        time.sleep(0.05)
+        return [*here.glob(".night.kgitops-run-*")]
+
+    eventually(begun, what="the run makes its folder")
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)

@@ -3,13 +3,13 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 from kafka_clusters import StartKafka
 from other_processes import running
+from patience import eventually
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox import jars, jvm
@@ -155,10 +155,7 @@ def test_a_port_in_use_is_not_free() -> None:
         stderr=subprocess.DEVNULL,
     ) as server:
         try:
-            deadline = time.monotonic() + 30
-            while is_free(port):
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            eventually(lambda: not is_free(port), what="the server has the port")
             assert free_ports(1, [port]) != [port]
         finally:
             server.terminate()
