@@ -1,10 +1,10 @@
 """CreateTopics as clients see it, in all versions and both ways of answering."""
 
 import threading
-import time
 
 import pytest
 from cluster.clusters import BOTH, a_grant, topic_grant
+from patience import eventually
 from serve.answers.served import cluster_of, codes, create, metadata, new_topic, served
 from serve.raw_client import raw_client
 
@@ -165,8 +165,11 @@ def test_who_waits_for_leaders_holds_up_nobody() -> None:
         answers: list[dict[str | None, int]] = []
         thread = threading.Thread(target=lambda: answers.append(codes(create(waiting, "later"))))
         thread.start()
-        while codes(metadata(other, "later").topics) == {"later": 3}:
-            time.sleep(0.001)
+        eventually(
+            lambda: codes(metadata(other, "later").topics),
+            lambda found: found != {"later": 3},
+            what="the topic is created",
+        )
         # It exists by now, and its creator is still waiting; others create meanwhile.
         assert codes(create(other, "meanwhile")) == {"meanwhile": 0}
         assert answers == []

@@ -1,12 +1,12 @@
 """Clients that send much and are gone before their turn: nothing of them is kept."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil
 import pytest
+from patience import eventually
 from serve.attacks.denials import Fields, request_of
 from serve.raw_client import raw_client
 
@@ -64,15 +64,14 @@ def test_requests_of_clients_that_are_gone(
                     before = psutil.Process().memory_info().rss
                 with raw_client(server.endpoints[0]) as gone:
                     gone.send(api, version, message)
-                    _until(lambda: opened._held >= 1_000_000)
-                _until(lambda: len(opened) == 1)
+                    eventually(
+                        lambda: opened._held,
+                        lambda held: held >= 1_000_000,
+                        what="the server holds the request",
+                    )
+                eventually(
+                    lambda: len(opened), lambda count: count == 1, what="the connection is closed"
+                )
                 assert good.ask("Metadata", 12).brokers
             after = psutil.Process().memory_info().rss
     assert after - before < 5 * MEGABYTES * 1_000_000
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.002)

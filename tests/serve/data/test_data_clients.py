@@ -1,9 +1,10 @@
 """Producers, consumers and transactions of librdkafka on a served cluster, in this process."""
 
-import time
+from contextlib import closing
 
 import pytest
 from cluster.clusters import a_new_topic
+from patience import eventually
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
@@ -28,14 +29,16 @@ def consume(server: KafkaServer, count: int, **configs: str) -> list[bytes | Non
     consumer = Consumer({**bootstrap(server), "group.id": "g", **configs})
     consumer.assign([TopicPartition("orders", 0, 0)])
     found: list[bytes | None] = []
-    deadline = time.monotonic() + 10
-    while len(found) < count and time.monotonic() < deadline:
+
+    def read() -> list[bytes | None]:
         message = consumer.poll(1)
         if message is not None:
             assert not message.error(), message.error()
             found.append(message.value())
-    consumer.close()
-    return found
+        return found
+
+    with closing(consumer):
+        return eventually(read, lambda values: len(values) >= count, what=f"{count} records")
 
 
 def test_records_are_written_and_read(server: KafkaServer) -> None:
@@ -97,13 +100,17 @@ def test_what_is_read_and_written_in_one_transaction(server: KafkaServer) -> Non
     producer = Producer({**bootstrap(server), "transactional.id": "copies"})
     producer.init_transactions(10)
     producer.begin_transaction()
-    copied, deadline = 0, time.monotonic() + 20
-    while copied < 3 and time.monotonic() < deadline:
+    copied: list[bytes | None] = []
+
+    def copy() -> list[bytes | None]:
         message = consumer.poll(0.5)
         if message is not None and message.partition() == 1:
             assert not message.error()
             producer.produce("orders", message.value(), partition=0)
-            copied += 1
+            copied.append(message.value())
+        return copied
+
+    eventually(copy, lambda values: len(values) == 3, what="three records")
     position = consumer.position(consumer.assignment())
     producer.send_offsets_to_transaction(position, consumer.consumer_group_metadata(), 10)
     producer.commit_transaction(10)

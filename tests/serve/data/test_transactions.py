@@ -1,9 +1,9 @@
 """Idempotent producers and transactions, message by message."""
 
-import time
 from pathlib import Path
 
 import pytest
+from patience import eventually
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import list_offset, make_topic, recent
 from serve.raw_client import RawClient, raw_client
@@ -167,9 +167,7 @@ def test_one_that_takes_too_long_is_aborted(embedded: EmbeddedCluster, client: R
     make_topic(embedded)
     producer = init(client, timeout_ms=1)
     assert add(client, producer) == 0
-    deadline = time.monotonic() + 20
-    while fetch(client).high_watermark == 0 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    eventually(lambda: fetch(client).high_watermark, what="the marker of the end")
     assert end(client, producer, committed=True) == ErrorCode.PRODUCER_FENCED
 
 

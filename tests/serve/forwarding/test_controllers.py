@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from patience import eventually
 from serve.forwarding.requests import with_an_item
 from serve.forwarding.served import ServedBrokers, create, creating, served
 from serve.login.logging_in import SASL
@@ -28,10 +29,13 @@ def later(brokers: ServedBrokers, do: str, **fields: object) -> Iterator[None]:
     """Give a command once a broker has tried to forward something."""
 
     def give() -> None:
-        while not any(item.queued for item in brokers.server.forwarding_metrics.values()) and (
-            brokers.redirected() == before
-        ):
-            time.sleep(0.001)
+        eventually(
+            lambda: (
+                any(item.queued for item in brokers.server.forwarding_metrics.values())
+                or brokers.redirected() != before
+            ),
+            what="a broker tries to forward something",
+        )
         time.sleep(0.03)
         brokers.done(do, **fields)
 
@@ -102,8 +106,9 @@ def test_a_controller_that_moves_while_a_request_waits_for_it() -> None:
             first.start()
             with brokers.client(2) as other:
                 other.send("CreateTopics", 7, creating("three"))
-                while brokers.redirected() < 3:
-                    time.sleep(0.001)
+                eventually(
+                    brokers.redirected, lambda count: count >= 3, what="the requests are forwarded"
+                )
                 brokers.done("move-controller", controller=3002)
         first.join()
         assert "two" in brokers.topics()

@@ -1,12 +1,12 @@
 """Topics that brokers have created: those that Metadata misses, and their own."""
 
 import threading
-import time
 
 import pytest
 from cluster.clusters import BOTH, a_grant
 from cluster.policing import Recorder, denying, policed
-from serve.forwarding.served import ServedBrokers, create, served
+from patience import eventually
+from serve.forwarding.served import create, served
 from serve.forwarding.test_envelopes import enveloped, frame_of
 from serve.raw_client import RawClient
 
@@ -29,12 +29,6 @@ def wanted(client: RawClient, name: str) -> int:
     return row.error_code
 
 
-def eventually(brokers: ServedBrokers, *names: str) -> None:
-    with brokers.client(3) as client:
-        while any(wanted_quietly(client, name) for name in names):
-            pass
-
-
 def wanted_quietly(client: RawClient, name: str) -> int:
     topic = messages.MetadataRequest.MetadataRequestTopic(name=name)
     request = messages.MetadataRequest(topics=[topic], allow_auto_topic_creation=False)
@@ -55,7 +49,12 @@ def test_as_kafka_has_it_the_client_is_not_waited_with() -> None:
     """F590-35, F590-36, C-21: it is answered 3 at once, and asks again."""
     with served(compat=Compat.KRAFT) as brokers, brokers.client(1) as client:
         assert wanted(client, "orders") == ABSENT
-        eventually(brokers, "orders")
+        with brokers.client(3) as other:
+            eventually(
+                lambda: wanted_quietly(other, "orders"),
+                lambda code: not code,
+                what="the topic is created",
+            )
         assert wanted(client, "orders") == 0
 
 
@@ -161,11 +160,13 @@ def test_many_that_want_a_topic_make_one_request() -> None:
         threads = [threading.Thread(target=ask) for _ in range(5)]
         for thread in threads:
             thread.start()
-        while brokers.server.cluster.controllers.active is None:
+
+        def once_queued() -> bool:
             metrics = brokers.server.forwarding_metrics.get(1)
-            if metrics is not None and metrics.queued:
-                brokers.done("move-controller", controller=3000)
-            time.sleep(0.001)
+            return metrics is not None and bool(metrics.queued)
+
+        eventually(once_queued, what="the request waits for a controller")
+        brokers.done("move-controller", controller=3000)
         for thread in threads:
             thread.join()
         assert found == [0] * 5

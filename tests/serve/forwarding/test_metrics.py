@@ -1,5 +1,6 @@
 """Metrics of forwarding."""
 
+from patience import eventually
 from serve.forwarding.served import create, creating, served
 
 from kgitops.model.results import ErrorCode
@@ -16,14 +17,20 @@ def test_a_client_counts_while_its_request_is_forwarded() -> None:
         brokers.done("move-controller")
         client.send("CreateTopics", 7, creating("one"))
         other.send("CreateTopics", 7, creating("two"))
-        while 1 not in brokers.server.forwarding_metrics or brokers.metrics()[PENDING] < 2:
-            pass
+        eventually(
+            lambda: brokers.metrics()[PENDING] if 1 in brokers.server.forwarding_metrics else 0,
+            lambda pending: pending >= 2,
+            what="both requests are forwarded",
+        )
         assert brokers.metrics()[MISSPELT] == 2
         brokers.done("move-controller", controller=3000)
         client.receive("CreateTopics", 7)
         other.receive("CreateTopics", 7)
-        while brokers.metrics()[PENDING]:
-            pass
+        eventually(
+            lambda: brokers.metrics()[PENDING],
+            lambda pending: not pending,
+            what="both requests are counted as answered",
+        )
         assert brokers.metrics()["num-client-forwarding-to-controller-rate"] > 0
 
 

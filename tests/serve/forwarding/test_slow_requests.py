@@ -5,10 +5,10 @@ A broker has one connection to the controller for all of them.
 
 import select
 import threading
-import time
 
 import pytest
 from cluster.policing import Recorder, policed
+from patience import eventually
 from serve.forwarding.served import ServedBrokers, create, creating, new_topic, served
 from serve.raw_client import RawClient
 
@@ -35,8 +35,7 @@ def begin_slow(brokers: ServedBrokers, client: RawClient) -> None:
 
 
 def until_there(brokers: ServedBrokers, topic: str) -> None:
-    while topic not in brokers.topics():
-        time.sleep(0.001)
+    eventually(brokers.topics, lambda names: topic in names, what=f"{topic} is there")
 
 
 def slow_code(brokers: ServedBrokers, client: RawClient) -> int:
@@ -150,8 +149,7 @@ def test_more_may_wait_than_are_asked_for_at_a_time() -> None:
             for client, name in zip(clients, names, strict=True):
                 request = messages.CreateTopicsRequest([new_topic(name)], timeout_ms=60_000)
                 client.send("CreateTopics", 7, request)
-            while len(brokers.topics()) < 64:
-                time.sleep(0.001)
+            eventually(brokers.topics, lambda names: len(names) >= 64, what="64 topics are there")
             brokers.embedded.release()
             for client in clients:
                 assert client.receive("CreateTopics", 7).topics[0].error_code == 0

@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psutil
 import pytest
+from patience import eventually
 from serve.http.listening import GET, ask, connect, echo, everything, listening
 
 from kgitops.model.errors import UnreachableError
@@ -140,10 +140,12 @@ def test_a_client_that_never_fetches_its_answer_is_let_go_of() -> None:
     with listening(limits=HttpLimits(seconds=0.5)) as listener, connect(listener.port) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.sendall(b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n")
-        wait_until(lambda: bool(listener._open))
-        wait_until(lambda: not listener._open)
+        eventually(lambda: [*listener._open], what="the connection is open")
+        eventually(
+            lambda: [*listener._open], lambda left: not left, what="the connection is closed"
+        )
         # Its socket is gone too, with what it has not fetched.
-        wait_until(lambda: not connected(listener.port))
+        eventually(lambda: not connected(listener.port), what="the socket is closed")
 
 
 def connected(port: int) -> bool:
@@ -152,14 +154,6 @@ def connected(port: int) -> bool:
         each.laddr.port == port and each.raddr and each.fd != -1
         for each in psutil.Process().net_connections("tcp")
     )
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    for _ in range(2400):
-        if holds():
-            return
-        threading.Event().wait(0.025)
-    pytest.fail("it does not come to hold within a minute")
 
 
 POST = b"POST / HTTP/1.1\r\n" + HOST
@@ -202,11 +196,17 @@ def test_who_owes_a_request_makes_room_before_who_waits_for_an_answer() -> None:
         connect(listener.port) as owing,
     ):
         waiting.sendall(HELD_UP["an answer that takes forever"])
-        wait_until(lambda: [c.awaits_client for c in listener._open.values()] == [False, True])
+        eventually(
+            lambda: [connection.awaits_client for connection in listener._open.values()],
+            lambda awaiting: awaiting == [False, True],
+            what="one answer is made and one request awaited",
+        )
         owing.sendall(HELD_UP["half a body"])
         assert ask(listener.port, GET)[0] == 200
         assert everything(owing) == b""
-        wait_until(lambda: len(listener._open) == 1)  # the first one's
+        eventually(
+            lambda: len(listener._open), lambda count: count == 1, what="only the first one is open"
+        )
 
 
 def test_a_body_that_stays_away_is_not_waited_for() -> None:

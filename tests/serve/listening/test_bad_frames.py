@@ -6,12 +6,12 @@ import select
 import socket
 import ssl
 import struct
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import psutil
 import pytest
+from patience import eventually
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.boot import boot
@@ -69,9 +69,8 @@ def one_line(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
     lines: list[str] = []
     with caplog.at_level(logging.INFO):
         yield lines
-        give_up = time.monotonic() + 10  # a client sees its end before the server has logged it
-        while not caplog.records and time.monotonic() < give_up:
-            time.sleep(0.01)
+        # A client sees its end before the server has logged it.
+        eventually(lambda: [*caplog.records], what="a line is logged")
     lines += [record.getMessage() for record in caplog.records]
     assert len(lines) == 1, lines
 
@@ -330,23 +329,23 @@ def _with(configs: dict[str, str]) -> Options:
 
 
 def _until_answered(server: KafkaServer) -> None:
-    for _ in range(100):
-        with raw_client(server.endpoints[0]) as client:
-            try:
-                if client.ask("Metadata", 12).brokers:
-                    return
-            except ConnectionError:
-                continue
-    pytest.fail("the place was not given back")
+    def answered() -> bool:
+        with raw_client(server.endpoints[0]) as client, suppress(ConnectionError):
+            return bool(client.ask("Metadata", 12).brokers)
+        return False
+
+    eventually(answered, what="the place is given back")
 
 
 def _until_all_are_gone(server: KafkaServer) -> None:
     """Each that went in the middle of a request has its line by then, and no later test has it."""
-    for _ in range(10_000):
-        if all(one.connection.node.id >= FIRST_CONTROLLER for one in server._listeners.open):
-            return
-        time.sleep(0.002)
-    pytest.fail("connections stayed")
+    eventually(
+        lambda: [
+            one for one in server._listeners.open if one.connection.node.id < FIRST_CONTROLLER
+        ],
+        lambda left: not left,
+        what="the connections are closed",
+    )
 
 
 def _first_closed(*clients: RawClient) -> socket.socket:

@@ -3,12 +3,12 @@
 import base64
 import hashlib
 import hmac
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from patience import eventually
 from serve.raw_client import RawClient
 
 from kgitops.cluster.embedded.boot import boot
@@ -81,10 +81,7 @@ def served(configs: Mapping[str, str], store: Path | None = None) -> Iterator[Ka
 
 def told(caplog: pytest.LogCaptureFixture) -> str:
     """The one line that is logged; a connection may be closed before it is written."""
-    until = time.monotonic() + 10
-    while not caplog.records and time.monotonic() < until:
-        time.sleep(0.005)
-    (record,) = caplog.records
+    (record,) = eventually(lambda: [*caplog.records], what="a line is logged")
     return record.getMessage()
 
 

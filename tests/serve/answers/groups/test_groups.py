@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 from cluster.clusters import a_grant
+from patience import eventually
 from serve.answers.groups.group_client import (
     CONSUMER,
     at_coordinator,
@@ -91,8 +92,9 @@ def test_a_group_of_two(server: KafkaServer, client: RawClient) -> None:
         given = b.ask("JoinGroup", 9, join_request("g"))
         assert (given.error_code, given.protocol_name) == (79, None)
         b.send("JoinGroup", 9, join_request("g", given.member_id))
-        while heartbeat(a, "g", first) != 27:
-            pass
+        eventually(
+            lambda: heartbeat(a, "g", first), lambda code: code == 27, what="the group rebalances"
+        )
         again = join(a, "g", member_id=first.member_id)
         second = b.receive("JoinGroup", 9)
         assert again.generation_id == second.generation_id == 2
