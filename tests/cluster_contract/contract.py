@@ -3,10 +3,10 @@
 Written against the port only: a real cluster answers before ACLs, quotas and moves are visible.
 """
 
-import time
 from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
+from patience import eventually
 
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
@@ -22,7 +22,6 @@ from kgitops.model.resources.topics import Assignment, RequestedTopicState, Topi
 from kgitops.model.results import ErrorCode, RequestResult
 
 PRINCIPAL = "User:kgitops"
-_PATIENCE_SECONDS = 30
 
 
 def send(cluster: Cluster, request: req.Request, *, validate_only: bool = False) -> RequestResult:
@@ -66,16 +65,12 @@ def done(
 ) -> ClusterState:
     """The state once it shows what the request did."""
     assert send(cluster, request).ok
-    return wait(cluster, shows)
+    return await_state(cluster, shows)
 
 
-def wait(cluster: Cluster, shows: Callable[[ClusterState], bool]) -> ClusterState:
+def await_state(cluster: Cluster, shows: Callable[[ClusterState], bool]) -> ClusterState:
     """The state once it shows what is waited for."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not shows(state := cluster.read_state()):
-        assert time.monotonic() < deadline, "the cluster does not show it"
-        time.sleep(0.05)
-    return state
+    return eventually(cluster.read_state, shows, what="the cluster shows what it was asked for")
 
 
 def comparable(state: ClusterState) -> ClusterState:

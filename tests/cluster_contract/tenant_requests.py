@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cluster_contract.contract import send, wait
+from cluster_contract.contract import await_state, send
 
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
@@ -149,4 +149,4 @@ def linked(cluster: Cluster, virtual_cluster: str, name: str) -> TopicLink:
     def shows(state: ClusterState) -> bool:
         return link_of(state, local).topic in state.topics
 
-    return link_of(wait(cluster, shows), local)
+    return link_of(await_state(cluster, shows), local)

@@ -1,7 +1,7 @@
 """ACLs, as every cluster changes them."""
 
 import pytest
-from cluster_contract.contract import PRINCIPAL, binding, done, send, wait
+from cluster_contract.contract import PRINCIPAL, await_state, binding, done, send
 from msgspec.structs import replace
 
 from kgitops.cluster.port import Cluster
@@ -50,7 +50,7 @@ def test_exactly_one_binding_is_deleted(cluster: Cluster):
     requests = [CreateAclRequest(binding=item) for item in sorted(everything)]
     results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
     assert all(result.ok for result in results)
-    wait(cluster, lambda state: state.acls == everything)
+    await_state(cluster, lambda state: state.acls == everything)
     done(
         cluster,
         DeleteAclRequest(binding=READ),
@@ -73,7 +73,7 @@ def test_a_bad_binding_is_refused_and_hides_no_other(cluster: Cluster, bad):
     results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
     codes = [result.code for result in results]
     assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
-    wait(cluster, lambda state: state.acls == {READ, WRITE})
+    await_state(cluster, lambda state: state.acls == {READ, WRITE})
 
 
 def test_every_kind_of_binding(cluster: Cluster):
@@ -97,7 +97,7 @@ def test_every_kind_of_binding(cluster: Cluster):
         requests = [kind(binding=item) for item in ordered if item not in after or len(after) > 1]
         results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
         assert {str(result) for result in results} == {"ok"}
-        wait(cluster, lambda state, after=after: state.acls == after)
+        await_state(cluster, lambda state, after=after: state.acls == after)
 
 
 def test_bindings_of_the_cluster(cluster: Cluster):

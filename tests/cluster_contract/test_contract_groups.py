@@ -1,11 +1,11 @@
 """Consumer groups outside of virtual clusters, and client metrics, on every cluster."""
 
-import time
 from collections.abc import Callable, Mapping
 
 import pytest
 from cluster_contract.contract import created, judge, refused, send
 from kafka.protocol.admin import ListConfigResourcesRequest
+from patience import eventually
 
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.port import Cluster
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.default_kafka
 
 GROUP, METRICS = "billing.app", "lag"
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
-_PATIENCE_S = 30
 
 
 def group_configs(configs: Mapping[str, str | None]) -> req.AlterConfigResourceRequest:
@@ -46,11 +45,7 @@ def found(cluster: Cluster) -> FoundGroup | None:
 
 def await_group(cluster: Cluster, shows: Callable[[FoundGroup | None], bool]) -> FoundGroup | None:
     """The group once it shows what is waited for."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while not shows(group := found(cluster)):
-        assert time.monotonic() < deadline, f"the cluster does not show it: {group}"
-        time.sleep(0.05)
-    return group
+    return eventually(lambda: found(cluster), shows, what="the group is as it was asked for")
 
 
 def test_configs_of_a_group_that_does_not_exist(cluster: Cluster):
@@ -99,10 +94,11 @@ def test_groups_with_configs_are_found_where_brokers_do_not_list_them(
 
 
 def await_listed(cluster: Cluster, kind: ConfigResourceType, name: str, *, expected: bool) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
-    while (name in cluster.list_configured(kind)) is not expected:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(
+        lambda: cluster.list_configured(kind),
+        lambda names: (name in names) is expected,
+        what=f"{name} is {'' if expected else 'not '}listed",
+    )
 
 
 def test_a_wrong_config_of_a_group_is_refused(cluster: Cluster):
@@ -117,15 +113,12 @@ def test_client_metrics_exist_as_long_as_they_have_configs(cluster: Cluster):
     assert judge(cluster, asked) is ErrorCode.NONE
     assert cluster.read_client_metrics(names) == {}
     assert send(cluster, asked).ok
-    deadline = time.monotonic() + _PATIENCE_S
-    while not (held := cluster.read_client_metrics(names)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    held = eventually(lambda: cluster.read_client_metrics(names), what="the resource is there")
     assert held[METRICS].configs == dict(asked.configs)
     assert send(cluster, metrics_configs(dict.fromkeys(asked.configs))).ok
-    while cluster.read_client_metrics(names):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(
+        lambda: cluster.read_client_metrics(names), lambda left: not left, what="it is removed"
+    )
 
 
 def test_a_wrong_config_of_client_metrics_is_refused(cluster: Cluster):

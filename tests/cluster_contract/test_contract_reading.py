@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import pytest
-from cluster_contract.contract import comparable, created, wait
+from cluster_contract.contract import await_state, comparable, created
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import from_text
@@ -81,6 +81,6 @@ def test_an_empty_topic_holds_nothing(cluster: Cluster):
     def usage() -> TopicUsage:
         return cluster.read_usage(frozenset({"orders"})).topics["orders"]
 
-    wait(cluster, lambda _: usage().high_watermarks == (0, 0))
+    await_state(cluster, lambda _: usage().high_watermarks == (0, 0))
     assert usage().log_start_offsets == (0, 0)
     assert set(usage().size_bytes) <= {0, None}

@@ -6,6 +6,7 @@ import pytest
 from cluster_contract.contract import (
     PRINCIPAL,
     alteration,
+    await_state,
     can_judge,
     created,
     creation,
@@ -13,7 +14,6 @@ from cluster_contract.contract import (
     judge,
     refused,
     send,
-    wait,
 )
 
 from kgitops.cluster.port import Cluster
@@ -45,7 +45,7 @@ def test_a_topic_is_created_as_requested(cluster: Cluster):
     request = creation("orders", ((2, 1), (3, 2)), {"retention.ms": "1000"})
     assert judge(cluster, request) is ErrorCode.NONE
     result = send(cluster, request)
-    topic = wait(cluster, lambda state: "orders" in state.topics).topics["orders"]
+    topic = await_state(cluster, lambda state: "orders" in state.topics).topics["orders"]
     assert topic == TopicState(
         name="orders",
         topic_id=result.topic_id,
@@ -99,7 +99,7 @@ def test_results_are_in_order_and_one_failure_hides_no_other(cluster: Cluster):
     results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
     assert [result.ok for result in results] == [True, False, True]
     assert results[1].message
-    wait(cluster, lambda state: state.topics.keys() == {"a", "c"})
+    await_state(cluster, lambda state: state.topics.keys() == {"a", "c"})
 
 
 def test_an_empty_batch_is_answered_so(cluster: Cluster):
@@ -113,7 +113,7 @@ def test_what_is_asked_twice_in_a_batch_is_answered_twice(cluster: Cluster):
     results = cluster.execute([creation(), creation()], validate_only=False, principal=PRINCIPAL)
     codes = [result.code for result in results]
     assert codes == [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS]
-    topic = wait(cluster, lambda state: "orders" in state.topics).topics["orders"]
+    topic = await_state(cluster, lambda state: "orders" in state.topics).topics["orders"]
     assert topic.topic_id == results[0].topic_id
     results = cluster.execute([deletion(topic)] * 2, validate_only=False, principal=PRINCIPAL)
     codes = [result.code for result in results]
@@ -136,7 +136,7 @@ def test_no_topic_of_a_batch_hides_what_became_of_another(cluster: Cluster):
             ErrorCode.INVALID_CONFIG,
             ErrorCode.NONE,
         ]
-    state = wait(cluster, lambda state: bool(state.topics["altered"].configs))
+    state = await_state(cluster, lambda state: bool(state.topics["altered"].configs))
     assert not state.topics["refused"].configs
 
 

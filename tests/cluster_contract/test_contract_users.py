@@ -1,10 +1,10 @@
 """Users who log in by SCRAM, as every cluster changes and tells them."""
 
-import time
 from collections.abc import Mapping
 
 import pytest
 from cluster_contract.contract import send
+from patience import eventually
 
 from kgitops.apply.secrets.passwords import salt
 from kgitops.cluster.port import Cluster
@@ -16,7 +16,6 @@ from kgitops.model.results import ErrorCode
 pytestmark = pytest.mark.default_kafka
 
 SHA_256, SHA_512 = ScramMechanism
-_PATIENCE_SECONDS = 30
 
 
 def setting(
@@ -34,10 +33,7 @@ def removal(user: str, mechanism: ScramMechanism = SHA_512) -> AlterUserScramCre
 
 def shown(cluster: Cluster, expected: Mapping[str, ScramIterations]) -> None:
     """Wait until the cluster tells just these users: brokers learn of them after they answered."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while (held := cluster.read_users()) != expected:
-        assert time.monotonic() < deadline, held
-        time.sleep(0.05)
+    eventually(cluster.read_users, lambda users: users == expected, what=f"the users {expected}")
 
 
 def test_a_user_gets_mechanisms_one_by_one_and_loses_them(cluster: Cluster) -> None:

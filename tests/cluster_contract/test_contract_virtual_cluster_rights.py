@@ -1,6 +1,6 @@
 """ACLs and quotas of virtual clusters, read back as they were written on every kind of cluster."""
 
-from cluster_contract.contract import created, done, refused, send, wait
+from cluster_contract.contract import await_state, created, done, refused, send
 from cluster_contract.tenant_requests import (
     TOPIC,
     USER,
@@ -60,9 +60,9 @@ def test_a_global_acl_is_nobody_elses(cluster: Cluster) -> None:
             done(cluster, CreateAclRequest(binding=acl), lambda state, acl=acl: acl in state.acls)
         assert cluster.read_state().acls == {scoped, same}
         assert send(cluster, DeleteAclRequest(binding=first)).ok
-        wait(cluster, lambda state, acl=second: state.acls == {acl})
+        await_state(cluster, lambda state, acl=second: state.acls == {acl})
         assert send(cluster, DeleteAclRequest(binding=second)).ok
-        wait(cluster, lambda state: not state.acls)
+        await_state(cluster, lambda state: not state.acls)
 
 
 def test_quotas_of_every_entity(cluster: Cluster) -> None:
@@ -110,14 +110,14 @@ def test_a_global_quota_comes_back(cluster: Cluster) -> None:
         user: {"producer_byte_rate": 5242880.0},
         make_entity(inner): {"producer_byte_rate": 10485760.0},
     }
-    wait(cluster, lambda state: quotas(state) == both)
+    await_state(cluster, lambda state: quotas(state) == both)
     changed = {**both, user: {"producer_byte_rate": 1048576.0}}
     all_done(cluster, quota_in({"user": "sales-app"}, changed[user]))
-    wait(cluster, lambda state: quotas(state) == changed)
+    await_state(cluster, lambda state: quotas(state) == changed)
     all_done(cluster, remove("a", USER, APP))
-    wait(cluster, lambda state: quotas(state) == changed)
+    await_state(cluster, lambda state: quotas(state) == changed)
     all_done(cluster, quota_in(inner, {"producer_byte_rate": None}))
-    wait(cluster, lambda state: quotas(state) == {user: changed[user]})
+    await_state(cluster, lambda state: quotas(state) == {user: changed[user]})
 
 
 def test_quotas_that_can_not_be(cluster: Cluster) -> None:

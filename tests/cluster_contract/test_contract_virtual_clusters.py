@@ -2,6 +2,7 @@
 
 import pytest
 from cluster_contract.contract import (
+    await_state,
     can_judge,
     comparable,
     created,
@@ -9,7 +10,6 @@ from cluster_contract.contract import (
     judge,
     refused,
     send,
-    wait,
 )
 from cluster_contract.tenant_requests import (
     CLIENT_ID,
@@ -242,7 +242,7 @@ def test_one_that_fails_hides_no_other(cluster: Cluster) -> None:
     batch = [creation_in("a", "One"), creation_in("a", "x" * 213), creation_in("b", "One")]
     results = cluster.execute(batch, validate_only=False, principal="User:kgitops")
     assert [result.ok for result in results] == [True, False, True]
-    state = wait(cluster, lambda state: len(state.topics) == 2)
+    state = await_state(cluster, lambda state: len(state.topics) == 2)
     links = {name: [*found.links] for name, found in state.virtual_clusters.items()}
     assert links == {"a": ["One"], "b": ["One"]}
 

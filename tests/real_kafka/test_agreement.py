@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from builders import ALL_CAPABILITIES
-from cluster_contract.contract import alteration, creation, wait
+from cluster_contract.contract import alteration, await_state, creation
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from manifests.loading import build, load
@@ -284,7 +284,7 @@ def test_reassignments(kafka_cluster: Cluster, embedded: Cluster, tmp_path: Path
     found = {}
     for cluster in (kafka_cluster, embedded):
         assert answer(cluster, creation("moved", ((1, 2), (2, 3)))) == "ok"
-        state = wait(cluster, lambda state: "moved" in state.topics)
+        state = await_state(cluster, lambda state: "moved" in state.topics)
         found[cluster] = state.topics["moved"]
     state = kafka_cluster.read_state()
 

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from builders import an_entity
 from cluster.kafka.committing import commit
-from cluster_contract.contract import wait
+from cluster_contract.contract import await_state
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from kafka_wiping import wipe
@@ -132,7 +132,7 @@ def test_fleets_obey_on_kafka(brokers: Sandbox, tmp_path: Path, number: int) -> 
         all_three = native, simulated, kafka
         assert all(twin.ask(UNTHROTTLED) for twin in all_three)
         settle(all_three, tmp_path)
-        wait(kafka.cluster, settled)
+        await_state(kafka.cluster, settled)
         foreign = [of_the_other_project(twin) for twin in all_three]
         for turn, documents in enumerate(chain):
             write(folder, "fleet", documents)

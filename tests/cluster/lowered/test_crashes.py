@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cluster.lowered.interrupted import DiedError, DyingCluster
-from cluster_contract.contract import creation, send, wait
+from cluster_contract.contract import await_state, creation, send
 from cluster_contract.tenant_requests import (
     GROUP,
     TOPIC,
@@ -236,7 +236,7 @@ def test_death_on_real_brokers(kafka_cluster: Cluster) -> None:
         if name not in state.virtual_clusters["a"].links:
             ask(LoweredCluster(kafka_cluster), creation_in("a", name))
         link = LoweredCluster(kafka_cluster).read_state().virtual_clusters["a"].links[name]
-        there = wait(kafka_cluster, lambda state, topic=link.topic: topic in state.topics)
+        there = await_state(kafka_cluster, lambda state, topic=link.topic: topic in state.topics)
         found = [topic for topic in there.topics if (generated_parts(topic) or ("", ""))[1] == name]
         assert found == [link.topic]
         assert there.topics[link.topic].topic_id == link.topic_id

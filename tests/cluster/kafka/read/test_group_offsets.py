@@ -9,7 +9,7 @@ import pytest
 from cluster.kafka.committing import commit
 from cluster.kafka.read.test_read_rights import right
 from cluster.kafka.read.test_read_usage import consumer, produce
-from cluster_contract.contract import binding, created, creation, done, send, wait
+from cluster_contract.contract import await_state, binding, created, creation, done, send
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
@@ -167,14 +167,14 @@ def admin(secured: Sandbox) -> Iterator[KafkaCluster]:
 def alice(secured: Sandbox, admin: KafkaCluster, *rights: AclBinding) -> Iterator[KafkaCluster]:
     for acl in rights:
         assert send(admin, req.CreateAclRequest(binding=acl)).ok
-    wait(admin, lambda state: state.acls == {*rights})
+    await_state(admin, lambda state: state.acls == {*rights})
     login = {"sasl.username": "alice", "sasl.password": "alice-secret"}
     cluster = boot(secured.servers, {**secured.configs, **login}, Path())
     yield cluster
     cluster.close()
     for acl in rights:
         assert send(admin, req.DeleteAclRequest(binding=acl)).ok
-    wait(admin, lambda state: not state.acls)
+    await_state(admin, lambda state: not state.acls)
 
 
 READ_GROUPS = right(ResourceType.GROUP, "*", Operation.READ)

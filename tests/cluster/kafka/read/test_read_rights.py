@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import a_topic
-from cluster_contract.contract import creation, done, send, wait
+from cluster_contract.contract import await_state, creation, done, send
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
@@ -80,7 +80,7 @@ def alice(sandbox: Sandbox, admin: Cluster, *rights: AclBinding) -> Iterator[Clu
         assert send(admin, DeleteAclRequest(binding=binding)).ok
     for binding in {*rights} - state.acls:
         assert send(admin, CreateAclRequest(binding=binding)).ok
-    wait(admin, lambda state: state.acls == {*rights})
+    await_state(admin, lambda state: state.acls == {*rights})
     cluster = connect(
         f"kafka://{sandbox.servers}", configs={**sandbox.configs, **ALICE}, base=Path()
     )

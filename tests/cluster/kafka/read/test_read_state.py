@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import kafka_java_tools as java
 import pytest
-from cluster_contract.contract import alteration, created, creation, done, send, wait
+from cluster_contract.contract import alteration, await_state, created, creation, done, send
 from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
@@ -87,7 +87,7 @@ def test_what_is_read_is_what_kafkas_tools_show(kafka: Sandbox, kafka_cluster: K
     assert all(send(kafka_cluster, req.CreateAclRequest(binding=item)).ok for item in BINDINGS)
     for entity, quotas in QUOTAS.items():
         assert send(kafka_cluster, req.AlterClientQuotaRequest(entity=entity, quotas=quotas)).ok
-    state = wait(
+    state = await_state(
         kafka_cluster,
         lambda state: len(state.acls) == len(BINDINGS) and len(state.quotas) == len(QUOTAS),
     )
@@ -135,7 +135,7 @@ def test_what_brokers_give_to_topics_is_read_once(kafka: Sandbox, kafka_cluster:
         *("--add-config", "min.insync.replicas=2,log.retention.ms=5000"),
     )
     changed = {**before, "min.insync.replicas": "2", "retention.ms": "5000"}
-    state = wait(kafka_cluster, lambda state: state.broker_defaults == changed)
+    state = await_state(kafka_cluster, lambda state: state.broker_defaults == changed)
     assert state.topics["orders"].configs == {"retention.ms": "1"}
 
 
@@ -151,7 +151,7 @@ def test_a_brokers_own_throttle_is_read(kafka: Sandbox, kafka_cluster: KafkaClus
     )
     wanted = {LEADER_RATE: "1000000", FOLLOWER_RATE: "2000000"}
     assert send(kafka_cluster, req.AlterBrokerRequest(broker=2, configs=wanted)).ok
-    state = wait(kafka_cluster, lambda state: state.brokers[1].throttles == wanted)
+    state = await_state(kafka_cluster, lambda state: state.brokers[1].throttles == wanted)
     assert [broker.throttles for broker in state.brokers] == [{}, wanted, {}]
 
 
@@ -165,15 +165,15 @@ def test_a_reassignment_that_runs_shows_its_target(kafka: Sandbox, kafka_cluster
     for broker in kafka.broker_ids:
         slow = req.AlterBrokerRequest(broker=broker, configs={LEADER_RATE: "1", FOLLOWER_RATE: "1"})
         assert send(kafka_cluster, slow).ok
-    wait(kafka_cluster, lambda state: all(broker.throttles for broker in state.brokers))
+    await_state(kafka_cluster, lambda state: all(broker.throttles for broker in state.brokers))
     moved = ((3, 1), (2, 3))
     assert send(kafka_cluster, alteration(topic, req.AlterStep.REPLICAS, assignment=moved)).ok
-    state = wait(kafka_cluster, lambda state: state.topics["orders"].reassigning)
+    state = await_state(kafka_cluster, lambda state: state.topics["orders"].reassigning)
     assert state.topics["orders"].assignment == moved
     assert state.moving == {"orders": (0,)}
     assert kafka_cluster.read_state(frozenset({"orders"})).topics == state.topics
     kafka_cluster.cancel_moves({"orders": [0]})
-    state = wait(kafka_cluster, lambda state: not state.topics["orders"].reassigning)
+    state = await_state(kafka_cluster, lambda state: not state.topics["orders"].reassigning)
     assert state.topics["orders"].assignment == topic.assignment
     assert state.moving == {}
 
@@ -224,7 +224,7 @@ def test_few_requests_are_sent_however_many_topics(kafka_cluster: KafkaCluster, 
             validate_only=False,
         )
     )
-    wait(kafka_cluster, lambda state: len(state.topics) == count)
+    await_state(kafka_cluster, lambda state: len(state.topics) == count)
     wire.sent.clear()
     assert gc.isenabled()
     state = kafka_cluster.read_state()
@@ -265,7 +265,7 @@ def test_a_topic_that_is_made_anew_meanwhile_has_its_own_configs(
 
     def make_anew() -> None:
         delete(wire, "orders")
-        wait(kafka_cluster, lambda state: "orders" not in state.topics)
+        await_state(kafka_cluster, lambda state: "orders" not in state.topics)
         created(kafka_cluster, "orders", retention_ms="2")
 
     meddled: Message = Meddling(wire, make_anew)
@@ -280,7 +280,7 @@ def test_a_topic_that_goes_meanwhile_is_left_out(kafka_cluster: KafkaCluster, wi
 
     def remove() -> None:
         delete(wire, "going")
-        wait(kafka_cluster, lambda state: "going" not in state.topics)
+        await_state(kafka_cluster, lambda state: "going" not in state.topics)
 
     meddled: Message = Meddling(wire, remove)
     assert read_state(meddled, kafka_cluster.registry).topics == {"stays": stays}
@@ -291,7 +291,7 @@ def test_a_cluster_that_never_rests_is_not_read(kafka_cluster: KafkaCluster, wir
 
     def make_anew() -> None:
         delete(wire, "orders")
-        wait(kafka_cluster, lambda state: "orders" not in state.topics)
+        await_state(kafka_cluster, lambda state: "orders" not in state.topics)
         created(kafka_cluster, "orders")
 
     meddled: Message = Meddling(wire, make_anew, times=100)

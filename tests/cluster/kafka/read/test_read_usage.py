@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from cluster_contract.contract import created, send, wait
+from cluster_contract.contract import await_state, created, send
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model.cluster_state import TopicUsage
@@ -56,7 +56,7 @@ def test_a_topic_holds_what_was_written_less_what_was_deleted(
     """The leader's bytes, once, however many replicas hold them."""
     topic = created(kafka_cluster, "orders")
     produce(kafka, "orders", 0, 10)
-    wait(kafka_cluster, lambda _: usage(kafka_cluster).high_watermarks == (10, 0))
+    await_state(kafka_cluster, lambda _: usage(kafka_cluster).high_watermarks == (10, 0))
     assert topic.topic_id
     records = DeleteRecordsRequest(
         topic="orders", topic_id=topic.topic_id, deleted_message_offsets={0: 4}
@@ -80,7 +80,7 @@ def test_only_those_who_read_it_now_count(kafka: Sandbox, kafka_cluster: KafkaCl
         produce(kafka, name, 0, 1)
     with consumer(kafka, "orders", "gone", "classic"):
         pass
-    wait(kafka_cluster, lambda _: usage(kafka_cluster).active_groups == ())
+    await_state(kafka_cluster, lambda _: usage(kafka_cluster).active_groups == ())
     kafka_cluster.wire.sent.clear()
     usage(kafka_cluster)
     assert "DescribeGroups" not in kafka_cluster.wire.sent, "an idle group is not looked into"
@@ -91,7 +91,7 @@ def test_only_those_who_read_it_now_count(kafka: Sandbox, kafka_cluster: KafkaCl
     ):
         assert usage(kafka_cluster).active_groups == ("audit", "billing")
         assert usage(kafka_cluster, "other").active_groups == ("elsewhere",)
-    wait(kafka_cluster, lambda _: usage(kafka_cluster).active_groups == ())
+    await_state(kafka_cluster, lambda _: usage(kafka_cluster).active_groups == ())
 
 
 def test_few_requests_tell_it(kafka: Sandbox, kafka_cluster: KafkaCluster):
@@ -120,7 +120,7 @@ def test_what_can_not_be_told_is_unknown_and_said(kafka: Sandbox, kafka_cluster:
     """A broker that is gone takes its partitions' offsets with it; nothing is made up."""
     created(kafka_cluster, "orders")
     produce(kafka, "orders", 1, 3)
-    wait(kafka_cluster, lambda _: usage(kafka_cluster).high_watermarks == (0, 3))
+    await_state(kafka_cluster, lambda _: usage(kafka_cluster).high_watermarks == (0, 3))
     kafka.kill(1)
     try:
         told = kafka_cluster.read_usage(ORDERS)

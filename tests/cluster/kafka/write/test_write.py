@@ -5,7 +5,15 @@ from itertools import pairwise
 
 import pytest
 from cluster.kafka.read.test_read_usage import produce
-from cluster_contract.contract import alteration, binding, created, creation, done, send, wait
+from cluster_contract.contract import (
+    alteration,
+    await_state,
+    binding,
+    created,
+    creation,
+    done,
+    send,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -96,7 +104,7 @@ def test_records_go_where_their_leaders_are_though_one_has_moved(
     def starts() -> tuple[int | None, ...]:
         return kafka_cluster.read_usage(orders).topics["orders"].log_start_offsets
 
-    wait(kafka_cluster, lambda _: starts() == (1, 2, 3))
+    await_state(kafka_cluster, lambda _: starts() == (1, 2, 3))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from builders import a_desired, a_quota, a_topic, plan_of
 from cluster.kafka.read.test_read_rights import READ_ONLY, alice, right
-from cluster_contract.contract import alteration, binding, creation, done, send, wait
+from cluster_contract.contract import alteration, await_state, binding, creation, done, send
 from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
@@ -148,7 +148,7 @@ def test_a_read_only_principal_plans_and_is_told_what_nobody_checked(
 def test_what_a_right_allows_to_be_checked_is_checked(sandbox: Sandbox, admin: Cluster) -> None:
     create = right(ResourceType.TOPIC, "new", Operation.CREATE)
     with alice(sandbox, admin, *READ_ONLY, create) as cluster:
-        wait(cluster, lambda _: send(cluster, creation("new", ONE), validate_only=True).ok)
+        await_state(cluster, lambda _: send(cluster, creation("new", ONE), validate_only=True).ok)
         assert labels(planned(cluster)) == {
             "CreateTopic": Validator.BROKER,
             "AlterTopic": Validator.CLIENT,
