@@ -1,8 +1,12 @@
-"""No test hangs on how busy the machine is, and none compares a thing with itself."""
+"""No test hangs on how busy the machine is, and none compares a thing with itself.
+
+What others do is waited for in one way, patience.py: every other loop that sleeps or reads a clock
+is found, and so is a helper that is named like one.
+"""
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +17,62 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 Look = Callable[[ast.AST], Iterator[int]]
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
+WAITING = {"eventually", "eventually_async", "until", "wait", "wait_until"}
+PACED: Mapping[str, str] = {
+    "fleet/spark/spark_work.py:note_and_wait": "runs in Spark's workers, until the test goes on",
+    "gateway/connections/test_binding.py:change": "changes tables at this pace",
+    "gateway/running/test_real_gateway.py:_run": "produces at this pace",
+    "policy/worker/project/bad.py:go_wrong": "is a policy that never comes back",
+    "policy/worker/project/bad.py:validate_create_topic": "is a policy that never comes back",
+    "real_kafka/gateway_members.py:_run": "produces at this pace",
+    "real_kafka/migrating_clients.py:_run": "produces at this pace",
+    "reconcile/notifications/receivers.py:run": "sends its bytes at this pace",
+    "reconcile/full_file_system.py:fill": "writes until there is no room",
+    "reconcile/sources/test_git_crashes.py:test_it_may_be_killed_at_any_instant": (
+        "kills at random instants"
+    ),
+}
+"""The loops that wait for nothing: what each does at a pace of its own."""
+UNPATIENT = {
+    "cluster/kafka/committing.py",
+    "cluster/kafka/difference_clusters.py",
+    "cluster/kafka/difference_world.py",
+    "cluster/kafka/read/test_read_state.py",
+    "cluster/kafka/registry_logs.py",
+    "cluster/kafka/test_token_logins.py",
+    "cluster/kafka/transport/test_wire.py",
+    "cluster/kafka/transport/test_wire_lost_brokers.py",
+    "fleet/spark/spark_clusters.py",
+    "gateway/clients/gateway_process.py",
+    "gateway/clients/java_session.py",
+    "gateway/clients/test_gateway_kafka_python.py",
+    "gateway/clients/test_gateway_librdkafka.py",
+    "gateway/running/gateway_runs.py",
+    "gateway/running/test_real_gateway.py",
+    "kafka_wiping.py",
+    "real_kafka/gateway_members.py",
+    "real_kafka/kill_driver.py",
+    "real_kafka/logins.py",
+    "real_kafka/migrating_clients.py",
+    "real_kafka/recorded_project.py",
+    "real_kafka/test_gateway_faults.py",
+    "real_kafka/test_group_resets.py",
+    "real_kafka/test_killed_users.py",
+    "real_kafka/test_lost_lock.py",
+    "real_kafka/test_real_users.py",
+    "real_kafka/test_reassignment.py",
+    "real_kafka/test_reconcile_beside_ci.py",
+    "real_kafka/test_registry_restored.py",
+    "real_kafka/test_tenants.py",
+    "real_kafka/user_rounds.py",
+    "sandbox/test_bare_machine.py",
+    "sandbox/test_shared_cluster.py",
+    "serve/answers/settings/test_against_kafka.py",
+    "serve/clients/test_confluent.py",
+    "serve/data/bad_batches.py",
+    "serve/differential/wire_worlds.py",
+}
+"""The files that still wait in their own ways, nearly all on brokers; the list only shrinks."""
 
 
 _SETTINGS = ast.dump(ast.Name("settings", ast.Load()))
@@ -56,6 +116,66 @@ def _reads_a_clock(node: ast.AST) -> bool:
     )
 
 
+def waiting(tree: ast.AST) -> Iterator[int]:
+    """The lines of loops that look, sleep and look again, and of functions named like a wait."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While | ast.For | ast.AsyncFor):
+            parts = [*_own(node)]
+            if (
+                any(map(_sleeps, parts))
+                or any(_reads_a_clock_in_comparison(part) for part in parts)
+                or (isinstance(node, ast.While) and _does_nothing(node))
+            ):
+                yield node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            words = [word.arg for word in node.args.args]
+            if node.name.strip("_") in WAITING and words[:1] != ["self"]:
+                yield node.lineno
+
+
+def _own(loop: ast.AST) -> Iterator[ast.AST]:
+    """All of a loop but the functions that are defined in it."""
+    left = [loop]
+    while left:
+        node = left.pop()
+        yield node
+        left += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ]
+
+
+def _sleeps(node: ast.AST) -> bool:
+    """True of ``sleep`` for longer than a turn, and of ``Event.wait`` for a part of a second."""
+    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
+        return False
+    seconds = (*node.args, *(word.value for word in node.keywords))[0]
+    known = seconds.value if isinstance(seconds, ast.Constant) else None
+    if ast.unparse(node.func) in {"time.sleep", "asyncio.sleep", "sleep"}:
+        return known != 0
+    is_wait = isinstance(node.func, ast.Attribute) and node.func.attr == "wait"
+    return is_wait and isinstance(known, float) and known < 1
+
+
+def _reads_a_clock_in_comparison(node: ast.AST) -> bool:
+    return isinstance(node, ast.Compare) and any(map(_is_clock, ast.walk(node)))
+
+
+def _is_clock(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    module, _, name = ast.unparse(node.func).rpartition(".")
+    return name in CLOCKS and (module == "time" or (module == "" and name != "time"))
+
+
+def _does_nothing(loop: ast.While) -> bool:
+    return all(
+        isinstance(part, ast.Pass | ast.Continue) or ast.unparse(part) == "await asyncio.sleep(0)"
+        for part in loop.body
+    )
+
+
 def busy(tree: ast.AST) -> Iterator[int]:
     """The lines where a property test takes back what the profile says of time."""
     for node in ast.walk(tree):
@@ -89,6 +209,25 @@ def trees() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in files]
 
 
+def waits() -> list[str]:
+    """Each wait, as the file and the function that it is in."""
+    found = []
+    for path, tree in trees():
+        name = path.relative_to(TESTS).as_posix()
+        if name in {"patience.py", "test_patience.py"}:
+            continue
+        functions = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        for line in waiting(tree):
+            around = [one for one in functions if one.lineno <= line <= (one.end_lineno or 0)]
+            inner = max(around, key=lambda one: one.lineno).name if around else ""
+            found.append(f"{name}:{inner}")
+    return found
+
+
 def found(look: Look) -> list[str]:
     return [f"{path.relative_to(TESTS)}:{line}" for path, tree in trees() for line in look(tree)]
 
@@ -100,6 +239,15 @@ def test_no_test_is_so(look: Look) -> None:
     assert places == []
 
 
+@pytest.mark.xdist_group("soundness")
+def test_there_is_one_way_to_wait() -> None:
+    """``patience.eventually``; see ``PACED`` for loops that wait for nothing."""
+    found = waits()
+    assert [one for one in found if one not in PACED and one.split(":")[0] not in UNPATIENT] == []
+    assert PACED.keys() <= {*found}, "no such loop is left: take it from the list"
+    assert {one.split(":")[0] for one in found} >= UNPATIENT, "all wait well: shorten the list"
+
+
 @pytest.mark.parametrize(
     ("look", "text"),
     [
@@ -107,6 +255,17 @@ def test_no_test_is_so(look: Look) -> None:
         (compared_with_itself, "assert a < f() is f()"),
         (timed, "assert time.monotonic() - started < 10"),
         (timed, "assert all(time.time() - each <= 1 for each in those)"),
+        (waiting, "while not done(): time.sleep(0.1)"),
+        (waiting, "while not done(): await asyncio.sleep(0.1)"),
+        (waiting, "while not done():\n  if bad(): sleep(1)"),
+        (waiting, "for _ in range(100): event.wait(0.02)"),
+        (waiting, "while not event.wait(timeout=0.5): work()"),
+        (waiting, "while time.monotonic() < end: look()"),
+        (waiting, "while not done(): assert monotonic() < end"),
+        (waiting, "while not done(): pass"),
+        (waiting, "while not done(): await asyncio.sleep(0)"),
+        (waiting, "def wait_until(look): return eventually(look, what='it')"),
+        (waiting, "async def _until(look): ..."),
         (busy, "settings(deadline=500)"),
         (left_running, "with subprocess.Popen(words) as server: server.poll()"),
         (busy, "settings(suppress_health_check=[HealthCheck.function_scoped_fixture])"),
@@ -123,6 +282,13 @@ def test_a_test_that_is_so_is_found(look: Look, text: str) -> None:
         (timed, "assert time.monotonic() < deadline"),
         (timed, "assert time.monotonic() - begun > 2"),
         (timed, "assert world.clock.monotonic() - begun < 2"),
+        (waiting, "for _ in range(10): await asyncio.sleep(0)"),
+        (waiting, "for step in steps: clock.sleep(60)"),
+        (waiting, "for process in processes: process.wait(20)"),
+        (waiting, "while more(): read()"),
+        (waiting, "for each in steps: later(lambda: time.sleep(1))"),
+        (waiting, "while not clock.monotonic() > end: clock.now += 1"),
+        (waiting, "class Steps:\n  def wait(self, ms): ..."),
         (busy, "settings(max_examples=10)"),
         (busy, "settings(suppress_health_check=list(HealthCheck))"),
     ],
