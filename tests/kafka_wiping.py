@@ -1,6 +1,5 @@
 """Empties a real cluster, quickly: what is not there costs one request to see."""
 
-import time
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from kafka.protocol.admin import (
     ListGroupsRequest,
 )
 from kafka.protocol.metadata import MetadataRequest
+from patience import eventually
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.protocol_values import CONFIG_RESOURCES
@@ -26,7 +26,6 @@ from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.sandbox.layout import USERS
 from kgitops.sandbox.sandbox import Sandbox
 
-PATIENCE_S = 60
 ANY = 1  # of ACLs' types
 BROKER = 4  # ConfigResource.Type
 DYNAMIC_BROKER, DYNAMIC_DEFAULT = 2, 3  # ConfigSource
@@ -47,10 +46,11 @@ def wipe(sandbox: Sandbox) -> None:
     try:
         wire.connect()
         kept = frozenset(USERS if "sasl.username" in sandbox.configs else ())
-        deadline = time.monotonic() + PATIENCE_S
-        while left := _remove_all(wire, sandbox.broker_ids, kept):
-            assert time.monotonic() < deadline, f"the shared cluster can't be emptied: {left}"
-            time.sleep(0.02)
+        eventually(
+            lambda: _remove_all(wire, sandbox.broker_ids, kept),
+            lambda left: not left,
+            what="the shared cluster is emptied",
+        )
     finally:
         wire.close()
 

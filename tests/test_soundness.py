@@ -34,14 +34,6 @@ PACED: Mapping[str, str] = {
 }
 """The loops that wait for nothing: what each does at a pace of its own."""
 UNPATIENT = {
-    "cluster/kafka/committing.py",
-    "cluster/kafka/difference_clusters.py",
-    "cluster/kafka/difference_world.py",
-    "cluster/kafka/read/test_read_state.py",
-    "cluster/kafka/registry_logs.py",
-    "cluster/kafka/test_token_logins.py",
-    "cluster/kafka/transport/test_wire.py",
-    "cluster/kafka/transport/test_wire_lost_brokers.py",
     "fleet/spark/spark_clusters.py",
     "gateway/clients/gateway_process.py",
     "gateway/clients/java_session.py",
@@ -49,7 +41,6 @@ UNPATIENT = {
     "gateway/clients/test_gateway_librdkafka.py",
     "gateway/running/gateway_runs.py",
     "gateway/running/test_real_gateway.py",
-    "kafka_wiping.py",
     "real_kafka/gateway_members.py",
     "real_kafka/kill_driver.py",
     "real_kafka/logins.py",
@@ -65,12 +56,6 @@ UNPATIENT = {
     "real_kafka/test_registry_restored.py",
     "real_kafka/test_tenants.py",
     "real_kafka/user_rounds.py",
-    "sandbox/test_bare_machine.py",
-    "sandbox/test_shared_cluster.py",
-    "serve/answers/settings/test_against_kafka.py",
-    "serve/clients/test_confluent.py",
-    "serve/data/bad_batches.py",
-    "serve/differential/wire_worlds.py",
 }
 """The files that still wait in their own ways, nearly all on brokers; the list only shrinks."""
 

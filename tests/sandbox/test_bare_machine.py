@@ -9,10 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from patience import eventually
 
 from kgitops.sandbox.jars import KAFKA, pinned_jars
 
@@ -68,9 +68,12 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> BareMachine:
 def test_a_killed_download_is_not_used(machine: BareMachine) -> None:
     with machine.begin(FETCH) as process:
         part = machine.libs.with_name(f"{machine.libs.name}.part")
-        while not list(part.glob("*.jar")):
+
+        def loaded() -> list[Path]:
             assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
+            return [*part.glob("*.jar")]
+
+        eventually(loaded, what="the first file is loaded")
         process.send_signal(signal.SIGKILL)
     assert not machine.libs.exists()
 

@@ -1,6 +1,5 @@
 """Properties of the shared cluster that every test on it relies on."""
 
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from kafka.protocol.admin import (
     IncrementalAlterConfigsRequest,
 )
 from kafka_wiping import BROKER, SET, wipe
+from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.port import Cluster
@@ -90,9 +90,11 @@ def test_nothing_of_one_test_is_seen_by_the_next(
     assert all("left" not in shown and "_byte_rate" not in shown for shown in empty.values())
     for request in litter():
         kafka_cluster.wire.send(request, to=2)
-    deadline = time.monotonic() + 60
-    while any(shown == empty[kind] for kind, shown in contents(kafka).items()):
-        assert time.monotonic() < deadline
+    eventually(
+        lambda: [kind for kind, shown in contents(kafka).items() if shown == empty[kind]],
+        lambda unseen: not unseen,
+        what="everything that was made is seen",
+    )
     wipe(kafka)
     assert contents(kafka) == empty
 

@@ -1,9 +1,9 @@
 """Offsets committed on real brokers by nobody's member."""
 
-import time
 from collections.abc import Mapping
+from contextlib import closing
 
-_PATIENCE_S = 60
+from patience import eventually
 
 
 def commit(configs: Mapping[str, str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -15,17 +15,16 @@ def commit(configs: Mapping[str, str], group: str, offsets: Mapping[tuple[str, i
 
     member = Consumer({**configs, "group.id": group, "enable.auto.commit": False})
     places = [TopicPartition(topic, part, offset) for (topic, part), offset in offsets.items()]
-    deadline = time.monotonic() + _PATIENCE_S
-    try:
-        while True:
-            try:
-                member.commit(offsets=places, asynchronous=False)
-            except KafkaException as error:
-                soon = (KafkaError._WAIT_COORD, KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
-                if error.args[0].code() not in soon or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-            else:
-                return
-    finally:
-        member.close()
+    soon = (KafkaError._WAIT_COORD, KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
+
+    def refusal() -> KafkaError | None:
+        try:
+            member.commit(offsets=places, asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() not in soon:
+                raise
+            return error.args[0]
+        return None
+
+    with closing(member):
+        eventually(refusal, lambda error: error is None, what="the group has a coordinator")

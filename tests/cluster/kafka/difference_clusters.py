@@ -1,12 +1,11 @@
 """The two clusters that are compared: three brokers each, and Alice, who has no rights at first."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from cluster.kafka.difference_world import ALICE, PATIENCE_S, Clusters
+from cluster.kafka.difference_world import ALICE, Clusters
 from kafka.protocol.admin import DescribeAclsRequest
 from kafka.protocol.metadata import MetadataRequest
+from patience import eventually
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -34,10 +33,18 @@ class RealClusters(Clusters):
     def kill(self, broker: int) -> None:
         self._sandbox.kill(broker)
         self._alive.remove(broker)
-        _await(lambda: all(self._seen_by(id_) == self._alive for id_ in self._alive))
+        eventually(
+            lambda: {id_: self._seen_by(id_) for id_ in self._alive},
+            lambda seen: all(ids == self._alive for ids in seen.values()),
+            what=f"no broker sees broker {broker}",
+        )
 
     def await_acls(self, acls: frozenset[AclBinding]) -> None:
-        _await(lambda: all(self._acls_on(id_) == len(acls) for id_ in self._alive))
+        eventually(
+            lambda: {id_: self._acls_on(id_) for id_ in self._alive},
+            lambda seen: set(seen.values()) == {len(acls)},
+            what=f"every broker has {len(acls)} ACLs",
+        )
 
     def close(self) -> None:
         self.admin.close()
@@ -78,10 +85,3 @@ class EmbeddedClusters(Clusters):
 
     def close(self) -> None:
         self._cluster.close()
-
-
-def _await(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline, "the cluster does not show it"
-        time.sleep(0.02)

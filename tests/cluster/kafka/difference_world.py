@@ -1,6 +1,5 @@
 """The parts of difference cases, and the two clusters that answer them."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from typing import Protocol
 
 from cluster_contract.contract import alteration, creation
 from msgspec import Struct
+from patience import eventually
 
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
@@ -24,7 +24,6 @@ CONFIGS, PARTITIONS, REPLICAS = (
     req.AlterStep.PARTITIONS,
     req.AlterStep.REPLICAS,
 )
-PATIENCE_S = 60
 
 
 class Cancellation(Struct, frozen=True, kw_only=True):
@@ -124,11 +123,12 @@ class World:
         topic = TopicState(
             name=name, topic_id=made.topic_id, assignment=assignment, configs=configs or {}
         )
-        deadline = time.monotonic() + PATIENCE_S
         probe = alteration(topic, CONFIGS, configs={"retention.ms": "1"})
-        while not self.send(probe, validate_only=True)[0].ok:
-            assert time.monotonic() < deadline, f"{name} does not appear"
-            time.sleep(0.02)
+        eventually(
+            lambda: self.send(probe, validate_only=True)[0],
+            lambda result: result.ok,
+            what=f"{name} appears",
+        )
         return topic
 
     def internal_topic(self, name: str) -> TopicState:

@@ -5,8 +5,7 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from kafka.protocol.admin import (
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
 )
+from patience import eventually
 
 from kgitops.cluster.kafka.configs.client_configs import librdkafka_configs, wire_options
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
@@ -134,15 +134,7 @@ def _await_configs(wire: Wire, wanted: Mapping[str, str]) -> None:
             for found in answers
         )
 
-    await_true(known, f"{wanted} to be known")
-
-
-def await_true(condition: Callable[[], object], what: str, patience_s: float = 60) -> None:
-    """Poll until ``condition`` holds."""
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {patience_s} s for {what}"
-        time.sleep(0.02)
+    eventually(known, what=f"{wanted} to be known")
 
 
 class Driver:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from cluster.kafka.many_listeners import PASSWORD, ManyListeners
 from cluster.kafka.msk_verifier import ENVIRON, SECRET_KEY
 from cluster.kafka.token_package import install_example, register
 from kafka.protocol.metadata import MetadataRequest
+from patience import eventually
 
 from kgitops.cluster.kafka.adapter import boot
 from kgitops.cluster.registry import meta_record
@@ -109,13 +111,15 @@ def test_both_clients_go_on_when_tokens_end(
         if registry.read() is None:
             registry.append([meta_record()])
         registry.fence()
-        number = 0
-        while len(short.ends) < 5:
-            registry.append([("lock/short", {"schema_version": 1, "number": number})])
+        numbers = count()
+
+        def work() -> list[float]:
+            registry.append([("lock/short", {"schema_version": 1, "number": next(numbers)})])
             assert cluster.wire.send(MetadataRequest(topics=[]), to=1).controller_id == 1
-            number += 1
-            time.sleep(0.5)
+            return short.ends
+
+        eventually(work, lambda ends: len(ends) >= 5, what="five tokens end")
         assert short.ends[-1] > short.ends[0] + 2 * many.provider.life_s
         entries = [one.value for one in registry.read() or () if one.key == "lock/short"]
-        assert entries[-1]["number"] == number - 1
+        assert entries[-1]["number"] == next(numbers) - 1
         registry.append([("lock/short", None)])

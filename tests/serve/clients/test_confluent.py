@@ -1,17 +1,17 @@
 """confluent-kafka, which is librdkafka: its administrative client, a producer, a consumer."""
 
-import time
 import warnings
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import pytest
+from patience import eventually
 from serve.clients.reports import Calls, check
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("serve-python")]
 
 PATIENCE_S = 20
-BOTH_PATIENCE_S = 40
 
 
 def test_confluent(servers: str) -> None:
@@ -332,28 +332,29 @@ def _read(servers: str, level: str, count: int) -> list[str]:
     consumer = _consumer(servers, level, isolation_level=level)
     consumer.subscribe(["data"])
     values: list[str] = []
-    deadline = time.monotonic() + PATIENCE_S
-    while len(values) < count and time.monotonic() < deadline:
+
+    def read() -> list[str]:
         message = consumer.poll(0.2)
         if message is not None and not message.error():
             values.append(message.value().decode())
-    consumer.close()
-    return values
+        return values
+
+    with closing(consumer):
+        return eventually(read, lambda found: len(found) >= count, what=f"{count} records")
 
 
 def _shared(servers: str) -> tuple[int, ...]:
     members = [_consumer(servers, "shared") for _ in range(2)]
     for member in members:
         member.subscribe(["data"])
-    deadline = time.monotonic() + BOTH_PATIENCE_S
-    found: tuple[int, ...] = ()
-    while found != (1, 1) and time.monotonic() < deadline:
+
+    def assigned() -> tuple[int, ...]:
         for member in members:
             member.poll(0.1)
-        found = tuple(len(member.assignment()) for member in members)
-    for member in members:
-        member.close()
-    return found
+        return tuple(len(member.assignment()) for member in members)
+
+    with closing(members[0]), closing(members[1]):
+        return eventually(assigned, lambda counts: counts == (1, 1), what="a partition for each")
 
 
 def _commit(servers: str) -> bool:

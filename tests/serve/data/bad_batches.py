@@ -8,10 +8,12 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from patience import eventually
 from serve.data.batches import part, produce, varint
 from serve.raw_client import RawClient
 
@@ -19,7 +21,6 @@ from kgitops.model.results import ErrorCode
 from kgitops.wire import messages
 from kgitops.wire.batches import HEADER_BYTES, seal
 
-_PATIENCE_S = 60
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 HOUR_MS = 3_600_000
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 8, 16, 32
@@ -390,11 +391,13 @@ def make_topics(client: RawClient) -> None:
     ]
     answer = client.ask("CreateTopics", 7, request(timeout_ms=20_000, topics=topics))
     assert not any(topic.error_code for topic in answer.topics)
-    until = time.monotonic() + _PATIENCE_S
     for topic in TOPICS:
-        while answer_to(client, Case(lambda: raw(rec()), topic)) != ["NONE"]:
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        case = Case(lambda: raw(rec()), topic)
+        eventually(
+            partial(answer_to, client, case),
+            lambda answer: answer == ["NONE"],
+            what=f"{topic} takes records",
+        )
 
 
 def answer_to(client: RawClient, case: Case) -> list[Any]:

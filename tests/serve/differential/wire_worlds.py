@@ -1,11 +1,11 @@
 """The two clusters that programs are asked on: a served one, and a real Kafka."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+from patience import eventually
 from real_kafka.served_kafka import options_with_logins
 from serve.differential.random_choices import ADMIN, Coordinator, Fields, Step
 from serve.login.logging_in import log_in
@@ -24,7 +24,6 @@ from kgitops.wire.messages import NIL_UUID, Message, message_class
 ASKED_BROKER = 1
 CLOSED = "the connection is closed"
 """What stands for an answer where there is none."""
-_DEADLINE_S = 60
 ID_OF = "id of "
 _STARTING = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, …_NOT_AVAILABLE, NOT_…
 _UNKNOWN_ID = b"no topic has it."
@@ -78,7 +77,7 @@ class WireWorld:
             return None if step.coordinator and _is_starting(answer) else answer
 
         try:
-            answer = _awaited(settled)
+            answer = eventually(settled, what=f"the coordinator answers {step.api}")
         except ConnectionError:
             self._clients.pop((broker, step.user)).close()
             return CLOSED
@@ -118,7 +117,7 @@ class WireWorld:
             )
             return row.node_id if row.error_code == 0 else None
 
-        return _awaited(found)
+        return eventually(found, what=f"the coordinator of {coordinator.key}")
 
     def _learn_ids(self, step: Step, answer: Message) -> None:
         if step.api == "CreateTopics":
@@ -156,9 +155,16 @@ class WireWorld:
         )
         for broker in self._endpoints:
             client = self._client(broker, ADMIN)
-            _awaited(lambda client=client: client.ask("DescribeAcls", 3, request).resources)
+            eventually(
+                lambda client=client: client.ask("DescribeAcls", 3, request).resources,
+                what="the ACL is known",
+            )
         moves = messages.ListPartitionReassignmentsRequest(topics=None)
-        _awaited(lambda: not admin.ask("ListPartitionReassignments", 0, moves).topics)
+        eventually(
+            lambda: admin.ask("ListPartitionReassignments", 0, moves).topics,
+            lambda moving: not moving,
+            what="no partition moves",
+        )
 
 
 @contextmanager
@@ -231,12 +237,3 @@ def _is_starting(answer: Message) -> bool:
         return False
     fields = {name: getattr(answer, name) for name in answer.__struct_fields__}
     return fields.get("error_code") in _STARTING or any(map(_is_starting, fields.values()))
-
-
-def _awaited(find: Callable[[], Any]) -> Any:  # noqa: ANN401
-    """What is found at last."""
-    deadline = time.monotonic() + _DEADLINE_S
-    while not (found := find()):
-        assert time.monotonic() < deadline, "the cluster does not show it"
-        time.sleep(0.005)
-    return found

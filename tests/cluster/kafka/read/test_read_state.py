@@ -2,7 +2,6 @@
 
 import gc
 import math
-import time
 from collections.abc import Callable
 
 import kafka_java_tools as java
@@ -10,11 +9,13 @@ import pytest
 from cluster_contract.contract import alteration, await_state, created, creation, done, send
 from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
+from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model import requests as req
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.resources.acls import (
     AclBinding,
@@ -194,9 +195,11 @@ def test_what_brokers_keep_for_themselves_is_left_out(
     created(kafka_cluster, "orders")
     wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["billing"]))
     kafka_cluster.registry.append([("lock/a", {"schema_version": 1})])
-    deadline = time.monotonic() + 30
-    while {"__consumer_offsets", "__kgitops"} - {*kafka.tool(java.TOPICS, "--list").split()}:
-        assert time.monotonic() < deadline
+    eventually(
+        lambda: {*kafka.tool(java.TOPICS, "--list").split()},
+        lambda topics: {"__consumer_offsets", "__kgitops"} <= topics,
+        what="the internal topics are there",
+    )
     state = kafka_cluster.read_state()
     assert [*state.topics] == ["orders"]
     assert not any(is_internal(name) for name in state.topics)
@@ -310,10 +313,13 @@ def test_a_dead_broker_is_told_and_its_share_read_elsewhere(
     topics = {name: created(kafka_cluster, name, retention_ms="7") for name in ("a", "b")}
     kafka.kill(3)
     try:
-        deadline = time.monotonic() + 60
-        while not (state := kafka_cluster.read_state()).brokers[-1].fenced:
+
+        def read() -> ClusterState:
+            state = kafka_cluster.read_state()
             assert state.topics == topics
-            assert time.monotonic() < deadline
+            return state
+
+        state = eventually(read, lambda state: state.brokers[-1].fenced, what="broker 3 is fenced")
     finally:
         kafka.start_broker(3)
     assert [(broker.id, broker.fenced) for broker in state.brokers] == [

@@ -5,17 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 from builders import a_topic
-from cluster.kafka.registry_logs import (
-    Driver,
-    JustTheRegistry,
-    Logs,
-    await_true,
-    logs_on,
-    set_configs,
-)
+from cluster.kafka.registry_logs import Driver, JustTheRegistry, Logs, logs_on, set_configs
 from kafka.protocol.admin import CreateAclsRequest
 from kafka_clusters import StartKafka
 from kafka_wiping import wipe
+from patience import eventually
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.reading import latest_values
@@ -95,11 +89,19 @@ def test_each_missing_right_is_named_and_no_group_is_needed(logs: Logs) -> None:
     alice = as_user(logs, "alice")
     assert "it needs Describe and Read on topic __kgitops" in refusal(alice.read)
     allow(logs, "alice", DESCRIBE)
-    await_true(lambda: "DescribeConfigs on topic __kgitops" in refusal(alice.read), "Describe")
+    eventually(
+        lambda: refusal(alice.read),
+        lambda said: "DescribeConfigs on topic __kgitops" in said,
+        what="Describe",
+    )
     allow(logs, "alice", DESCRIBE_CONFIGS)
-    await_true(lambda: "it needs Read on topic __kgitops" in refusal(alice.read), "DescribeConfigs")
+    eventually(
+        lambda: refusal(alice.read),
+        lambda said: "it needs Read on topic __kgitops" in said,
+        what="DescribeConfigs",
+    )
     allow(logs, "alice", READ)
-    await_true(lambda: not refusal(alice.read), "Read")
+    eventually(lambda: refusal(alice.read), lambda said: not said, what="Read")
     assert [entry.key for entry in alice.read() or ()] == ["meta"]
 
     def contend() -> object:
@@ -108,10 +110,12 @@ def test_each_missing_right_is_named_and_no_group_is_needed(logs: Logs) -> None:
     assert "it needs Write on topic __kgitops" in refusal(contend)
     assert "Write and Describe on transactional id kgitops" in refusal(alice.fence)
     allow(logs, "alice", WRITE)
-    await_true(lambda: not refusal(contend), "Write")
+    eventually(lambda: refusal(contend), lambda said: not said, what="Write")
     assert "Write and Describe on transactional id kgitops" in refusal(alice.fence)
     allow(logs, "alice", WRITE, on=TRANSACTIONAL_ID)
-    await_true(lambda: not refusal(alice.fence), "Write on the transactional id")
+    eventually(
+        lambda: refusal(alice.fence), lambda said: not said, what="Write on the transactional id"
+    )
     alice.append([("run/1", {"schema_version": 1})])
     assert [entry.key for entry in admin.read() or ()][-1] == "run/1"
 
@@ -119,7 +123,7 @@ def test_each_missing_right_is_named_and_no_group_is_needed(logs: Logs) -> None:
 def test_who_may_write_the_registry_but_not_make_it_is_told(logs: Logs) -> None:
     allow(logs, "bob", DESCRIBE, DESCRIBE_CONFIGS, READ, WRITE)
     bob = as_user(logs, "bob")
-    await_true(lambda: not refusal(bob.read), "the rights")
+    eventually(lambda: refusal(bob.read), lambda said: not said, what="the rights")
     assert "it needs Create on topic __kgitops" in refusal(lambda: bob.append([meta_record()]))
     assert logs.open().read() is None
 
@@ -164,7 +168,7 @@ def test_compaction_in_the_middle_of_a_lock_changes_nothing(logs: Logs) -> None:
 
     logs_of_another = logs.open()
     log.read_state()
-    await_true(compacted, "the claim's first record to be compacted away")
+    eventually(compacted, what="the claim's first record to be compacted away")
     last = next(numbers) - 1
     fresh = logs.open()
     assert fresh.read_state() == log.read_state()
@@ -211,7 +215,7 @@ def test_what_was_acknowledged_survives_a_broker_that_is_killed(
 
     writer = threading.Thread(target=write)
     writer.start()
-    await_true(lambda: len(acknowledged) > 20, "some appends")
+    eventually(lambda: len(acknowledged), lambda count: count > 20, what="some appends")
     broker.kill(1)
     broker.start_broker(1)
     done.set()

@@ -5,17 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 from builders import a_topic
-from cluster.kafka.registry_logs import (
-    GOOD,
-    Driver,
-    Logs,
-    await_true,
-    logs_on,
-    make_topic,
-    set_configs,
-)
+from cluster.kafka.registry_logs import GOOD, Driver, Logs, logs_on, make_topic, set_configs
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, DeleteRecordsRequest
 from kafka_wiping import wipe
+from patience import eventually
 
 from kgitops.cluster.kafka.registry.topic import find_topic
 from kgitops.cluster.kafka.transport.wire import Wire
@@ -246,7 +239,7 @@ def test_the_clock_is_the_logs_however_wrong_this_machines_is(
     log.append([("lock/b", {"schema_version": 1})])
     moment = log.now_ms()
     assert abs(moment - real() * 1000) < 60_000
-    await_true(lambda: log.now_ms() > moment + 5, "the log's clock to go on")
+    eventually(lambda: log.now_ms() > moment + 5, what="the log's clock to go on")
     entries = log.read()
     assert entries
     assert entries[-1].timestamp_ms <= moment
@@ -285,7 +278,7 @@ def _move(wire: Wire) -> None:
         found = find_topic(wire)
         return found is not None and found.leader == new
 
-    await_true(moved, "another leader")
+    eventually(moved, what="another leader")
 
 
 def _delete_records(wire: Wire, before: int) -> None:

@@ -21,6 +21,7 @@ from kafka.protocol.admin import (
     DescribeQuorumRequest,
 )
 from kafka.protocol.metadata import MetadataRequest
+from patience import eventually
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
@@ -271,19 +272,10 @@ def test_an_interrupt_gets_through(broker: str, api: int):
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        wait_until(lambda: api in between.seen)
+        eventually(lambda: between.seen, lambda seen: api in seen, what="the request is sent")
         process.send_signal(signal.SIGINT)
         said, complaint = process.communicate(timeout=20)
     assert (said, complaint, process.returncode) == ("interrupted\n", "", 0)
-
-
-def wait_until(holds, seconds: float = 30) -> None:
-    done = threading.Event()
-    for _ in range(int(seconds / 0.02)):
-        if holds():
-            return
-        done.wait(0.02)
-    raise AssertionError("it never came true")
 
 
 def test_closing_leaves_no_thread_and_no_socket(broker: str):
@@ -294,8 +286,8 @@ def test_closing_leaves_no_thread_and_no_socket(broker: str):
         with connected(silent.server, broker) as wire:
             wire.send(ask_for("a"), to=1)
             assert API_VERSIONS in silent.seen
-        wait_until(lambda: not set(threading.enumerate()) - during)
-    wait_until(lambda: not set(threading.enumerate()) - before)
+        eventually(lambda: {*threading.enumerate()} <= during, what="the wire's threads end")
+    eventually(lambda: {*threading.enumerate()} <= before, what="the proxy's threads end")
     with pytest.raises(UnreachableError):
         wire.send(ask_for("a"), timeout_ms=100)
     del wire

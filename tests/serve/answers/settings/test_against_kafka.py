@@ -3,11 +3,11 @@
 Nothing is changed on it: requests are wrong, or only validated.
 """
 
-import time
 from collections.abc import Iterator
 
 import pytest
 from cluster.clusters import a_new_topic, admin
+from patience import eventually
 from serve.answers.settings.asking import (
     APPEND,
     BROKER,
@@ -141,10 +141,11 @@ def theirs(kafka: Sandbox, kafka_cluster: Cluster) -> Iterator[RawClient]:
         request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
         client.ask("CreateTopics", 7, request)
         # The broker that is asked hears of it a moment later.
-        until = time.monotonic() + 30
-        while describe(client, TOPIC, "orders").error_code:
-            assert time.monotonic() < until, "the topic does not appear"
-            time.sleep(0.05)
+        eventually(
+            lambda: describe(client, TOPIC, "orders").error_code,
+            lambda code: not code,
+            what="the topic appears",
+        )
         yield client
 
 
