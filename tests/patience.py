@@ -65,7 +65,8 @@ class _Waiting:
         if monotonic() - self._begun > (patience := patience_s()):
             shown = repr(found)
             if len(shown) > _MOST_SHOWN:
-                shown = f"{shown[:_MOST_SHOWN]}… ({len(shown)} characters)"
+                begin, end = shown[: _MOST_SHOWN // 2], shown[-_MOST_SHOWN // 2 :]
+                shown = f"{begin} … {end} ({len(shown)} characters)"
             raise AssertionError(f"not within {patience:.0f} s: {self._what}; last seen: {shown}")
         self._pause_s = min(self._pause_s * _GROWTH, _LONGEST_PAUSE_S)
         return self._pause_s

@@ -26,6 +26,10 @@ PACED: Mapping[str, str] = {
     "policy/worker/project/bad.py:validate_create_topic": "is a policy that never comes back",
     "real_kafka/gateway_members.py:_run": "produces at this pace",
     "real_kafka/migrating_clients.py:_run": "produces at this pace",
+    "real_kafka/test_killed_users.py:"
+    "test_an_apply_killed_at_every_boundary_is_ended_with_the_new_passwords": (
+        "lets the lease of each killed apply run out"
+    ),
     "reconcile/notifications/receivers.py:run": "sends its bytes at this pace",
     "reconcile/full_file_system.py:fill": "writes until there is no room",
     "reconcile/sources/test_git_crashes.py:test_it_may_be_killed_at_any_instant": (
@@ -33,31 +37,6 @@ PACED: Mapping[str, str] = {
     ),
 }
 """The loops that wait for nothing: what each does at a pace of its own."""
-UNPATIENT = {
-    "fleet/spark/spark_clusters.py",
-    "gateway/clients/gateway_process.py",
-    "gateway/clients/java_session.py",
-    "gateway/clients/test_gateway_kafka_python.py",
-    "gateway/clients/test_gateway_librdkafka.py",
-    "gateway/running/gateway_runs.py",
-    "gateway/running/test_real_gateway.py",
-    "real_kafka/gateway_members.py",
-    "real_kafka/kill_driver.py",
-    "real_kafka/logins.py",
-    "real_kafka/migrating_clients.py",
-    "real_kafka/recorded_project.py",
-    "real_kafka/test_gateway_faults.py",
-    "real_kafka/test_group_resets.py",
-    "real_kafka/test_killed_users.py",
-    "real_kafka/test_lost_lock.py",
-    "real_kafka/test_real_users.py",
-    "real_kafka/test_reassignment.py",
-    "real_kafka/test_reconcile_beside_ci.py",
-    "real_kafka/test_registry_restored.py",
-    "real_kafka/test_tenants.py",
-    "real_kafka/user_rounds.py",
-}
-"""The files that still wait in their own ways, nearly all on brokers; the list only shrinks."""
 
 
 _SETTINGS = ast.dump(ast.Name("settings", ast.Load()))
@@ -228,9 +207,8 @@ def test_no_test_is_so(look: Look) -> None:
 def test_there_is_one_way_to_wait() -> None:
     """``patience.eventually``; see ``PACED`` for loops that wait for nothing."""
     found = waits()
-    assert [one for one in found if one not in PACED and one.split(":")[0] not in UNPATIENT] == []
+    assert [one for one in found if one not in PACED] == []
     assert PACED.keys() <= {*found}, "no such loop is left: take it from the list"
-    assert {one.split(":")[0] for one in found} >= UNPATIENT, "all wait well: shorten the list"
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Self
 
+from patience import eventually
 from ports import first_port
 
 PATIENCE_S = 60.0
@@ -31,12 +31,13 @@ class GatewayProcess:
         self._ready.unlink(missing_ok=True)
         words = ["gateway", "--listen", self.servers, "--ready-file", str(self._ready)]
         command = [sys.executable, "-m", "kgitops", *words, *self._options]
-        self._process = subprocess.Popen(command, env=dict(os.environ))
-        end = time.monotonic() + PATIENCE_S
-        while not self._ready.exists():
-            assert self._process.poll() is None, "it ended before it was ready"
-            assert time.monotonic() < end, "it is not ready"
-            time.sleep(0.1)
+        self._process = process = subprocess.Popen(command, env=dict(os.environ))
+
+        def is_ready() -> bool:
+            assert process.poll() is None, "it ended before it was ready"
+            return self._ready.exists()
+
+        eventually(is_ready, what="the gateway is ready")
         self.servers = self._ready.read_text().strip().removeprefix("ready kafka://")
 
     def kill(self) -> None:
@@ -92,10 +93,7 @@ class Member:
 
     def awaits(self, topics: set[str]) -> None:
         """Waits until it sees exactly these: the gateway follows the registry."""
-        end = time.monotonic() + PATIENCE_S
-        while (seen := self.topics()) != topics:
-            assert time.monotonic() < end, f"it sees {seen}, not {topics}"
-            time.sleep(0.3)
+        eventually(self.topics, lambda seen: seen == topics, what=f"it sees {topics}")
 
     def writes(self, records: Mapping[str, str], transactional_id: str | None = None) -> list[str]:
         """Produces a record to each topic, in a transaction if it has an id; all errors."""
@@ -143,16 +141,17 @@ class Reader:
     def awaits(self, *records: tuple[str, str]) -> None:
         """Waits for these, in any order, and for nothing else."""
         missing = set(records)
-        end = time.monotonic() + PATIENCE_S
-        while missing:
-            assert time.monotonic() < end, f"it has not read {missing}"
+
+        def unread() -> set[tuple[str, str]]:
             message = self._consumer.poll(0.5)
-            if message is None:
-                continue
-            assert not message.error(), message.error()
-            record = (message.topic(), message.value().decode())
-            assert record in missing, f"it read {record}"
-            missing.remove(record)
+            if message is not None:
+                assert not message.error(), message.error()
+                record = (message.topic(), message.value().decode())
+                assert record in missing, f"it read {record}"
+                missing.remove(record)
+            return missing
+
+        eventually(unread, lambda left: not left, what="it has read every record")
 
 
 class Writer:
@@ -179,10 +178,12 @@ class Writer:
 
     def goes_on(self, records: int = 50) -> None:
         """Waits until so many more are acknowledged."""
-        before, end = len(self.acked), time.monotonic() + PATIENCE_S
-        while len(self.acked) < before + records:
-            assert time.monotonic() < end, f"only {len(self.acked) - before} more: {self.refused}"
-            time.sleep(0.05)
+        before = len(self.acked)
+        eventually(
+            lambda: (len(self.acked) - before, self.refused),
+            lambda found: found[0] >= records,
+            what=f"{records} more are acknowledged",
+        )
 
     def _run(self) -> None:
         from confluent_kafka import KafkaError, KafkaException, Message, Producer

@@ -9,22 +9,22 @@ boundaries there are; one more round is done than that.
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 from apply.faults import FaultyCluster
+from patience import eventually
 from real_kafka.rounds import Rounds
 
 from kgitops.apply.context import ApplySettings
+from kgitops.apply.result import ApplyResult
 from kgitops.cluster.connect import connect
 from kgitops.model.errors import LockedError
 from kgitops.model.verdict import ExitCode
 
 # Whoever comes next waits for the dead one's lease and for one more timeout.
 SETTINGS = ApplySettings(lease_ms=3_000, timeout_ms=1_500)
-PATIENCE_S = 60
 
 
 def main(servers: str) -> None:
@@ -80,16 +80,20 @@ def _apply_until(servers: str, boundary: int) -> None:
 def _finish(servers: str, boundary: int) -> None:
     cluster = connect(f"kafka://{servers}", base=Path())
     rounds = Rounds(cluster=cluster, settings=SETTINGS)
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def finished() -> ApplyResult | LockedError:
         try:
-            result = rounds.resume()
-            if result is None:  # either nothing was begun, or all was done and written down
-                result = rounds.apply(boundary + 1)
-            break
-        except LockedError:  # by the dead one, until its lease ends
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+            # Where it is None, either nothing was begun, or all was done and written down.
+            return rounds.resume() or rounds.apply(boundary + 1)
+        except LockedError as locked:
+            return locked
+
+    result = eventually(
+        finished,
+        lambda found: not isinstance(found, LockedError),
+        what="the dead one's lease ends",
+    )
+    assert not isinstance(result, LockedError)
     assert result.verdict.exit is ExitCode.SUCCESS, result.verdict
     rounds.assert_done(boundary + 1)
     cluster.close()

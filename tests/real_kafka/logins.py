@@ -1,6 +1,8 @@
 """Logins of users, and the mechanisms that brokers hold of them, as other clients see them."""
 
-import time
+from functools import partial
+
+from patience import eventually
 
 from kgitops.sandbox.layout import login_configs
 from kgitops.sandbox.sandbox import Sandbox
@@ -16,7 +18,6 @@ def logs_in(
     from confluent_kafka.admin import AdminClient
 
     errors: list[str] = []
-    deadline = time.monotonic() + PATIENCE_S
     base = {k: v for k, v in kafka.layout.client_configs("SASL_SSL").items() if "sasl" not in k}
     client = AdminClient(
         {
@@ -27,24 +28,31 @@ def logs_in(
             **login_configs(user, password, mechanism),
         }
     )
-    while not any("uthentication" in error for error in errors):
-        assert time.monotonic() < deadline, errors
+
+    def tried() -> tuple[bool, list[str]]:
         try:
             client.list_topics(timeout=0.2)
         except KafkaException:
             client.poll(0)
-        else:
-            return True
-    return False
+            return False, errors
+        return True, errors
+
+    works, _ = eventually(
+        tried,
+        lambda found: found[0] or any("uthentication" in error for error in found[1]),
+        what=f"{user} logs in or is refused",
+    )
+    return works
 
 
 def await_logins(kafka: Sandbox, user: str, mechanism: str, password: str, *, works: bool) -> None:
     """Wait until a login works at every broker, or at none: they learn of it one by one."""
-    deadline = time.monotonic() + PATIENCE_S
     for server in kafka.layout.servers("SASL_SSL").split(","):
-        while logs_in(kafka, user, mechanism, password, server) is not works:
-            assert time.monotonic() < deadline, (user, mechanism, server, works)
-            time.sleep(0.2)
+        eventually(
+            partial(logs_in, kafka, user, mechanism, password, server),
+            lambda does: does is works,
+            what=f"{user} by {mechanism} at {server}: {works}",
+        )
 
 
 def described_users(kafka: Sandbox) -> dict[str, dict[str, int]]:

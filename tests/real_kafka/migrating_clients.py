@@ -1,9 +1,11 @@
 """A shop that writes and an invoicing that reads, all the while they are being migrated."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import closing
 from threading import Event, Thread
 from typing import Self
+
+from patience import eventually
 
 TOPICS = ("emea.eu.sales.orders", "emea.eu.sales.refunds")
 PARTITIONS = 3
@@ -106,29 +108,23 @@ class Invoicing:
             consumer.close()
 
 
-def wait(until: Callable[[], bool], clients: Iterable[Shop | Invoicing]) -> None:
-    """Wait until it is so; a client that met with anything at all fails at once."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while not until():
-        problems = {type(client).__name__: client.problems for client in clients if client.problems}
-        assert not problems
-        assert time.monotonic() < deadline, "they no longer go on"
-        time.sleep(0.05)
-
-
 def go_on(shop: Shop, invoicing: Invoicing) -> None:
-    """Both do, in every partition, and it can commit what it read."""
+    """Both do, in every partition, and it can commit what it read.
+
+    A client that met with anything at all fails at once.
+    """
     acked = {place: count + _STEP for place, count in shop.acked.items()}
     read = {place: len(offsets) + _STEP for place, offsets in invoicing.read.items()}
     commits = invoicing.committed + 2
-    wait(
-        lambda: (
-            all(shop.acked[place] >= count for place, count in acked.items())
-            and all(len(invoicing.read[place]) >= count for place, count in read.items())
-            and invoicing.committed >= commits
-        ),
-        (shop, invoicing),
-    )
+
+    def missing() -> dict[str, int]:
+        assert (shop.problems, invoicing.problems) == ([], [])
+        left = {f"acknowledged in {place}": n - shop.acked[place] for place, n in acked.items()}
+        left |= {f"read in {place}": n - len(invoicing.read[place]) for place, n in read.items()}
+        left["commits"] = commits - invoicing.committed
+        return {what: count for what, count in left.items() if count > 0}
+
+    eventually(missing, lambda left: not left, what="both go on")
 
 
 def refused(configs: Mapping[str, str], group: str) -> str:
@@ -137,12 +133,10 @@ def refused(configs: Mapping[str, str], group: str) -> str:
 
     consumer = Consumer({**configs, "group.id": group, "auto.offset.reset": "earliest"})
     consumer.subscribe(list(TOPICS))
-    deadline = time.monotonic() + _PATIENCE_S
-    try:
-        while time.monotonic() < deadline:
-            message = consumer.poll(0.5)
-            if message is not None:
-                return str(message.error().name()) if message.error() else ""
-    finally:
-        consumer.close()
-    raise AssertionError("neither a record nor an error")
+    with closing(consumer):
+        message = eventually(
+            lambda: consumer.poll(0.5),
+            lambda found: found is not None,
+            what="the consumer gets a record or an error",
+        )
+        return str(message.error().name()) if message.error() else ""

@@ -7,11 +7,11 @@ password, so that a test can search the one for the other.
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
+from patience import eventually
 from real_kafka.logins import logs_in
 from real_kafka.recorded_commands import Command, Ended, MadePassword, read_secrets
 from secret_search import SecretSearch
@@ -148,12 +148,13 @@ class RecordedProject:
 
     def await_line(self, kind: str, text: str) -> str:
         """Wait until the last command has printed this; the line that it is in."""
-        deadline = time.monotonic() + PATIENCE_S
-        (file,) = self._output.glob(f"{self._commands:04}-*.{kind}")
-        while text not in (printed := file.read_text()):
-            assert time.monotonic() < deadline, self.last_output()
-            time.sleep(0.1)
-        return next(line for line in printed.splitlines() if text in line)
+        files = {file.suffix: file for file in self._output.glob(f"{self._commands:04}-*.*")}
+        printed = eventually(
+            lambda: {suffix: file.read_text() for suffix, file in files.items()},
+            lambda found: text in found[f".{kind}"],
+            what=f"{text!r} is printed",
+        )
+        return next(line for line in printed[f".{kind}"].splitlines() if text in line)
 
     def keep(self, name: str, content: bytes) -> None:
         """Something that kgitops told otherwise, to be searched too."""

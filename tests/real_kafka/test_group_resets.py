@@ -1,6 +1,5 @@
 """A consumer group's reset and end by the command line, with consumers that really read."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Document
+from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model.resources.groups import FoundGroup
@@ -96,10 +96,11 @@ def found(cluster: KafkaCluster) -> FoundGroup | None:
 
 def await_idle(cluster: KafkaCluster) -> None:
     """Wait until the coordinator has seen the last member leave."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while (held := found(cluster)) is not None and held.active:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    eventually(
+        lambda: found(cluster),
+        lambda held: held is None or not held.active,
+        what="the last member has left",
+    )
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

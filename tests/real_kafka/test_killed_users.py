@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from kafka_clusters import StartKafka
+from patience import eventually
 from real_kafka.recorded_project import METADATA, PATIENCE_S, RecordedProject
 from real_kafka.user_rounds import SHA_256, SHA_512, Rounds, new_password
 from secret_search import SecretSearch, layers
@@ -108,24 +110,21 @@ def test_an_apply_killed_at_every_boundary_is_ended_with_the_new_passwords(
 
 def nobody_is_locked_out(project: RecordedProject, rounds: Rounds, where: str) -> None:
     """Before anything is ended: for a user who stays, the old password or the new one logs in."""
-    deadline = time.monotonic() + PATIENCE_S
     for kind, name in ((SHA_256, "RENEWED"), (SHA_512, "RENEWED_512")):
         passwords = (rounds.held["renewed", kind], project.environ[name])
         logins = {("renewed", kind, password): True for password in passwords}
-        while len(project.wrong_logins(logins)) != 1:  # brokers learn it one after the other
-            assert time.monotonic() < deadline, where
+        eventually(  # brokers learn it one after the other
+            partial(project.wrong_logins, logins), lambda wrong: len(wrong) == 1, what=where
+        )
 
 
 def end(project: RecordedProject, **settings: int) -> bool:
     """As the guide says: resume, and apply where nothing was begun. True if it was resumed."""
-    deadline = time.monotonic() + PATIENCE_S
-    resume = ("apply", "--resume", "--allow-secret-commands")
-    while (ended := project.run(*resume, **settings)).code in (
-        ExitCode.LOCKED,
-        ExitCode.PARTIAL,
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    ended = eventually(
+        lambda: project.run("apply", "--resume", "--allow-secret-commands", **settings),
+        lambda ended: ended.code not in (ExitCode.LOCKED, ExitCode.PARTIAL),
+        what="the lock is free, and all is resumed",
+    )
     assert ended.code == 0, project.last_output()
     resumed = "Nothing to resume" not in project.last_output()
     if not resumed and project.run("plan", "--detailed-exitcode").code == 2:
@@ -243,9 +242,7 @@ def a_loop_applies_leaves_a_plan_and_notifies(project: RecordedProject, rounds: 
             (unit,) = json.loads(pages["status"])["units"]
             digest = unit["pending"]["digest"]
             pages["plan"] = fetched(f"{url}/plans/{digest.removeprefix('sha256:')}")
-            deadline = time.monotonic() + PATIENCE_S
-            while len(notified) < 2 and time.monotonic() < deadline:
-                time.sleep(0.1)
+            eventually(lambda: notified, lambda bodies: len(bodies) >= 2, what="two notifications")
         finally:
             loop.send_signal(signal.SIGTERM)
             loop.wait(PATIENCE_S)

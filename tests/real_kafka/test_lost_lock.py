@@ -24,10 +24,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.conftest import Kgitops
+from cli.conftest import Kgitops, Ran
 from cli.projects import UID, acl, as_yaml, quota, topic
 from msgspec import Struct
 from msgspec.structs import replace
+from patience import eventually
 from real_kafka.short_lease import with_short_lease
 
 from kgitops.cluster.connect import connect
@@ -76,25 +77,26 @@ class World(Struct, frozen=True):
 
     def settled(self) -> ClusterState:
         """What is there once two looks in a row are the same (A4-101)."""
-        before, now = None, self.state()
-        while before != now:
+
+        def two_looks() -> tuple[ClusterState, ClusterState]:
+            before = self.state()
             time.sleep(0.3)
-            before, now = now, self.state()
-        return now
+            return before, self.state()
+
+        return eventually(two_looks, lambda looks: looks[0] == looks[1], what="nothing changes")[1]
 
     def apply_until_done(self) -> None:
         """As a user would who is told that it is locked.
 
         Or that the plan is stale: what the other had sent may take effect after it was made.
         """
-        give_up = time.monotonic() + PATIENCE_S
-        while True:
+
+        def applied() -> Ran:
             ran = self.kgitops("apply", self.folder, "-c", "here", "--auto-approve")
-            if ran.code == 0:
-                return
-            assert ran.code in (4, 7), ran
-            assert time.monotonic() < give_up
-            time.sleep(0.5)
+            assert ran.code in (0, 4, 7), ran
+            return ran
+
+        eventually(applied, lambda ran: ran.code == 0, what="it is applied")
 
     def start_apply(self, plan: Path, **environ: str) -> subprocess.Popen[bytes]:
         """A saved plan, in a process with a small pipe for its events."""
@@ -140,11 +142,13 @@ def world(
 def _until_full(process: subprocess.Popen[bytes], _: random.Random) -> Callable[[], bytes]:
     """Read nothing: the process stands still as soon as the pipe is full. How to let it go on."""
     assert process.stdout
-    give_up = time.monotonic() + PATIENCE_S
-    while process.poll() is None and _waiting_in(process.stdout.fileno()) < PIPE_BYTES - 512:
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
-    return process.stdout.read
+    pipe = process.stdout
+    eventually(
+        lambda: (process.poll(), _waiting_in(pipe.fileno())),
+        lambda found: found[0] is not None or found[1] >= PIPE_BYTES - 512,
+        what="the pipe is full",
+    )
+    return pipe.read
 
 
 def _until_stopped(process: subprocess.Popen[bytes], dice: random.Random) -> Callable[[], bytes]:

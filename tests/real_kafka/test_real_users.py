@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from kafka_clusters import StartKafka
 from msgspec import Struct
+from patience import eventually
 from real_kafka.logins import await_logins, described_users
 from real_kafka.recorded_project import PROJECT
 from secret_search import SecretSearch
@@ -232,9 +233,12 @@ class NeverStops:
         """Wait until two more records were written by the present login."""
         wanted = self._login["sasl.username"] + self._login["sasl.mechanism"]
         seen = len(self.done)
-        while self.done[seen:].count(wanted) < 2 and not self.failures:
-            self._stop.wait(0.05)
-        assert self.failures == []
+
+        def written() -> int:
+            assert self.failures == []
+            return self.done[seen:].count(wanted)
+
+        eventually(written, lambda records: records >= 2, what="two more records are written")
 
     def _work(self) -> None:
         from confluent_kafka import Producer

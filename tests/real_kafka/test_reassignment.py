@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import pytest
 import yaml
 from cli.conftest import Kgitops
 from cli.projects import UID, topic
+from patience import eventually
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.run.resume import resume
@@ -67,11 +68,13 @@ def rates(cluster: Cluster) -> list[dict[str, str]]:
     return [dict(broker.throttles or {}) for broker in orders(cluster).brokers]
 
 
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def await_moving(cluster: Cluster) -> None:
+    """Wait until data moves."""
+    eventually(
+        lambda: orders(cluster).topics["orders"],
+        lambda topic: topic.reassigning,
+        what="replicas are copied",
+    )
 
 
 def test_killed_while_data_moves_a_resume_finishes_and_leaves_only_what_others_set(
@@ -82,14 +85,14 @@ def test_killed_while_data_moves_a_resume_finishes_and_leaves_only_what_others_s
     theirs = f"{FOLLOWER_RATE}=30000000"
     words = ("--alter", "--entity-type", "brokers", "--entity-name", "3", "--add-config", theirs)
     kafka.tool(CONFIGS, *words)
-    until(lambda: bool(rates(kafka_cluster)[2]))
+    eventually(lambda: rates(kafka_cluster)[2], what="broker 3 has a rate")
     saved = project.folder / "plan.json"
     planned = kgitops("plan", project.folder, "-o", saved)
     assert planned.code == 0, planned.said
     assert "broker/3 has follower.replication.throttled.rate=30000000 already" in planned.said
 
     process = subprocess.Popen([sys.executable, DRIVER, kafka.servers, saved])
-    until(lambda: orders(kafka_cluster).topics["orders"].reassigning)
+    await_moving(kafka_cluster)
     process.kill()
     assert process.wait(PATIENCE_S) == -signal.SIGKILL
     killed = time.monotonic()
@@ -143,14 +146,15 @@ def test_an_interrupt_asks_whether_to_cancel_and_a_yes_puts_everything_back(
     process = subprocess.Popen(words, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs)
     said = ""
 
-    def hears(words: str) -> bool:
+    def heard() -> str:
         nonlocal said
         said += os.read(ours, 65536).decode(errors="replace")
-        return words in said
+        return said
 
-    until(lambda: hears("copying replicas of orders: 2 partitions left"))
+    copying = "copying replicas of orders: 2 partitions left"
+    eventually(heard, lambda text: copying in text, what="it says what is copied")
     process.send_signal(signal.SIGINT)
-    until(lambda: hears("Only 'yes' is taken: "))
+    eventually(heard, lambda text: "Only 'yes' is taken: " in text, what="it asks")
     os.write(ours, b"yes\n")
     assert process.wait(PATIENCE_S) == 130
     state = orders(kafka_cluster)
@@ -169,7 +173,7 @@ def test_without_a_terminal_the_move_goes_on_and_a_new_plan_ends_it(
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    until(lambda: orders(kafka_cluster).topics["orders"].reassigning)
+    await_moving(kafka_cluster)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130

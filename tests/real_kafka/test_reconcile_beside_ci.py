@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli.processes import PausedApply
 from cli.projects import UID, Document, acl, as_yaml, quota, topic
+from patience import eventually
 
 from kgitops.apply.journal.reading import latest_values, unfinished_runs
 from kgitops.apply.lock_claims import LOCK_PREFIX
@@ -78,11 +78,12 @@ class Loop:
     def wait_for(self, outcome: str) -> None:
         """Until a turn that begins from now on ends so."""
         before = len(self.turns()) + 1
-        end = time.monotonic() + 120
-        while not any(turn["outcome"] == outcome for turn in self.turns()[before:]):
+
+        def later() -> list[object]:
             assert self.process.poll() is None
-            assert time.monotonic() < end, self.turns()[-3:]
-            time.sleep(0.1)
+            return [turn["outcome"] for turn in self.turns()[before:]]
+
+        eventually(later, lambda outcomes: outcome in outcomes, what=f"a turn ends {outcome}")
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """A registry on real brokers is exported and comes back, also after an import that was cut off."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from apply.faults import FaultyCluster
 from cli.conftest import Kgitops
 from cli.projects import acl, topic
 from older_registry import make_version_1, versions
+from patience import eventually
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal import importing
@@ -162,14 +162,14 @@ def test_a_killed_import_is_refused_and_the_next_one_is_whole(
         assert "the import did not finish" in half.said
     else:
         assert "2 to adopt" in half.said
-    deadline = time.monotonic() + 60
-    while True:
+
+    def refusal() -> LockedError | None:
         try:
             restore(kafka_cluster)
-        except LockedError:
-            assert time.monotonic() < deadline
-            time.sleep(1)
-        else:
-            break
+        except LockedError as locked:
+            return locked
+        return None
+
+    eventually(refusal, lambda locked: locked is None, what="the dead import's lease ends")
     assert own_records(kafka_cluster) == wanted
     assert kgitops("plan", "payments", "--detailed-exitcode").code == 0

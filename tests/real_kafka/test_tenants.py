@@ -1,7 +1,6 @@
 """Tenants of a real cluster reach what is theirs by its physical names, and nothing else."""
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ from cluster_contract.tenant_requests import (
     make,
 )
 from msgspec.structs import replace
+from patience import eventually
 from real_kafka.broker_messages import api_names, codes, request
 from real_kafka.other_operations import NO_TENANTS, listings, share_group, trials
 from real_kafka.tenant_operations import (
@@ -140,10 +140,9 @@ def _mine(user: str) -> dict[str, str]:
 
 def settled(ask: Ask, wire: Wire, names: Names) -> int:
     """The code once the topics of coordinators are there, which the first who asks has made."""
-    deadline = time.monotonic() + 60
-    while (code := ask(wire, names)) in COMING and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return code
+    return eventually(
+        lambda: ask(wire, names), lambda code: code not in COMING, what="the coordinator is there"
+    )
 
 
 @pytest.mark.parametrize("user", ["tenant-a", "nobody"])
@@ -307,9 +306,10 @@ def test_a_pattern_takes_in_nothing_of_another_tenant(
 ) -> None:
     """VC-029: who subscribes to all topics is given one's own."""
     member = {"group_id": f"{A}:pattern", "member_id": str(uuid4())}
-    epoch, given = 0, ()
-    deadline = time.monotonic() + 60
-    while not given and time.monotonic() < deadline:
+    epoch = 0
+
+    def given() -> Sequence[Message]:
+        nonlocal epoch
         asked = {"subscribed_topic_regex": ".*", "topic_partitions": []} if not epoch else {}
         answer = wires["tenant-a"].send(
             request(
@@ -323,9 +323,10 @@ def test_a_pattern_takes_in_nothing_of_another_tenant(
         )
         assert answer.error_code in {0, *COMING}
         epoch = answer.member_epoch
-        given = answer.assignment.topic_partitions if answer.assignment else ()
-        time.sleep(0.1)
-    assert [row.topic_id for row in given] == [named[A].topic_id]
+        return answer.assignment.topic_partitions if answer.assignment else ()
+
+    rows = eventually(given, what="partitions are given")
+    assert [row.topic_id for row in rows] == [named[A].topic_id]
 
 
 def test_who_rules_the_cluster_is_refused_nothing(wires: Mapping[str, Wire]) -> None:

@@ -1,12 +1,12 @@
 """Rounds of users: each makes one, removes one, adds and removes mechanisms, renews passwords."""
 
 import secrets
-import time
 from contextlib import closing
 from pathlib import Path
 
+from patience import eventually
 from real_kafka.logins import described_users, held_mechanisms
-from real_kafka.recorded_project import PATIENCE_S, Logins, RecordedProject
+from real_kafka.recorded_project import Logins, RecordedProject
 
 from kgitops.apply.journal.reading import latest_values, unfinished_runs
 from kgitops.cluster.connect import connect
@@ -118,9 +118,11 @@ class Rounds:
 
     def check_logins(self, where: object) -> None:
         """Brokers learn of a password one after the other."""
-        deadline = time.monotonic() + PATIENCE_S
-        while wrong := self.project.wrong_logins(self.logins()):
-            assert time.monotonic() < deadline, (where, wrong)
+        eventually(
+            lambda: self.project.wrong_logins(self.logins()),
+            lambda wrong: not wrong,
+            what=f"only the right passwords log in ({where})",
+        )
 
     def check_registry(self, wanted: dict[str, dict[str, int]], where: object) -> None:
         servers = self.project.kafka.layout.servers("SASL_SSL")

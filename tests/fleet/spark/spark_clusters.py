@@ -4,23 +4,20 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
 
 import psutil
 from fleet.spark_sessions import TESTS
+from patience import eventually
 
 from kgitops.fleet.spark.classic import java_home
 
 # For what is started to do little, executors among it: it is there sooner.
 _LEAN = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-_STARTING_S = 120
 _STOPPING_S = 20
-Found = TypeVar("Found")
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
@@ -58,8 +55,14 @@ class Server:
 
     def said(self, pattern: str) -> str:
         """What the log says, as soon as it does: the first group."""
-        found = until(lambda: re.search(pattern, self.log.read_text()), self._alive, _STARTING_S)
-        return found[1]
+
+        def log() -> str:
+            text = self.log.read_text()
+            assert self.process.poll() is None, text[-4000:]
+            return text
+
+        text = eventually(log, re.compile(pattern).search, what=f"the log has {pattern}")
+        return str(re.findall(pattern, text)[0])
 
     def executors(self) -> list[psutil.Process]:
         below = psutil.Process(self.process.pid).children(recursive=True)
@@ -79,9 +82,6 @@ class Server:
             self.process.wait()
         for process in psutil.wait_procs(family, timeout=_STOPPING_S)[1]:
             process.kill()
-
-    def _alive(self) -> None:
-        assert self.process.poll() is None, self.log.read_text()[-4000:]
 
 
 class Cluster:
@@ -140,20 +140,6 @@ def connect_server(folder: Path) -> Iterator[str]:
         yield f"sc://{address}"
     finally:
         server.stop()
-
-
-def until(look: Callable[[], Found | None], check: Callable[[], None], seconds: float) -> Found:
-    """What ``look`` finds as soon as it is true; ``check`` may say why it never will be."""
-    deadline = time.monotonic() + seconds
-    while not (found := look()):
-        check()
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)
-    return found
-
-
-def nothing() -> None:
-    """No check."""
 
 
 def _words(process: psutil.Process) -> list[str]:

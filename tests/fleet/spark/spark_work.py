@@ -68,7 +68,7 @@ def fail(spec: str) -> str:
 def linger(spec: str) -> str:
     """Works until it is killed. ``spec`` is a file that says who it is."""
     Path(spec).write_text(str(os.getpid()))
-    time.sleep(600)
+    time.sleep(3600)
     return spec
 
 

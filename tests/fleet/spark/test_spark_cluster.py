@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from fleet.spark import spark_work
-from fleet.spark.spark_clusters import Cluster, nothing, standalone, until
+from fleet.spark.spark_clusters import Cluster, standalone
 from fleet.spark_sessions import Driver
+from patience import eventually
 
 pytestmark = pytest.mark.spark
 # The workers have a core each, so that each runs one executor.
@@ -25,7 +26,11 @@ def test_it_runs_by_one_option_and_a_killed_executor_costs_nothing_but_time(
     """One is killed while each of the two is at a task."""
     specs = [str(tmp_path / f"task{number}") for number in range(6)]
     driver = Driver(tmp_path, spark_work.note_and_wait, specs, master=cluster.url, conf=SMALL)
-    until(lambda: sum(Path(spec).exists() for spec in specs) == 2, nothing, 120)
+    eventually(
+        lambda: [spec for spec in specs if Path(spec).exists()],
+        lambda begun: len(begun) == 2,
+        what="two tasks have begun",
+    )
     executors = cluster.executors()
     assert len(executors) == 2
     executors[0].kill()

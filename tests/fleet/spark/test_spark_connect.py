@@ -6,8 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 from fleet.spark import spark_work
-from fleet.spark.spark_clusters import connect_server, nothing, until
+from fleet.spark.spark_clusters import connect_server
 from fleet.spark_sessions import Driver, bare_environment
+from patience import eventually
 
 from kgitops.fleet.spark.engine import TaskProgress
 from kgitops.fleet.spark.session import Session, session
@@ -89,4 +90,5 @@ def test_an_interrupt_ends_the_tasks(remote: Session, tmp_path: Path) -> None:
 
     with pytest.raises(_Stop):
         run_tasks(remote, [str(marker)], spark_work.linger, stop_when_at_work)
-    until(lambda: not psutil.pid_exists(int(marker.read_text())), nothing, 30)
+    worker = int(marker.read_text())
+    eventually(lambda: not psutil.pid_exists(worker), what=f"the worker {worker} has ended")

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 from fleet.spark import spark_work
-from fleet.spark.spark_clusters import nothing, until
 from fleet.spark_sessions import LOCAL, Driver, bare_environment
+from patience import eventually
 
 pytestmark = pytest.mark.spark
 
@@ -101,7 +101,7 @@ def test_workers_are_there_before_the_work_is(tmp_path: Path) -> None:
 def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     driver = Driver(tmp_path, spark_work.linger, [str(marker)], master=LOCAL)
-    until(lambda: marker.exists() and marker.read_text(), nothing, 120)
+    eventually(lambda: marker.exists() and marker.read_text(), what="the task has begun")
     family = psutil.Process(driver.process.pid).children(recursive=True)
     assert family
     driver.interrupt(number)
@@ -119,13 +119,10 @@ def test_policies_are_configured_and_closed_once_in_each_worker(tmp_path: Path) 
     driven = Driver(tmp_path, spark_work.judge, [str(diary)] * 8, master=LOCAL).finish()
     assert (driven.error, driven.answers) == (None, ("False",) * 8)
 
-    def is_complete() -> bool:
-        lines = diary.read_text().split("\n")
-        return sum("closed" in line for line in lines) == sum(
-            "configured" in line for line in lines
-        )
+    def is_complete(text: str) -> bool:
+        return text.count("closed") == text.count("configured")
 
-    until(is_complete, nothing, 30)
+    eventually(diary.read_text, is_complete, what="every policy is closed")
     notes = [line.split() for line in diary.read_text().splitlines()]
     by_process = {pid: [word for other, word in notes if other == pid] for pid, _ in notes}
     assert 1 <= len(by_process) <= 2

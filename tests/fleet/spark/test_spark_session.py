@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 from fleet.spark import spark_work
-from fleet.spark.spark_clusters import nothing, until
+from patience import eventually
 
 from kgitops.fleet.spark.engine import TaskProgress
 from kgitops.fleet.spark.session import Session
@@ -116,7 +116,11 @@ def test_an_interrupt_ends_the_tasks(local_spark: Session, tmp_path: Path) -> No
         run_tasks(local_spark, specs, spark_work.linger, stop_when_at_work)
     pids = _pids(tmp_path)
     assert len(pids) == 2
-    until(lambda: not any(psutil.pid_exists(pid) for pid in pids), nothing, 30)
+    eventually(
+        lambda: [pid for pid in pids if psutil.pid_exists(pid)],
+        lambda left: not left,
+        what="all workers have ended",
+    )
     assert not any(thread.name == "spark-run" for thread in threading.enumerate())
     assert list(run_tasks(local_spark, ["a"], spark_work.echo)) == ["did a"]
 

@@ -3,14 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gateway.clients.tenants import CLUSTER, PASSWORD, USERS
-
-_PATIENCE_S = 60
+from patience import eventually
 
 
 @contextmanager
@@ -31,12 +29,13 @@ def gateway(
     environment = {**os.environ, PASSWORD: USERS["admin"], **environ}
     with log.open("wb") as output:
         process = subprocess.Popen(words, stdout=output, stderr=output, env=environment)
+
+    def said() -> str:
+        assert process.poll() is None, log.read_text()
+        return log.read_text()
+
     try:
-        deadline = time.monotonic() + _PATIENCE_S
-        while not ready.is_file():
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+        eventually(said, lambda _: ready.is_file(), what="the gateway is ready")
         yield ready.read_text().removeprefix("ready kafka://").strip()
         assert process.poll() is None, log.read_text()
     finally:

@@ -1,10 +1,12 @@
 """A Java client of one release, logged in, with the topics and groups that this release uses."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from gateway.clients.java_session import JavaSession, Login, Member
 from gateway.clients.tenants import PER_RELEASE, RELEASES
+from patience import eventually
 
 
 class Client:
@@ -46,7 +48,19 @@ class Client:
         return Member(self.java, self.login, name, f"{self.prefix}-{group}", **more)
 
 
-def share(*members: Member) -> list[str]:
-    """All that they own, none of which owns nothing."""
-    owned = [member.state()["owned"] for member in members]
-    return sorted(place for places in owned for place in places) if all(owned) else []
+def await_shared(places: Sequence[str], *members: Member) -> None:
+    """Wait until they own these partitions together, and none of them owns nothing."""
+    eventually(
+        lambda: [member.state()["owned"] for member in members],
+        lambda owned: all(owned) and sorted(place for own in owned for place in own) == places,
+        what=f"{places} are shared",
+    )
+
+
+def await_read(values: AbstractSet[str], *members: Member) -> None:
+    """Wait until they have read all of them together."""
+    eventually(
+        lambda: values.difference(*(member.state()["read"] for member in members)),
+        lambda unread: not unread,
+        what="all is read",
+    )

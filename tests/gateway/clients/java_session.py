@@ -4,14 +4,15 @@ import json
 import os
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 from java_classes import compile_java
 from msgspec import Struct
+from patience import eventually
 from serve.clients.downloads import java_client
 
 from kgitops.sandbox.jars import KAFKA, fetch_libs
@@ -28,7 +29,6 @@ PARTS: Mapping[str, Sequence[str]] = {
 _WITH_OLDER_JAVA, _WITHOUT_SUBJECTS = frozenset({"2.8.2"}), 24
 """Its SASL asks for the subject of the thread, which Java 24 no longer knows."""
 _ANSWER_S = 90
-PATIENCE_S = 60
 
 
 class Refused(Exception):  # noqa: N818
@@ -150,6 +150,22 @@ class Member:
         assert not state["problem"], state["problem"]
         return state
 
+    def await_owned(self, places: Sequence[str]) -> None:
+        """Wait until he owns these partitions, and no others."""
+        eventually(
+            lambda: self.state()["owned"],
+            lambda owned: owned == places,
+            what=f"{self.name} owns {places}",
+        )
+
+    def await_read(self, values: AbstractSet[str]) -> None:
+        """Wait until he has read all of them."""
+        eventually(
+            lambda: values - {*self.state()["read"]},
+            lambda unread: not unread,
+            what=f"{self.name} has read all",
+        )
+
     def stop(self) -> Mapping[str, Any]:
         """Close the consumer; what he owned and had read at the end."""
         self._runs = False
@@ -189,20 +205,16 @@ class Sharer:
         """The values with their topics."""
         return set(self.state()["accepted"])
 
+    def await_accepted(self, values: AbstractSet[str]) -> None:
+        """Wait until he has accepted all of them."""
+        eventually(
+            lambda: values - self.accepted(),
+            lambda missing: not missing,
+            what=f"{self._name} has accepted all",
+        )
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._java.ask("Shares.stop", member=self._name)
-
-
-def wait(
-    until: Callable[[], object],
-    told: Callable[[], object] = lambda: "",
-    patience_s: float = PATIENCE_S,
-) -> None:
-    """Wait until it is so; say what is known when patience ends."""
-    deadline = time.monotonic() + patience_s
-    while not until():
-        assert time.monotonic() < deadline, f"it did not come to be: {told()}"
-        time.sleep(0.1)

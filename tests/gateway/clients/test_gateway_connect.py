@@ -2,8 +2,9 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_session import wait
 from gateway.clients.tenants import CONNECT, SALES
+from patience import eventually
 from platformdirs import user_cache_path
 from ports import first_port
 from serve.clients.tool_calls import TRANSACTIONS
@@ -78,14 +79,15 @@ def worker(entrance: Entrance, tmp_path: Path) -> Iterator[Worker]:
         process = subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT, cwd=tmp_path)
     found = Worker(port)
 
-    def answers() -> bool:
+    def answer() -> object:
         assert process.poll() is None, log.read_text()[-3000:]
-        with suppress(OSError):
-            return found.ask("GET", "/connectors") == []
-        return False
+        try:
+            return found.ask("GET", "/connectors")
+        except OSError as error:
+            return error, log.read_text()[-3000:]
 
     try:
-        wait(answers, lambda: log.read_text()[-3000:])
+        eventually(answer, lambda connectors: connectors == [], what="the worker answers")
         yield found
     finally:
         process.terminate()
@@ -146,26 +148,42 @@ def test_lines_go_from_file_to_file(
             "consumer.override.group.id": own_group,
         },
     }
+
+    def await_lines(expected: Sequence[str]) -> None:
+        eventually(
+            lambda: sink.read_text().splitlines() if sink.is_file() else None,
+            lambda found: found == expected,
+            what="the sink has all lines",
+        )
+
     for name, configs in connectors.items():
         worker.ask("POST", "/connectors", {"name": name, "config": {"tasks.max": "1", **configs}})
     for name in connectors:
-        wait(lambda name=name: worker.states(name) == {"RUNNING"})
-    wait(lambda: sink.is_file() and sink.read_text().splitlines() == lines)
+        eventually(
+            partial(worker.states, name),
+            lambda states: states == {"RUNNING"},
+            what=f"{name} and its tasks run",
+        )
+    await_lines(lines)
 
     def offset() -> int:
         rows = worker.ask("GET", "/connectors/file-source/offsets")["offsets"]
         return rows[0]["offset"]["position"] if rows else 0
 
-    wait(lambda: offset() == source.stat().st_size)
+    eventually(offset, lambda at: at == source.stat().st_size, what="all is committed")
     worker.ask("POST", "/connectors/file-source/restart?includeTasks=true")
     more = [f"more {number}" for number in range(5)]
     with source.open("a") as file:
         file.writelines(f"{line}\n" for line in more)
-    wait(lambda: sink.read_text().splitlines() == [*lines, *more], sink.read_text)
+    await_lines([*lines, *more])
     assert transactional_ids(secured) >= {f"{SALES}:{CONNECT}-file-source-0"}
     worker.ask("PUT", "/connectors/file-sink/stop")
     rows = worker.ask("GET", "/connectors/file-sink/offsets")["offsets"]
     assert [row["partition"]["kafka_topic"] for row in rows] == [topic]
     for name in connectors:
         worker.ask("DELETE", f"/connectors/{name}")
-    wait(lambda: worker.ask("GET", "/connectors") == [])
+    eventually(
+        partial(worker.ask, "GET", "/connectors"),
+        lambda left: left == [],
+        what="the connectors are deleted",
+    )

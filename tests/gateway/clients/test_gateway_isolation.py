@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_session import JavaSession, Login, Member, Refused, wait
+from gateway.clients.java_session import JavaSession, Login, Member, Refused
 from gateway.clients.tenants import ANALYTICS, SALES, Tenant
 
 pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
@@ -63,7 +63,7 @@ def test_equal_names_of_topics_and_groups(both: Both, version: str) -> None:
                 topic = both.topic(tenant)
                 places = [f"{topic}-{partition}" for partition in range(3)]
                 mine = {f"{topic}:{word} {tenant} {number}" for number in range(10)}
-                wait(lambda member=member, mine=mine: mine <= {*member.state()["read"]})
+                member.await_read(mine)
                 state = member.state()
                 assert state["owned"] == places
                 (other,) = TENANTS.keys() - {tenant}
@@ -118,7 +118,7 @@ def test_one_topic_under_two_names(both: Both, version: str) -> None:
                 Member(both.java, login, tenant, group, topics=names[tenant])
             )
             all_ = {f"{topic}:{version} {one} {number}" for one in TENANTS for number in range(5)}
-            wait(lambda member=member, all_=all_: all_ <= {*member.state()["read"]}, member.state)
+            member.await_read(all_)
     if version != "2.8.2":
         ids = {
             both.ask(tenant, "Since3.id", topic=both.topic(tenant, names[tenant]))

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_client import Client, share
-from gateway.clients.java_session import JavaSession, Refused, wait
+from gateway.clients.java_client import Client, await_read, await_shared
+from gateway.clients.java_session import JavaSession, Refused
 from gateway.clients.tenants import PER_RELEASE, RELEASES, SALES, Tenant
+from patience import eventually
 
 pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
 
@@ -92,7 +93,7 @@ def test_records_are_produced(client: Client, version: str, acks: str) -> None:
         values = client.ask("Records.read", topic=topic)
         return sorted(value for value in values if value.startswith(prefix))
 
-    wait(lambda: written() == expected, written)
+    eventually(written, lambda values: values == expected, what="all is written")
     ends = client.ask("Administration.ends", topic=topic, partitions=3)
     assert ends.keys() == set(client.places("refunds"))
     assert sum(ends.values()) >= 30
@@ -145,16 +146,16 @@ def test_classic_groups(client: Client, version: str, assignor: str) -> None:
     topics, group = ("orders", "refunds"), f"classic-{assignor}"
     with ExitStack() as members:
         one = members.enter_context(client.member("one", group, topics, **strategy))
-        wait(lambda: one.state()["owned"] == places, one.state)
+        one.await_owned(places)
         two = members.enter_context(client.member("two", group, topics, **strategy))
-        wait(lambda: share(one, two) == places, lambda: (one.state(), two.state()))
+        await_shared(places, one, two)
         values |= client.produce("orders", f"{assignor} two ")
-        wait(lambda: values <= {*one.state()["read"], *two.state()["read"]})
+        await_read(values, one, two)
         told = client.ask("Administration.group", group=client.group(group))
         assert (told["state"], told["assignor"]) == ("Stable", assignor)
         assert sorted(place for member in told["owned"] for place in member) == places
         two.stop()
-        wait(lambda: one.state()["owned"] == places, one.state)
+        one.await_owned(places)
     assert client.ask("Administration.offsets", group=client.group(group)).keys() >= set(
         client.places("orders")
     )
@@ -175,7 +176,7 @@ def test_static_members(client: Client, version: str, protocol: str) -> None:
             )
             for name in ids
         )
-        wait(lambda: share(one, two) == client.places("orders"))
+        await_shared(client.places("orders"), one, two)
         before = two.state()["owned"]
         generation = one.state()["generation"]
         two.stop()
@@ -184,7 +185,7 @@ def test_static_members(client: Client, version: str, protocol: str) -> None:
         again = members.enter_context(
             client.member(ids[1], group, topics, **{"config.group.instance.id": ids[1]}, **more)
         )
-        wait(lambda: again.state()["owned"] == before, again.state)
+        again.await_owned(before)
         assert one.state()["generation"] == generation
 
 
@@ -194,8 +195,8 @@ def test_a_pattern_that_the_client_matches(client: Client, version: str) -> None
     values = client.produce("orders", "pattern ") | client.produce("refunds", "pattern ")
     pattern = f"({client.own('orders')}|{client.own('refunds')}|sales-stream|Reports)"
     with client.member("pattern", "pattern", pattern=pattern) as member:
-        wait(lambda: member.state()["owned"] == client.places("orders", "refunds"), member.state)
-        wait(lambda: values <= {*member.state()["read"]}, member.state)
+        member.await_owned(client.places("orders", "refunds"))
+        member.await_read(values)
 
 
 @EVERY
@@ -262,17 +263,17 @@ def test_groups_of_the_new_protocol(
     )
     with ExitStack() as members:
         one = members.enter_context(client.member("one", group, **subscribed, **NEW_PROTOCOL))
-        wait(lambda: one.state()["owned"] == places, one.state)
+        one.await_owned(places)
         two = members.enter_context(client.member("two", group, **subscribed, **NEW_PROTOCOL))
-        wait(lambda: share(one, two) == places, lambda: (one.state(), two.state()))
+        await_shared(places, one, two)
         values |= client.produce("orders", f"new {how} two ")
-        wait(lambda: values <= {*one.state()["read"], *two.state()["read"]})
+        await_read(values, one, two)
         told = newest.ask("Since4.group", group=client.group(group))
         assert (told["type"], told["state"]) == ("Consumer", "Stable")
         assert sorted(place for member in told["owned"] for place in member) == places
         assert newest.ask("Since4.group types")[client.group(group)] == "Consumer"
         two.stop()
-        wait(lambda: one.state()["owned"] == places, one.state)
+        one.await_owned(places)
     offsets = client.ask("Administration.offsets", group=client.group(group))
     assert offsets.keys() >= set(client.places("orders"))
 
@@ -289,18 +290,18 @@ def test_live_migration_to_the_new_protocol(
     values = client.produce("orders", "before ")
     with ExitStack() as members:
         old = members.enter_context(client.member("old", group, topics))
-        wait(lambda: old.state()["owned"] == places, old.state)
-        wait(lambda: values <= {*old.state()["read"]}, old.state)
+        old.await_owned(places)
+        old.await_read(values)
         new = members.enter_context(newest.member("new", group, topics, **NEW_PROTOCOL))
-        wait(lambda: share(old, new) == places, lambda: (old.state(), new.state()))
+        await_shared(places, old, new)
         told = newest.ask("Since4.group", group=client.group(group))
         assert (told["type"], sorted(told["upgraded"])) == ("Consumer", [False, True])
         values |= client.produce("orders", "between ")
-        wait(lambda: values <= {*old.state()["read"], *new.state()["read"]})
+        await_read(values, old, new)
         old.stop()
-        wait(lambda: new.state()["owned"] == places, new.state)
+        new.await_owned(places)
         later = client.produce("orders", "after ")
-        wait(lambda: later <= {*new.state()["read"]}, new.state)
+        new.await_read(later)
         # It went on where the group was, and read nothing of before again.
         assert not [value for value in new.state()["read"] if ":before " in value]
 

@@ -1,7 +1,6 @@
 """kafka-python in a virtual cluster, by local names."""
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Self
@@ -11,6 +10,7 @@ from gateway.clients.entrance import Entrance
 from gateway.clients.matrix import check
 from gateway.clients.member import Member, member
 from gateway.clients.tenants import IN_PARTITIONS, OUT_PARTITIONS, Tenant
+from patience import eventually
 from serve.clients.reports import Calls
 
 pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
@@ -35,17 +35,16 @@ def test_kafka_python(entrance: Entrance, tenants: Mapping[str, Tenant]) -> None
     check(CLIENT, client.calls.made, entrance)
 
 
-def until(step: Callable[[], object], done: Callable[[], bool]) -> None:
-    """Take a step again and again until it is done, or patience ends."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not done() and time.monotonic() < deadline:
-        step()
+def read(consumer: Any, count: int) -> list[str]:  # noqa: ANN401 (of the library)
+    """The next values, at least so many."""
+    values: list[str] = []
 
+    def polled() -> list[str]:
+        for records in consumer.poll(timeout_ms=200).values():
+            values.extend(record.value.decode() for record in records)
+        return values
 
-def poll(consumer: Any, values: list[str]) -> None:  # noqa: ANN401 (of the library)
-    """Read what has come."""
-    for records in consumer.poll(timeout_ms=200).values():
-        values += [record.value.decode() for record in records]
+    return eventually(polled, lambda found: len(found) >= count, what=f"{count} values")
 
 
 def subscribe(consumer: Any, *, topics: Sequence[str] = (), pattern: str | None = None) -> None:  # noqa: ANN401
@@ -57,11 +56,6 @@ def subscribe(consumer: Any, *, topics: Sequence[str] = (), pattern: str | None 
     consumer.subscribe(topics, pattern)
     for topic in topics:
         assert consumer.partitions_for_topic(topic)
-
-
-def pause() -> None:
-    """Let others go on."""
-    time.sleep(0.05)
 
 
 class Polled:
@@ -82,6 +76,10 @@ class Polled:
         self._ended.set()
         self._thread.join()
         self._consumer.close()
+
+    def awaits_all(self) -> int:
+        """Wait until all partitions are its own; how many."""
+        return eventually(lambda: self.count, lambda count: count == ALL, what="it has all")
 
     def _poll(self) -> None:
         while not self._ended.is_set():
@@ -188,8 +186,7 @@ class KafkaPython:
         """So many values, sorted; commits what was read."""
         with closing(self._consumer(group, **more)) as consumer:
             subscribe(consumer, topics=[topic])
-            values: list[str] = []
-            until(lambda: poll(consumer, values), lambda: len(values) >= count)
+            values = read(consumer, count)
             consumer.commit()
         return sorted(values)
 
@@ -253,8 +250,7 @@ class KafkaPython:
 
         with closing(self._consumer("transform")) as consumer:
             subscribe(consumer, topics=[self._member.into])
-            values: list[str] = []
-            until(lambda: poll(consumer, values), lambda: len(values) == 4)
+            values = read(consumer, 4)
             producer.begin_transaction()
             for value in values:
                 producer.send(self._member.out, value.upper().encode(), partition=1)
@@ -297,8 +293,7 @@ class KafkaPython:
 
         def owned() -> int:
             with Polled(self._consumer("static", group_instance_id="one"), names) as member:
-                until(pause, lambda: member.count == ALL)
-                return member.count
+                return member.awaits_all()
 
         for turn in ("comes", "comes back"):
             self._call("static member", f"classic: {turn}", ALL, owned)
@@ -310,16 +305,18 @@ class KafkaPython:
         """
         name = f"{self._member.prefix}{group}"
         with Polled(self._consumer(group, **more), topics) as first:
-            until(pause, lambda: first.count == ALL)
-            alone = first.count
+            alone = first.awaits_all()
             with Polled(self._consumer(group, **more), topics) as second:
-                until(pause, lambda: second.count > 0 and first.count + second.count == ALL)
-                both = first.count > 0 and second.count > 0
+                counts = eventually(
+                    lambda: (first.count, second.count),
+                    lambda found: found[1] > 0 and sum(found) == ALL,
+                    what="both have partitions",
+                )
                 members = self._admin.describe_groups([name])[name]["members"]
-            until(pause, lambda: first.count == ALL)
+            after = first.awaits_all()
             told = str(members)
             names = {name for name in (self._member.into, self._member.out) if name in told}
-            return alone, both, len(members), names, first.count
+            return alone, min(counts) > 0, len(members), names, after
 
     def groups(self) -> None:
         """Listed and described, their offsets, and deleted."""

@@ -1,6 +1,5 @@
 """librdkafka (confluent-kafka) in a virtual cluster, by local names."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
 from typing import Any
@@ -10,6 +9,7 @@ from gateway.clients.entrance import Entrance
 from gateway.clients.matrix import check
 from gateway.clients.member import Member, member
 from gateway.clients.tenants import IN_PARTITIONS, OUT_PARTITIONS, Tenant
+from patience import eventually
 from serve.clients.reports import Calls
 
 pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
@@ -55,13 +55,6 @@ def code(body: Callable[[], object]) -> object:
         return error.args[0].name()
 
 
-def until(step: Callable[[], object], done: Callable[[], bool]) -> None:
-    """Take a step again and again until it is done, or patience ends."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not done() and time.monotonic() < deadline:
-        step()
-
-
 def shares(count: int) -> Callable[[list[int]], bool]:
     """All have some of so many partitions."""
     return lambda found: sum(found) == count and min(found) > 0
@@ -71,15 +64,23 @@ def settle(
     members: Iterable[Any], done: Callable[[list[int]], bool], values: list[str] | None = None
 ) -> list[int]:
     """Poll in turn until the numbers of their partitions are right; what they read is added."""
-    found: list[list[int]] = [[]]
 
-    def step() -> None:
+    def polled() -> list[int]:
         for each in members:
             _poll(each, [] if values is None else values)
-        found.append([len(each.assignment()) for each in members])
+        return [len(each.assignment()) for each in members]
 
-    until(step, lambda: done(found[-1]))
-    return found[-1]
+    return eventually(polled, done, what="the partitions are shared")
+
+
+def read(consumer: Any, count: int, values: list[str]) -> list[str]:  # noqa: ANN401
+    """Poll until there are at least so many values, which are added."""
+
+    def polled() -> list[str]:
+        _poll(consumer, values)
+        return values
+
+    return eventually(polled, lambda found: len(found) >= count, what=f"{count} values")
 
 
 class Librdkafka:
@@ -188,8 +189,7 @@ class Librdkafka:
         """So many values in these topics, sorted; commits what was read."""
         with closing(self._consumer(group, **more)) as consumer:
             consumer.subscribe(topics)
-            values: list[str] = []
-            until(lambda: _poll(consumer, values), lambda: len(values) >= count)
+            values = read(consumer, count, [])
             consumer.commit(asynchronous=False)
         return sorted(values)
 
@@ -228,8 +228,7 @@ class Librdkafka:
     def _transform(self, producer: Any) -> object:  # noqa: ANN401
         with closing(self._consumer("transform")) as consumer:
             consumer.subscribe([self._member.into])
-            values: list[str] = []
-            until(lambda: _poll(consumer, values), lambda: len(values) == 4)
+            values = read(consumer, 4, [])
             producer.begin_transaction()
             for value in values:
                 producer.produce(self._member.out, value.upper(), partition=1)
@@ -294,8 +293,12 @@ class Librdkafka:
             more = {"group_protocol": protocol, "group_instance_id": "one"}
             with closing(self._consumer(f"static-{protocol}", **more)) as member:
                 member.subscribe([self._member.into])
-                until(lambda: member.poll(0.1), lambda: len(member.assignment()) > 0)
-                return sorted(part.partition for part in member.assignment())
+
+                def assigned() -> list[int]:
+                    member.poll(0.1)
+                    return sorted(part.partition for part in member.assignment())
+
+                return eventually(assigned, what="the member has partitions")
 
         for protocol in ("classic", "consumer"):
             for turn in ("comes", "comes back"):
@@ -351,7 +354,7 @@ class Librdkafka:
             with ExitStack() as stack:
                 with closing(self._consumer("migrating", **RANGE)) as old:
                     old.subscribe([into])
-                    until(lambda: _poll(old, before), lambda: len(before) >= 4)
+                    read(old, 4, before)
                     old.commit(asynchronous=False)
                     new = stack.enter_context(closing(self._consumer("migrating", **KIP_848)))
                     new.subscribe([into])
@@ -360,7 +363,7 @@ class Librdkafka:
                     found = one(self._admin.describe_consumer_groups([group]))
                 alone = settle([new], lambda found: found == [IN_PARTITIONS], after)
                 self._produce(into, "late")
-                until(lambda: _poll(new, after), lambda: len(after) >= 1)
+                read(new, 1, after)
                 kind = found.type.name, len(found.members)
                 return sorted(before), min(both) > 0, kind, alone, after
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 from cli.projects import document
 from gateway.clients.entrance import Entrance
 from gateway.clients.java_client import Client
-from gateway.clients.java_session import JavaSession, Member, Sharer, wait
+from gateway.clients.java_session import JavaSession, Member, Sharer
 from gateway.clients.tenants import RELEASES, SALES, apply
+from patience import eventually
 from real_kafka.golden_documents import scoped
 
 pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
@@ -54,7 +56,7 @@ def test_who_uses_one_of_two_names_gets_it_back(client: Client, version: str) ->
                 if kind == "re2j":
                     _reads_once(member, expected)
                     continue
-                _reads(member, {f"{name}:{value}" for value in expected})
+                member.await_read({f"{name}:{value}" for value in expected})
                 assert member.state()["owned"] == _places(name)
 
 
@@ -92,14 +94,14 @@ def test_names_that_come_while_members_run(client: Client, project: Path) -> Non
                 _owns(member, f"{topic}-1")
         client.ask("Records.produce", topic="coming-two", prefix="there ", count=10)
         for member in members:
-            _reads(member, {f"coming-two:there {number}" for number in range(10)})
+            member.await_read({f"coming-two:there {number}" for number in range(10)})
 
-        def shared() -> bool:
+        def shared() -> set[str]:
             # A share group begins at the end of a topic, wherever that is when it is assigned.
             client.ask("Records.produce", topic="coming-two", prefix="shared ", count=1)
-            return "coming-two:shared 0" in sharer.accepted()
+            return sharer.accepted()
 
-        wait(shared, sharer.state)
+        eventually(shared, {"coming-two:shared 0"}.issubset, what="it has accepted a record")
 
 
 def test_a_share_group_follows_a_link(client: Client, project: Path, entrance: Entrance) -> None:
@@ -115,14 +117,16 @@ def test_a_share_group_follows_a_link(client: Client, project: Path, entrance: E
     lead(first)
     with Sharer(client.java, client.login, "mover", "moved", topics, patient="yes") as sharer:
 
-        def read(topic: str) -> bool:
+        def read(topic: str) -> set[str]:
             asked = {"login": direct, "topic": topic, "prefix": f"{topic} ", "count": 1}
             client.java.ask("Records.produce", **asked)
-            return f"moving:{topic} 0" in sharer.accepted()
+            return sharer.accepted()
 
-        wait(lambda: read(first), sharer.state)
+        eventually(partial(read, first), {f"moving:{first} 0"}.issubset, what="it reads the first")
         lead(second)
-        wait(lambda: read(second), sharer.state)
+        eventually(
+            partial(read, second), {f"moving:{second} 0"}.issubset, what="it reads the second"
+        )
 
 
 def _places(topic: str) -> list[str]:
@@ -130,18 +134,19 @@ def _places(topic: str) -> list[str]:
 
 
 def _owns(member: Member, place: str) -> None:
-    wait(lambda: place in member.state()["owned"], member.state)
+    eventually(
+        lambda: member.state()["owned"],
+        lambda owned: place in owned,
+        what=f"{member.name} owns {place}",
+    )
 
 
 def _reads_once(member: Member, values: set[str]) -> None:
     """Under whichever of the names."""
 
-    def all_read() -> bool:
+    def not_once() -> dict[str, int]:
         read = {*member.state()["read"]}
-        return all(sum(f"{name}:{value}" in read for name in NAMES) == 1 for value in values)
+        times = {value: sum(f"{name}:{value}" in read for name in NAMES) for value in values}
+        return {value: count for value, count in times.items() if count != 1}
 
-    wait(all_read, member.state)
-
-
-def _reads(member: Member, values: set[str]) -> None:
-    wait(lambda: values <= {*member.state()["read"]}, member.state)
+    eventually(not_once, lambda found: not found, what=f"{member.name} has read each once")

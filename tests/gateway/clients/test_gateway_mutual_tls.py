@@ -6,6 +6,7 @@ The brokers get a password where they ask for one, and a certificate of their ow
 import json
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from cli.projects import UID, as_yaml
 from cluster.kafka.certificates import Authority
 from gateway.clients.entrance import Entrance, without_gateway
 from gateway.clients.gateway_process import gateway
-from gateway.clients.java_session import wait
 from gateway.clients.tenants import CLUSTER, PASSWORD, SALES, USERS, Tenant
+from patience import eventually
 
 from kgitops.sandbox.layout import login_configs
 from kgitops.sandbox.sandbox import Sandbox
@@ -136,14 +137,14 @@ def test_a_member_finds_its_names(before: Gateway, tenants: Mapping[str, Tenant]
     consumer.subscribe(["Orders"])
     read: list[tuple[str, bytes]] = []
 
-    def found() -> bool:
+    def found() -> list[tuple[str, bytes]]:
         message = consumer.poll(0.5)
         if message is not None and not message.error():
             read.append((message.topic(), message.value()))
-        return ("Orders", value.encode()) in read
+        return read
 
-    wait(found, lambda: read)
-    consumer.close()
+    with closing(consumer):
+        eventually(found, lambda rows: ("Orders", value.encode()) in rows, what="it is read")
 
 
 def test_who_is_in_no_virtual_cluster_finds_every_api(before: Gateway, entrance: Entrance) -> None:
@@ -198,7 +199,11 @@ def test_others_are_not_let_in(before: Gateway, name: str) -> None:
         "stranger": "there is no credential for User:stranger; add one",
         "wrong": ("its credential: the broker refuses it: ", "the broker can't be used: TLS"),
     }[name]
-    wait(lambda: any(sentence.startswith(start) for sentence in said()), said)
+    eventually(
+        said,
+        lambda sentences: any(sentence.startswith(start) for sentence in sentences),
+        what=f"{name} is refused",
+    )
     with pytest.raises(KafkaException):
         client.list_topics(timeout=1)
     log = before.log.read_text()

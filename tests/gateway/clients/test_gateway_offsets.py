@@ -7,15 +7,17 @@ members sent when they joined: it must find the names that it knows there.
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 from gateway.clients.entrance import Entrance
 from gateway.clients.java_client import Client
-from gateway.clients.java_session import JavaSession, wait
+from gateway.clients.java_session import JavaSession
 from gateway.clients.keepers import GROUP, KEEPERS
 from gateway.clients.member import member
 from gateway.clients.tenants import OTHERS, Tenant
+from patience import eventually
 
 pytestmark = [
     pytest.mark.kafka("gateway-clients"),
@@ -23,7 +25,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-_RETENTION_S, _CHECK_INTERVAL_S = 60, 2
+_CHECK_INTERVAL_S = 2
 PROTOCOLS = {"classic": {}, "consumer": {"config.group.protocol": "consumer"}}
 OLDER = ("2.8.2", "3.9.1")
 """Releases that join as classic members."""
@@ -54,8 +56,12 @@ def test_offsets_of_a_quiet_partition_do_not_expire(
             member_ = members.enter_context(older.member("kept", "kept", ("orders", "quiet")))
             kept[older.group("kept")] = f"{older.own('quiet')}-0", member_, values
         for group, (place, member_, values) in kept.items():
-            wait(lambda m=member_, v=values: v <= {*m.state()["read"]}, member_.state)
-            wait(lambda group=group, place=place: place in offsets(group))
+            member_.await_read(values)
+            eventually(
+                partial(offsets, group),
+                lambda found, place=place: place in found,
+                what=f"{group} has an offset of {place}",
+            )
         places = {group: place for group, (place, _, _) in kept.items()}
         for name, keeper in KEEPERS.items():
             other = member(entrance, tenants, name)
@@ -71,7 +77,11 @@ def test_offsets_of_a_quiet_partition_do_not_expire(
             members.enter_context(client.member(name, name, ("refunds",), **more))
         for protocol in PROTOCOLS:
             group = client.group(f"forgotten-{protocol}")
-            wait(lambda group=group: quiet not in offsets(group), patience_s=3 * _RETENTION_S)
+            eventually(
+                partial(offsets, group),
+                lambda found: quiet not in found,
+                what=f"the offset of {group} expires",
+            )
         # Brokers look one after the other: each has had its turn since the last was committed.
         time.sleep(3 * _CHECK_INTERVAL_S)
         after = {group: offsets(group).get(place) for group, place in places.items()}

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_session import JavaSession, Refused, Sharer, wait
+from gateway.clients.java_session import JavaSession, Refused, Sharer
 from gateway.clients.tenants import ANALYTICS, SALES, Tenant
+from patience import eventually
 
 pytestmark = [pytest.mark.kafka("gateway-clients"), pytest.mark.xdist_group("gateway-clients")]
 
@@ -44,6 +46,13 @@ def test_share_groups(
         found = administer(tenant, "offsets")
         return {place: told[what] for place, told in found.items()}
 
+    def await_empty() -> None:
+        eventually(
+            partial(administer, SALES, "describe"),
+            lambda told: told["state"] == "Empty",
+            what="the group is empty",
+        )
+
     mine, others = produce(SALES, "first"), produce(ANALYTICS, "first")
     places = [f"{topics[SALES]}-{partition}" for partition in range(3)]
     # By whatever name: its own topic, and the other tenant's by two.
@@ -57,17 +66,22 @@ def test_share_groups(
         def shared() -> set[str]:
             return one.accepted() | two.accepted()
 
-        wait(lambda: mine <= shared(), lambda: (one.state(), two.state()))
-        wait(lambda: others <= ana.accepted(), ana.state)
+        def await_shared() -> None:
+            eventually(lambda: mine - shared(), lambda left: not left, what="all is accepted")
+
+        await_shared()
+        ana.await_accepted(others)
         # Each was given back once, and then accepted.
         assert mine <= {*one.state()["released"], *two.state()["released"]}
         told = administer(SALES, "describe")
         assert told["state"] == "Stable"
         assert sorted({place for owned in told["owned"] for place in owned}) == places
         nothing = dict.fromkeys(places, 0)
-        wait(lambda: offsets(SALES, "lag") == nothing, lambda: administer(SALES, "offsets"))
+        eventually(
+            partial(offsets, SALES, "lag"), lambda lags: lags == nothing, what="nothing is left"
+        )
         mine |= produce(SALES, "second")
-        wait(lambda: mine <= shared(), lambda: (one.state(), two.state()))
+        await_shared()
         assert not [value for value in ana.accepted() if SALES in value]
         assert not [value for value in shared() if ANALYTICS in value]
     types = java.ask("Since4.group types", login=direct)
@@ -78,14 +92,18 @@ def test_share_groups(
 
     # As by brokers with ACLs, which do not tell a topic that is not there from one of others.
     with Sharer(java, logins[SALES], "lost", f"{GROUP}-lost", ["none"]):
-        wait(lambda: "TopicAuthorization" in java.ask("Shares.state", member="lost")["problem"])
-    wait(lambda: administer(SALES, "describe")["state"] == "Empty")
+        eventually(
+            lambda: java.ask("Shares.state", member="lost")["problem"],
+            lambda problem: "TopicAuthorization" in problem,
+            what="the topic is refused",
+        )
+    await_empty()
     for partition in range(3):
         administer(SALES, "alter offset", topic=topics[SALES], partition=partition, offset=0)
     assert offsets(SALES, "start") == nothing
     with Sharer(java, logins[SALES], "again", GROUP, [topics[SALES]]) as again:
-        wait(lambda: mine <= again.accepted(), again.state)
-    wait(lambda: administer(SALES, "describe")["state"] == "Empty")
+        again.await_accepted(mine)
+    await_empty()
     before = administer(ANALYTICS, "offsets")
     with pytest.raises(Refused) as refused:
         administer(SALES, "alter offset", topic="none", partition=0, offset=0)

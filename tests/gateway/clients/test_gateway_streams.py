@@ -5,12 +5,14 @@ Its internal topics are declared (``tenants.py``): nobody makes topics through t
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_session import JavaSession, wait
+from gateway.clients.java_session import JavaSession
 from gateway.clients.tenants import SALES, STREAMS_APP, Tenant
+from patience import eventually
 from platformdirs import user_cache_path
 
 from kgitops.sandbox.jars import KAFKA, Jar, fetch_jars
@@ -42,6 +44,15 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaSession]:
         yield session
 
 
+def await_state(java: JavaSession, state: str) -> None:
+    """Wait until the application is in this state."""
+    eventually(
+        lambda: (java.ask("WordCount.state")["state"], java.end_of_log()),
+        lambda found: found[0] == state,
+        what=f"the application's state is {state}",
+    )
+
+
 def test_an_application_counts_exactly_once(
     java: JavaSession,
     entrance: Entrance,
@@ -65,7 +76,11 @@ def test_an_application_counts_exactly_once(
     for turn, more in (("first", {}), ("second", {}), ("third", NEW_PROTOCOL)):
         if more:  # Members of the classic protocol do not leave: their sessions have to end.
             asked = {"login": app.file, "group": STREAMS_APP}
-            wait(lambda asked=asked: java.ask("Administration.group", **asked)["state"] == "Empty")
+            eventually(
+                partial(java.ask, "Administration.group", **asked),
+                lambda told: told["state"] == "Empty",
+                what="the group is empty",
+            )
         java.ask(
             "WordCount.start",
             login=app.file,
@@ -75,14 +90,14 @@ def test_an_application_counts_exactly_once(
             **{"from": source},
             **more,
         )
-        wait(lambda: java.ask("WordCount.state")["state"] == "RUNNING", java.end_of_log)
+        await_state(java, "RUNNING")
         for line in LINES:
             asked = {"topic": source, "prefix": f"{line} line", "count": 2}
             java.ask("Records.produce", login=writer.file, **asked)
             for word in [*line.split(" "), *line.split(" "), "line0", "line1"]:
                 words[word] += 1
                 counts.append(f"{word}={words[word]}")
-        wait(lambda: sorted(written()) == sorted(counts), lambda: java.ask("WordCount.state"))
+        eventually(written, lambda found: sorted(found) == sorted(counts), what="all is counted")
         assert java.ask("WordCount.state")["problem"] == ""
         if more:
             told = java.ask("Since4.streams group", login=app.file, group=STREAMS_APP)
@@ -119,7 +134,7 @@ def test_topics_that_are_not_declared_end_an_application(
         **{"from": login.topic("lines")},
         **more,
     )
-    wait(lambda: java.ask("WordCount.state")["state"] == "ERROR", java.end_of_log)
+    await_state(java, "ERROR")
     problem = java.ask("WordCount.state")["problem"]
     assert "undeclared-by-word-repartition" in problem
     assert says in problem

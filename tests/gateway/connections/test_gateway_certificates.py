@@ -21,6 +21,7 @@ from gateway.connections.stand_ins import (
     running,
     tables_of,
 )
+from patience import eventually_async
 
 from kgitops.gateway.connections.certificate_logins import CertificateLogin
 from kgitops.gateway.connections.refusals import RefusedError
@@ -238,9 +239,11 @@ def test_who_is_taken_out_of_the_file_is_locked_out(setting: Setting) -> None:
 async def read_again(run: Running) -> None:
     """Wait until the gateway has the credentials that were just written."""
     before = len(run.told)
-    async with asyncio.timeout(60):
-        while not any("were read again" in sentence for sentence in run.told[before:]):
-            await asyncio.sleep(0.01)
+    await eventually_async(
+        lambda: run.told[before:],
+        lambda told: any("were read again" in sentence for sentence in told),
+        what="the credentials are read again",
+    )
 
 
 def test_who_becomes_another_user_has_to_connect_again(setting: Setting) -> None:

@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from patience import eventually
 from ports import first_port
 
 from kgitops.sandbox.sandbox import Sandbox
@@ -19,14 +19,6 @@ USERS = {"admin": "admin-secret", "alice": "alice-secret", "keeper": "keeper-sec
 PATIENCE_S = 90
 PASSWORD = "KAFKA_PASSWORD"  # noqa: S105 (the name of a variable)
 LISTENER = "SASL_PLAINTEXT"
-
-
-def eventually(check: Callable[[], bool], what: str) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not check():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
 
 
 class GatewayRun:
@@ -92,7 +84,7 @@ class GatewayRun:
             self._write_project(project, self.user)
             (project / "manifests").mkdir(exist_ok=True)
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
+            self.process = process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "kgitops", "gateway", str(project)),
                     *("--listen", f"127.0.0.1:{self.port}", "--ready-file", str(ready)),
@@ -102,11 +94,12 @@ class GatewayRun:
                 stdout=log,
                 stderr=log,
             )
-        eventually(
-            lambda: ready.exists() or self.process is None or self.process.poll() is not None,
-            "it is not ready",
-        )
-        assert ready.exists(), self.log.read_text()
+
+        def said() -> str:
+            assert process.poll() is None, self.log.read_text()
+            return self.log.read_text()
+
+        eventually(said, lambda _: ready.exists(), what="the gateway is ready")
 
     def kill(self) -> None:
         """End it without any warning."""

@@ -6,18 +6,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 
 import psutil
 import pytest
-from gateway.running.gateway_runs import (
-    USERS,
-    GatewayRun,
-    eventually,
-    rights,
-    topic,
-    virtual_cluster,
-)
+from gateway.running.gateway_runs import USERS, GatewayRun, rights, topic, virtual_cluster
 from kafka_clusters import StartKafka
+from patience import eventually
 from ports import first_port
 
 from kgitops.sandbox.sandbox import Sandbox
@@ -107,6 +103,15 @@ class Producing:
             self._producer.poll(0)
             time.sleep(0.002)
 
+    def goes_on(self, more: int) -> None:
+        """Wait until more than so many others are acknowledged."""
+        before = len(self.acknowledged)
+        eventually(
+            lambda: len(self.acknowledged) - before,
+            lambda count: count > more,
+            what=f"{more} more are acknowledged",
+        )
+
     def stop(self) -> None:
         self._stopped.set()
         self._thread.join()
@@ -122,12 +127,15 @@ def consumed(run: GatewayRun, group: str, count: int) -> list[int]:
     consumer = Consumer(run.client(**{"group.id": group, "auto.offset.reset": "earliest"}))
     consumer.subscribe(["Orders"])
     found: list[int] = []
-    deadline = time.monotonic() + 120
-    while len(set(found)) < count and time.monotonic() < deadline:
+
+    def read() -> int:
         message = consumer.poll(1)
         if message is not None and message.error() is None:
             found.append(int(message.value() or b""))
-    consumer.close()
+        return len(set(found))
+
+    with closing(consumer):
+        eventually(read, lambda numbers: numbers >= count, what=f"{count} numbers are read")
     return found
 
 
@@ -144,12 +152,11 @@ def test_a_member_sees_local_names_and_others_see_the_clusters(run: GatewayRun) 
 def test_clients_go_on_when_the_gateway_is_killed_and_comes_back(run: GatewayRun) -> None:
     run.start()
     producing = Producing(run)
-    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    producing.goes_on(100)
     run.kill()
     time.sleep(1)
     run.start()
-    before = len(producing.acknowledged)
-    eventually(lambda: len(producing.acknowledged) > before + 100, "nothing goes on")
+    producing.goes_on(100)
     producing.stop()
     found = consumed(run, "killed", producing.sent)
     assert sorted(found) == list(range(producing.sent))
@@ -158,11 +165,10 @@ def test_clients_go_on_when_the_gateway_is_killed_and_comes_back(run: GatewayRun
 def test_clients_go_on_when_it_drains_and_another_one_takes_its_place(run: GatewayRun) -> None:
     run.start()
     producing = Producing(run)
-    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    producing.goes_on(100)
     assert run.end() == 0
     run.start()
-    before = len(producing.acknowledged)
-    eventually(lambda: len(producing.acknowledged) > before + 100, "nothing goes on")
+    producing.goes_on(100)
     producing.stop()
     assert "cut off" not in run.log.read_text()
 
@@ -170,11 +176,10 @@ def test_clients_go_on_when_it_drains_and_another_one_takes_its_place(run: Gatew
 def test_clients_go_on_when_a_broker_dies(run: GatewayRun, three: Sandbox) -> None:
     run.start()
     producing = Producing(run)
-    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    producing.goes_on(100)
     victim = three.broker_ids[-1]
     three.kill(victim)
-    before = len(producing.acknowledged)
-    eventually(lambda: len(producing.acknowledged) > before + 300, "nothing goes on")
+    producing.goes_on(300)
     three.start_broker(victim)
     producing.stop()
 
@@ -182,15 +187,27 @@ def test_clients_go_on_when_a_broker_dies(run: GatewayRun, three: Sandbox) -> No
 def test_names_and_members_change_while_clients_write(run: GatewayRun) -> None:
     run.start()
     producing = Producing(run)
-    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    producing.goes_on(100)
     run.apply(*declared(), topic("Returns", SALES))
-    eventually(lambda: topics_of(run) == {"Orders", "Returns"}, "the new name is not there")
+    eventually(
+        partial(topics_of, run),
+        lambda names: names == {"Orders", "Returns"},
+        what="the new name is there",
+    )
     producing.stop()
     assert run.refusals == []
     run.apply(*declared(alice_in=AUDIT), topic("Returns", SALES))
-    eventually(lambda: topics_of(run) == {"Reports"}, "the member is not in its new place")
+    eventually(
+        partial(topics_of, run),
+        lambda names: names == {"Reports"},
+        what="the member is in its new place",
+    )
     run.apply(*declared(), topic("Returns", SALES))
-    eventually(lambda: topics_of(run) == {"Orders", "Returns"}, "the member is not back")
+    eventually(
+        partial(topics_of, run),
+        lambda names: names == {"Orders", "Returns"},
+        what="the member is back",
+    )
 
 
 def test_the_last_names_go_on_while_the_registry_cant_be_read(
@@ -213,14 +230,14 @@ def test_the_last_names_go_on_while_the_registry_cant_be_read(
     assert "Orders" in old.list_topics(timeout=30).topics
     assert ready() == 200
     allow_keeper(run, allowed=False)
-    eventually(lambda: ready() == 503, "it is still ready")
+    eventually(ready, lambda code: code == 503, what="it is no longer ready")
     assert "the names of virtual clusters stay as they were last read" in run.log.read_text()
     assert "Orders" in old.list_topics(timeout=30).topics
     with pytest.raises(KafkaException):
         AdminClient(run.client()).list_topics(timeout=5)
     assert run.refusals[-1]["reason"] == "stale"
     allow_keeper(run)
-    eventually(lambda: ready() == 200, "it is not ready again")
+    eventually(ready, lambda code: code == 200, what="it is ready again")
     assert "Orders" in topics_of(run)
 
 
@@ -238,21 +255,35 @@ def test_workers_share_a_port_and_one_that_dies_is_replaced(run: GatewayRun) -> 
 
     for _ in range(5):
         assert "Orders" in topics_of(run)
-    eventually(lambda: metric("kgitops_gateway_connections_total") >= 5, "they are not counted")
+    eventually(
+        partial(metric, "kgitops_gateway_connections_total"),
+        lambda total: total >= 5,
+        what="connections are counted",
+    )
     came = metric("kgitops_gateway_connections_total")
     producing = Producing(run)
-    eventually(lambda: len(producing.acknowledged) > 100, "nothing was written")
+    producing.goes_on(100)
     first, second = parent.children()
     os.kill(first.pid, signal.SIGKILL)
-    eventually(lambda: metric("kgitops_gateway_worker_restarts_total") == 1, "not replaced")
-    eventually(lambda: metric("kgitops_gateway_workers") == 2, "it is not back")
+    eventually(
+        partial(metric, "kgitops_gateway_worker_restarts_total"),
+        lambda total: total == 1,
+        what="the worker is replaced",
+    )
+    eventually(
+        partial(metric, "kgitops_gateway_workers"),
+        lambda count: count == 2,
+        what="the worker is back",
+    )
     assert second.is_running()
     assert metric("kgitops_gateway_connections_total") >= came
     producing.stop()
     workers = parent.children()
     run.kill()
     eventually(
-        lambda: not any(worker.is_running() for worker in workers), "workers outlive their parent"
+        lambda: [worker for worker in workers if worker.is_running()],
+        lambda left: not left,
+        what="workers end with their parent",
     )
 
 
