@@ -4,7 +4,6 @@ import ssl
 from asyncio import Future
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from kgitops.gateway.connections.binding import ConnectionBinding
@@ -39,8 +38,8 @@ class ProxiedConnection:
     """Both sides of a connection; a broker's is opened with the client's first request."""
 
     __slots__ = (
-        "_age_s", "_binding", "_broker", "_certificate", "_closed", "_door", "_ending", "_key",
-        "_login", "_memory", "_open", "_parts", "_pending", "_rewriter", "_rewriting",
+        "_age_s", "_binding", "_broker", "_certificate", "_clock", "_closed", "_door", "_ending",
+        "_key", "_login", "_memory", "_open", "_parts", "_pending", "_rewriter", "_rewriting",
         "active", "address", "began_at", "client",
     )  # fmt: skip
 
@@ -58,7 +57,8 @@ class ProxiedConnection:
         self._rewriting = 0
         self._key: int | None = None
         self.address = ""
-        self.began_at = self.active = perf_counter()
+        self._clock = opened.clock
+        self.began_at = self.active = self._clock()
         limits = parts.limits
         self._age_s = limits.age_s
         before = limits.request_bytes_before_login if parts.sasl else limits.request_bytes
@@ -174,7 +174,7 @@ class ProxiedConnection:
     def ready(self, first: bytearray, lifetime_s: float) -> None:
         """Send the broker what waits for it; its login may be for a time only."""
         if lifetime_s:
-            ends = perf_counter() - self.began_at + _PART_OF_LIFETIME * lifetime_s
+            ends = self._clock() - self.began_at + _PART_OF_LIFETIME * lifetime_s
             self._age_s = min(self._age_s or ends, ends)
         self.take(self.client, first)
         self.client.go_on(Stop.DIALING)
@@ -252,7 +252,7 @@ class ProxiedConnection:
     # -- requests ------------------------------------------------------------------------------
 
     def _request(self, frame: bytearray) -> None:
-        began = perf_counter()
+        began = self._clock()
         self.active = began
         if not self._broker.is_ready:
             self.client.stop(Stop.DIALING)
@@ -288,7 +288,7 @@ class ProxiedConnection:
         counts = self._parts.counts
         counts.request(key, size)
         counts.answered += 1
-        counts.took(perf_counter() - began)
+        counts.took(self._clock() - began)
         if self._pending.answered(answer):
             self._answer(answer)
         self._slow_down()
@@ -300,7 +300,7 @@ class ProxiedConnection:
         counts = self._parts.counts
         counts.request(key, size)
         broker.send(rewritten.chunks)
-        spent = perf_counter() - began
+        spent = self._clock() - began
         if rewritten.exchange is None:
             counts.took(spent)
         else:
@@ -315,7 +315,7 @@ class ProxiedConnection:
     # -- responses -----------------------------------------------------------------------------
 
     def _response(self, frame: bytearray) -> None:
-        began = perf_counter()
+        began = self._clock()
         self.active = began
         correlation_id = int.from_bytes(frame[:_CORRELATION], "big", signed=True)
         awaited = self._pending.first(correlation_id) if len(frame) >= _CORRELATION else None
@@ -340,7 +340,7 @@ class ProxiedConnection:
         counts.sent += sum(map(len, chunks))
         while (answer := self._pending.ready()) is not None:
             self._answer(answer)
-        counts.took(spent + perf_counter() - began)
+        counts.took(spent + self._clock() - began)
         if self._ending:
             self._finish_if_done()
         elif (

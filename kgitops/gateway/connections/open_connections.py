@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from time import perf_counter
 
 from kgitops.gateway.connections.connection import ProxiedConnection
 from kgitops.gateway.connections.counts import ConnectionCounts
@@ -23,12 +22,12 @@ class GatewayConnections:
         limits: GatewayLimits,
         counts: ConnectionCounts,
         too_old: Callable[[], str | None],
-        clock: Callable[[], float] = perf_counter,
+        clock: Callable[[], float],
     ) -> None:
         self._limits = limits
         self._counts = counts
         self._too_old = too_old
-        self._clock = clock
+        self.clock = clock
         self._open: set[ProxiedConnection] = set()
         self._looking: asyncio.Task[None] | None = None
 
@@ -69,20 +68,20 @@ class GatewayConnections:
             self._looking.cancel()
         for connection in list(self._open):
             connection.end()
-        until = self._clock() + self._limits.drain_s
-        while self._open and self._clock() < until:
+        until = self.clock() + self._limits.drain_s
+        while self._open and self.clock() < until:
             await asyncio.sleep(_POLL_S)
         left = list(self._open)
         for connection in left:
             connection.close()
-        until = self._clock() + _CLOSING_S
-        while self._open and self._clock() < until:
+        until = self.clock() + _CLOSING_S
+        while self._open and self.clock() < until:
             await asyncio.sleep(_POLL_S)
         return len(left)
 
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_S)
-            now = self._clock()
+            now = self.clock()
             for connection in list(self._open):
                 connection.look(now)

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import ssl
 from collections.abc import Callable, Mapping
+from time import perf_counter
 
 from msgspec import Struct, field
 
@@ -46,8 +47,11 @@ class Gateway:
         tell: Callable[[str], None],
         write: Callable[[bytes], object],
         credentials: CredentialsFile | None = None,
+        clock: Callable[[], float] = perf_counter,
     ) -> None:
         """Prepare; ``tell`` takes sentences for people, ``write`` lines of the access log.
+
+        The ``clock`` decides how long connections live.
 
         Raises:
             KgitopsError: the certificate can't be used.
@@ -77,7 +81,7 @@ class Gateway:
             counts=counts,
             memory=FrameMemory(limits.memory_bytes) if limits.memory_bytes else None,
         )
-        self.connections = GatewayConnections(limits, counts, lambda: tables.too_old)
+        self.connections = GatewayConnections(limits, counts, lambda: tables.too_old, clock)
         self._listeners: list[GatewayListener] = []
         self._looking: asyncio.Task[None] | None = None
 

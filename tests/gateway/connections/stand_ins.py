@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 
 from patience import eventually_async
 
@@ -175,6 +176,15 @@ class StandInTables:
     too_old: str | None = None
 
 
+class Clock:
+    """The machine's, and ahead of it by what a test says."""
+
+    ahead = 0.0
+
+    def __call__(self) -> float:
+        return perf_counter() + self.ahead
+
+
 @dataclass
 class Running:
     """A gateway that runs, and what it said."""
@@ -184,6 +194,7 @@ class Running:
     tables: StandInTables
     told: list[str]
     log: list[bytes]
+    clock: Clock
     clients: "list[Client]" = field(default_factory=list)
 
     @property
@@ -266,6 +277,7 @@ async def running(
     for broker in brokers:
         await broker.start()
     tables = tables or StandInTables()
+    clock = Clock()
     gateway = Gateway(
         GatewayOptions(
             entrances=entrances
@@ -287,10 +299,11 @@ async def running(
         tell=told.append,
         write=log.append,
         credentials=credentials,
+        clock=clock,
     )
     StandInRewriter.tables = []
     await gateway.start()
-    run = Running(gateway, list(brokers), tables, told, log)
+    run = Running(gateway, list(brokers), tables, told, log, clock)
     try:
         yield run
     finally:

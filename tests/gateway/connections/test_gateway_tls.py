@@ -93,11 +93,14 @@ def test_who_speaks_no_tls_is_told_in_the_log(issued: Certificates) -> None:
 
 def test_a_handshake_that_is_not_ended_is_given_up(issued: Certificates) -> None:
     async def course() -> None:
-        limits = GatewayLimits(login_s=1)
+        limits = GatewayLimits(login_s=600)
         pair = (issued.broker, issued.broker)
         async with running(StandInBroker(), certificate=pair, limits=limits) as run:
             client = await run.connect()
             client.send(b"\x16\x03\x01")
+            connections = run.gateway.connections
+            await eventually_async(lambda: len(connections) == 1, what="it is connected")
+            run.clock.ahead = 600
             assert await client.rest() == b""
             assert run.refusals[0]["reason"] == "login"
 

@@ -10,6 +10,9 @@ from patience import eventually_async
 from kgitops.gateway.connections import open_connections
 from kgitops.gateway.sockets.limits import GatewayLimits
 
+LOOKED_S = 0.2
+"""Time enough to look at them again."""
+
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +97,15 @@ def test_the_time_for_that_is_limited() -> None:
         return None
 
     async def course() -> None:
-        limits = GatewayLimits(drain_s=0.3)
-        async with running(StandInBroker(never), limits=limits) as run:
+        async with running(StandInBroker(never), limits=GatewayLimits(drain_s=600)) as run:
             client = await run.connect()
             client.send(request(FORWARDED, 1))
             await eventually_async(lambda: run.brokers[0].frames, what="the broker has a frame")
-            await run.gateway.stop()
+            ending = asyncio.create_task(run.gateway.stop())
+            await asyncio.sleep(LOOKED_S)
+            assert not ending.done()
+            run.clock.ahead = 600
+            await ending
             assert await client.rest() == b""
             assert run.told == ["1 connections were cut off with requests in flight"]
 
@@ -107,25 +113,29 @@ def test_the_time_for_that_is_limited() -> None:
 
 
 def test_an_old_connection_is_closed_between_two_requests() -> None:
+    old = 21
+
     async def slowly(frame: bytes) -> bytes | None:
         await asyncio.sleep(0.02)
         return echo(frame)
 
     async def course() -> None:
-        async with running(StandInBroker(slowly), limits=GatewayLimits(age_s=0.5)) as run:
+        async with running(StandInBroker(slowly), limits=GatewayLimits(age_s=600)) as run:
             client = await run.connect()
             number = 0
             async with asyncio.timeout(20):
                 while True:
                     number += 1
                     client.send(request(FORWARDED, number), request(FORWARDED, number + 1))
+                    if number == old:
+                        run.clock.ahead = 600
                     try:
                         assert int.from_bytes((await client.receive())[:4], "big") == number
                         number += 1
                         assert int.from_bytes((await client.receive())[:4], "big") == number
                     except (asyncio.IncompleteReadError, ConnectionResetError):
                         break
-            assert number > 10
+            assert number >= old
             answered = run.brokers[0].frames
             assert run.gateway.counts.requests[FORWARDED] == len(answered)
             assert run.refusals == []
@@ -141,10 +151,16 @@ def test_an_idle_connection_is_closed_and_one_that_waits_is_not() -> None:
         return echo(frame)
 
     async def course() -> None:
-        async with running(StandInBroker(late), limits=GatewayLimits(idle_s=0.3)) as run:
+        async with running(StandInBroker(late), limits=GatewayLimits(idle_s=600)) as run:
             idle, waiting = await run.connect(), await run.connect()
             idle.send(request(SILENT, 1))
             waiting.send(request(FORWARDED, 1, b"one"))
+            frames = run.brokers[0].frames
+            await eventually_async(lambda: len(frames) == 2, what="the broker has both")
+            run.clock.ahead = 500
+            await asyncio.sleep(LOOKED_S)
+            assert len(run.gateway.connections) == 2
+            run.clock.ahead = 600
             assert await idle.rest() == b""
             may_answer.set()
             assert await waiting.receive() == b"\0\0\0\1one"
@@ -159,12 +175,17 @@ def test_who_fetches_nothing_is_closed_though_more_is_to_come() -> None:
 
     async def course() -> None:
         broker = StandInBroker(lambda frame: frame[4:8] + bytes(8 << 20))
-        async with running(broker, limits=GatewayLimits(idle_s=1)) as run:
+        async with running(broker, limits=GatewayLimits(idle_s=600)) as run:
             client = await run.connect()
             client.writer.transport.pause_reading()
             client.send(request(FORWARDED, 1), request(FORWARDED, 2))
             await run.until_forwarded(2)
-            await run.until_closed()
+
+            def later() -> int:
+                run.clock.ahead += 600  # once more: what is on its way makes it active
+                return len(run.gateway.connections)
+
+            await eventually_async(later, lambda left: left == 0, what="the connection is closed")
             assert run.gateway.counts.refusals == {"idle": 1}
 
     asyncio.run(course())
@@ -172,11 +193,15 @@ def test_who_fetches_nothing_is_closed_though_more_is_to_come() -> None:
 
 def test_who_does_not_log_in_in_time_is_refused() -> None:
     async def course() -> None:
-        limits = GatewayLimits(login_s=0.3)
+        limits = GatewayLimits(login_s=600)
         async with running(StandInBroker(), sasl=True, limits=limits) as run:
             client = await run.connect()
+            run.clock.ahead = 500
+            await asyncio.sleep(LOOKED_S)
+            assert run.refusals == []
+            run.clock.ahead = 600
             assert await client.rest() == b""
-            assert run.refusals[0]["sentence"] == "it has not logged in for 0.3 s"
+            assert run.refusals[0]["sentence"] == "it has not logged in for 600 s"
 
     asyncio.run(course())
 
