@@ -8,11 +8,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import cache
 from io import TextIOWrapper
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 import kgitops
 from kgitops.cli.running.errors import annotate, refuse, unexpected, usage_error
@@ -149,7 +151,7 @@ def main(words: Sequence[str]) -> int:
         empty = UsageError("an argument is empty; is a variable of the shell not set?")
         return _refuse(empty, words)
     try:
-        result = app(_normalized(words), prog_name="kgitops", standalone_mode=False)
+        result = _command().main(_normalized(words), prog_name="kgitops", standalone_mode=False)
     except KgitopsError as error:
         return _refuse(error, words)
     except InterruptedRunError as stopped:
@@ -173,6 +175,12 @@ def main(words: Sequence[str]) -> int:
             return _refuse(usage, words)
         return unexpected(error, words, as_json=_asks_for(words, "json"))
     return result if isinstance(result, int) else int(ExitCode.SUCCESS)
+
+
+@cache
+def _command() -> Any:  # noqa: ANN401 (click's own)
+    """All of kgitops, built once however many command lines this process runs."""
+    return get_command(app)
 
 
 def _normalized(words: Sequence[str]) -> list[str]:

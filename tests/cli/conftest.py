@@ -4,20 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
-import typer.main
 from cli.processes import PausedApply
 from cli.projects import Project
 from msgspec import Struct
 
 from kgitops.cli.main import main
-
-# Each call of a Typer app builds its commands, which takes longer than most of them run. A process
-# of a user's calls it once, and a process of the tests thousands of times.
-typer.main.get_command = cache(typer.main.get_command)
 
 
 class Ran(Struct, frozen=True):
