@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from itertools import count
 
 from msgspec import Struct
 
@@ -10,15 +11,16 @@ from kgitops.model.errors import UsageError
 from kgitops.model.json.layout import json_line
 from kgitops.model.registry import Json
 
-REPEATED = ("owner.last_applied", "requests")
+REPEATED = (("owner", "last_applied"), ("ownership",), ("requests",))
 """Parts of an object that say again what others say; they are shown if nothing else differs."""
 _KEYS = ("address", "name", "object", "policy", "group", "api", "topic")
 """The fields by which a row of a list is known."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
-Leaves = Mapping[str, Json]
-"""The values of an object by their paths (``configs.retention.ms``)."""
+Path = tuple[str, ...]
+Leaves = Mapping[Path, Json]
+"""The values of an object by the keys down to them; a shown path has dots between these."""
 
 
 class StateKind(StrEnum):
@@ -120,30 +122,40 @@ def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[O
         else:
             presence = Presence.CHANGED
         values = _values(dict(_leaves(old.get(address))), dict(_leaves(new.get(address))))
-        yield ObjectDifference(address=address, presence=presence, values=tuple(values))
+        if values or presence is not Presence.CHANGED:  # else rows are only in another order
+            yield ObjectDifference(address=address, presence=presence, values=tuple(values))
 
 
 def _values(old: Leaves, new: Leaves) -> list[ValueDifference]:
     found = [
-        ValueDifference(path=path, old=old.get(path, ()), new=new.get(path, ()))
+        path
         for path in sorted(old.keys() | new.keys(), key=_in_order)
-        if path not in old or path not in new or old[path] != new[path]
+        if (path not in old or path not in new or old[path] != new[path])
+        and not _is_filled(path, old, new)
+        and not _is_filled(path, new, old)
     ]
-    first_hand = [item for item in found if not item.path.startswith(REPEATED)]
-    return first_hand or found
+    first_hand = [path for path in found if not any(path[: len(it)] == it for it in REPEATED)]
+    return [
+        ValueDifference(path=".".join(path), old=old.get(path, ()), new=new.get(path, ()))
+        for path in first_hand or found
+    ]
 
 
-def _in_order(path: str) -> tuple[tuple[int, int, str], ...]:
+def _is_filled(path: Path, one: Leaves, other: Leaves) -> bool:
+    """True if what is empty in one state has values in the other, which say it all."""
+    if one.get(path, ()) not in ({}, []) or path in other:
+        return False
+    return any(inner[: len(path)] == path for inner in other)
+
+
+def _in_order(path: Path) -> tuple[tuple[int, int, str], ...]:
     """Sorts paths as people count: partition 2 before 10."""
-    return tuple(
-        (0, int(step), step) if _NUMBER.fullmatch(step) else (1, 0, step)
-        for step in path.split(".")
-    )
+    return tuple((0, int(step), step) if _NUMBER.fullmatch(step) else (1, 0, step) for step in path)
 
 
-def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+def _leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
     """The values below a value; rows of a list by their name, lists of plain values as one."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and (value or not path):
         rows = value.items()
     elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         rows = _named(value).items()
@@ -152,7 +164,7 @@ def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
             yield path, value
         return
     for key, inner in rows:
-        yield from _leaves(inner, f"{path}.{key}" if path else key)
+        yield from _leaves(inner, (*path, key))
 
 
 def _named(rows: list[Json]) -> dict[str, Json]:
@@ -161,9 +173,6 @@ def _named(rows: list[Json]) -> dict[str, Json]:
     for row in rows:
         found = [str(row[key]) for key in _KEYS if isinstance(row.get(key), str)]
         name = " ".join(found) or json_line(row)
-        number = 2
-        while name in named:
-            name = f"{name.rpartition('#')[0] or name}#{number}"
-            number += 1
-        named[name] = row
+        numbered = (f"{name}#{number}" for number in count(2))
+        named[name if name not in named else next(n for n in numbered if n not in named)] = row
     return named

@@ -1,6 +1,6 @@
 """Reads a file that is to be compared, a snapshot or a saved plan, as objects by address."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,26 +13,28 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
+    group_address,
     quota_address,
     topic_address,
     user_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.quotas import quota_text
 from kgitops.plan.document.file import SealedPlan, to_text
 from kgitops.plan.reading import read_plan
 from kgitops.workflow.project.saved_plan import is_plan
 
 _NEXT = "name a file of kgitops snapshot -o or plan -o, or the folder of kgitops fleet plan --out"
 _WHOLE = (
-    "target",
     "principal",
     "partial",
     "allow_deletes",
     "allow_empty_folders",
-    "verdict",
-    "policies_loaded",
+    "allow_takeover",
 )
 _STATEMENTS = (
+    "policies_loaded",
+    "takeovers",
     "access_losses",
     "drift",
     "kept",
@@ -41,9 +43,20 @@ _STATEMENTS = (
     "findings",
     "refusals",
 )
-_OF_A_CHANGE = ("actions", "labels", "reason", "risks", "impact", "policies")
-_OF_A_REQUEST = ("api", "body")
-_CLUSTER = ("cluster_id", "backend", "has_authorizer", "broker_defaults", "not_checked")
+_OF_A_PROJECT = ("project", "identity")
+_OF_A_CHANGE = ("actions", "labels", "reason", "risks", "impact", "ownership")
+_OF_A_REQUEST = ("api", "body", "physical")
+_MOVING = ("source", "unpinned", "last_run")
+"""Places, which move with the lines above them, and the time of another project's apply."""
+_CLUSTER = (
+    "cluster_id",
+    "backend",
+    "has_authorizer",
+    "broker_defaults",
+    "settings",
+    "not_checked",
+)
+_REGISTRY = ("projects", "formerly", "releases")
 
 
 def read_file(path: Path) -> ComparedState:
@@ -75,27 +88,33 @@ def plan_objects(sealed: SealedPlan, name: str) -> ComparedState:
 def objects_of(sealed: SealedPlan) -> dict[str, Json]:
     """The changes by address, and ``plan`` for what is said of all of them."""
     document = msgspec.json.decode(to_text(sealed))
-    whole = {key: document[key] for key in _WHOLE if key in document}
+    whole = _part(document, _WHOLE)
+    whole["target"] = _still(document["target"])
+    whole["desired"] = _part(document["desired"], _OF_A_PROJECT)
+    whole["verdict"] = _part(document["verdict"], ("exit",))  # its reasons are compared below
     for key in _STATEMENTS:
-        whole[key] = [_placeless(row) for row in document.get(key, ())]
+        whole[key] = [_still(row) for row in document.get(key, ())]
     objects: dict[str, Json] = {"plan": whole}
     for change in document["changes"]:
-        shown = {key: change[key] for key in _OF_A_CHANGE if key in change}
+        shown = _part(change, _OF_A_CHANGE)
         for side in ("before", "after"):
             if change[side] is not None:
                 shown[side] = by_partition(change[side], "assignments")
-        shown["requests"] = [
-            {key: request[key] for key in _OF_A_REQUEST} for request in change["requests"]
-        ]
+        shown["policies"] = [_still(row) for row in change["policies"]]
+        shown["requests"] = [_part(request, _OF_A_REQUEST) for request in change["requests"]]
         objects[change["address"]] = shown
     return objects
 
 
-def _placeless(row: Json) -> Json:
-    """A statement without the place of what it is about: a line moves with the lines above it."""
-    if not isinstance(row, Mapping):
-        return row
-    return {key: value for key, value in row.items() if key != "source"}
+def _part(value: Mapping[str, Json], keys: Iterable[str]) -> dict[str, Json]:
+    return {key: value[key] for key in keys if key in value}
+
+
+def _still(value: Json) -> Json:
+    """A value without what differs from day to day though it says the same."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: inner for key, inner in value.items() if key not in _MOVING}
 
 
 def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
@@ -105,14 +124,16 @@ def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
     the object counts as removed: ``registry/topic/orders``.
     """
     document = msgspec.json.decode(write_snapshot(state))
-    objects: dict[str, Json] = {"cluster": {key: document[key] for key in _CLUSTER}}
+    registry = document["registry"]
+    objects: dict[str, Json] = {"cluster": _part(document, _CLUSTER)}
+    objects["cluster"]["registry"] = registry and _part(registry, _REGISTRY)
     for topic in document["topics"]:
         objects[topic_address(topic.pop("name"))] = by_partition(topic, "assignment")
     for acl in state.acls:
         objects[acl_address(acl)] = {}
     for entity, quota in state.quotas.items():
         objects[quota_address(entity)] = {
-            "quotas": {key: str(value) for key, value in quota.quotas.items()}
+            "quotas": {key: quota_text(value) for key, value in quota.quotas.items()}
         }
     for user, held in (document.get("users") or {}).items():
         objects[user_address(user)] = {"scram": held}
@@ -121,8 +142,7 @@ def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
     for part in document.get("virtual_clusters", ()):
         objects[virtual_cluster_address(part.pop("name"))] = part
     for group, offsets in document.get("group_offsets", {}).items():
-        objects[f"group/{group}"] = {"offsets": offsets}
-    registry = document["registry"]
+        objects[group_address(group)] = {"offsets": offsets}
     for address, owner in (registry or {}).get("owners", {}).items():
         if address in objects:
             objects[address]["owner"] = owner

@@ -1,10 +1,13 @@
 """States are compared object by object and value by value."""
 
+from typing import TypeVar
+
 import pytest
 from builders import a_cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from report.plans import create_topic, judged_plan, make_plan, sealed
 from tiers import examples
 
 from kgitops.comparison.comparing import (
@@ -15,11 +18,15 @@ from kgitops.comparison.comparing import (
     ValueDifference,
     compare,
 )
-from kgitops.comparison.reading import snapshot_objects
+from kgitops.comparison.reading import plan_objects, snapshot_objects
 from kgitops.model.errors import UsageError
 from kgitops.model.registry import Json
 from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.source import Source
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
 
+S = TypeVar("S", PolicyResult, LoadedPolicy)
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "1,2", "é"])
 NAMES = st.sampled_from(["a", "b", "c.d", "retention.ms"])
 VALUES: st.SearchStrategy[Json] = st.recursive(
@@ -116,6 +123,22 @@ def patched(old: Json, values: tuple[ValueDifference, ...]) -> dict[str, Json]:
             {"rows": [{"name": "a", "at": 1}, {"name": "a", "at": 3}]},
             {"rows.a#2.at": (2, 3)},
         ),
+        (
+            {"rows": [{"name": "a#b", "at": 1}, {"name": "a#b", "at": 2}]},
+            {"rows": [{"name": "a#b", "at": 1}, {"name": "a#b", "at": 3}]},
+            {"rows.a#b#2.at": (2, 3)},
+        ),
+        ({"a": {}}, {}, {"a": ({}, ())}),
+        (
+            {"a": {}, "b": []},
+            {"a": {"x": 1}, "b": [{"name": "y"}]},
+            {
+                "a.x": ((), 1),
+                "b.y.name": ((), "y"),
+            },
+        ),
+        ({"a.b": {"c": 1}, "a": {"b.c": 2}}, {"a.b": {"c": 1}, "a": {}}, {"a.b.c": (2, ())}),
+        ({"rows": [{"name": "a"}, {"name": "b"}]}, {"rows": [{"name": "b"}, {"name": "a"}]}, {}),
     ],
 )
 def test_values_are_told_by_their_paths(
@@ -143,6 +166,68 @@ def test_partitions_are_told_in_their_order() -> None:
     names = ["10", "9", "x.2", "9" * 5000, "²", "2"]
     found = compared({"topic/a": {}}, {"topic/a": dict.fromkeys(names, 1)}).objects[0].values
     assert [value.path for value in found] == ["2", "9", "10", "9" * 5000, "x.2", "²"]
+
+
+def test_a_plan_whose_lines_moved_is_the_same() -> None:
+    """Not even a denial's place counts, nor the sentence of the verdict that has it."""
+    plan = judged_plan()
+    moved = replace(
+        plan,
+        changes=tuple(
+            replace(change, policies=tuple(map(_moved, change.policies))) for change in plan.changes
+        ),
+        policies_loaded=tuple(map(_moved, plan.policies_loaded)),
+        target=replace(plan.target, unpinned=Source("kgitops.yaml", 9, 1)),
+    )
+    assert moved != plan
+    assert not differing_values(plan, moved)
+
+
+def _moved(row: S) -> S:
+    return replace(
+        row, source=replace(row.source, line=row.source.line + 1) if row.source else None
+    )
+
+
+def test_plans_of_two_projects_and_takeovers_differ() -> None:
+    plan = judged_plan()
+    other = replace(
+        plan,
+        desired=replace(plan.desired, project="billing"),
+        allow_takeover=("legacy",),
+    )
+    assert differing_values(plan, other) == {"plan": {"desired.project", "allow_takeover"}}
+
+
+def test_a_plan_that_only_changes_the_record_differs() -> None:
+    change = create_topic("orders")
+    assert change.owner_after is not None
+    declared = {**change.owner_after.last_applied, "deletionPolicy": "Delete"}
+    other = replace(change, owner_after=replace(change.owner_after, last_applied=declared))
+    assert differing_values(make_plan(change), make_plan(other)) == {
+        "topic/orders": {"ownership.after.last_applied.deletionPolicy"}
+    }
+
+
+def differing_values(old: Plan, new: Plan) -> dict[str, set[str]]:
+    """The paths that differ, by address."""
+    found = compare(*(plan_objects(sealed(plan), "a.json") for plan in (old, new))).objects
+    return {item.address: {value.path for value in item.values} for item in found}
+
+
+def test_settings_and_releases_of_a_cluster_count() -> None:
+    bare = a_cluster(owners={})
+    assert bare.registry is not None
+    other = replace(
+        bare,
+        settings={"authorizer.class.name": ""},
+        registry=replace(bare.registry, releases={"uid-payments": "uid-billing"}),
+    )
+    (found,) = compare(*(snapshot_objects(each, "a.json") for each in (bare, other))).objects
+    assert {value.path for value in found.values} == {
+        "settings.authorizer.class.name",
+        "registry.releases.uid-payments",
+    }
 
 
 def test_users_that_were_not_read_are_not_removed() -> None:
