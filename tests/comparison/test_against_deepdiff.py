@@ -1,0 +1,285 @@
+"""``kgitops diff`` finds the values that DeepDiff finds in whole documents, but for two tables.
+
+DeepDiff compares all that the files hold. A new part of a file is so compared by ``kgitops diff``,
+too, or gets a row in a table with the reason why not.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+import pytest
+from comparison.edits import plan_json, plan_pairs, snapshot_json, snapshot_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws.chains import turns
+from report.plans import sealed
+from strategies import TEAMS
+from tiers import examples, is_full
+
+from kgitops.comparison.comparing import ComparedState, Presence, compare
+from kgitops.comparison.reading import plan_objects, snapshot_objects
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.layout import json_line
+from kgitops.model.json.objects import read_binding, read_entity
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import (
+    acl_address,
+    broker_address,
+    group_address,
+    quota_address,
+    topic_address,
+    user_address,
+    virtual_cluster_address,
+)
+from kgitops.plan.document.plan import Plan
+
+Path = tuple[str, ...]
+"""The address of an object, and the keys down to a value."""
+Sides = tuple[Json, Json]
+"""A value in the old and in the new state; an empty tuple where there is none."""
+
+NOT_IN_SNAPSHOTS: Mapping[Path, str] = {
+    ("cluster", "captured_at"): "a time",
+    ("cluster", "controller_id"): "brokers elect another one, and no object changes",
+    ("cluster", "usage"): "the sizes of logs and their readers change all the time",
+    ("cluster", "lowered"): "the physical side of ACLs and quotas that are compared",
+    ("cluster", "registry", "topic_id"): "the place of the registry, not its content",
+    ("cluster", "registry", "offset"): "counts records, like a time",
+    ("cluster", "registry", "schema_version"): "the form of the records",
+    ("cluster", "registry", "runs"): "times of applies",
+    ("cluster", "registry", "takeovers"): "times of takeovers; owners are compared",
+    ("cluster", "registry", "virtual_clusters"): "the records behind what is compared",
+}
+NOT_IN_PLANS: Mapping[Path, str] = {
+    ("plan", "base"): "digests, and defaults that fields show",
+    ("plan", "desired", "digest"): "a digest",
+    ("plan", "desired", "git_sha"): "a digest",
+    ("plan", "desired", "dirty"): "about the git_sha",
+    ("plan", "target", "unpinned"): "a place, which moves with the lines above it",
+    ("plan", "managed_counts"): "counts of what the registry holds",
+    ("plan", "summary"): "counts of what is compared",
+    ("plan", "verdict", "reasons"): "findings, denials and refusals again, with their places",
+    ("plan", "takeovers", "*", "last_run"): "a time",
+    ("plan", "*", "*", "source"): "a place",
+    ("*", "kind"): "is in the address",
+    ("*", "source"): "a place",
+    ("*", "derived_from"): "declarations that are the reason, which `reason` has",
+    ("*", "origins"): "places",
+    ("*", "fields"): "before and after again",
+    ("*", "basis"): "facts behind risks, reason and impact",
+    ("*", "preconditions"): "before and ownership again",
+    ("*", "policies", "*", "source"): "a place",
+    ("*", "requests", "*", "id"): "counts",
+    ("*", "requests", "*", "depends_on"): "ids",
+    ("*", "requests", "*", "undoes"): "an id",
+    ("*", "requests", "*", "expects"): "before again",
+    ("*", "requests", "*", "validated"): "the side that checked, not what is done",
+}
+REPEATED = (("owner", "last_applied"), ("ownership",), ("requests",))
+"""Parts of an object that count if nothing else of it differs: the others say the same."""
+KNOWN_BY = ("address", "name", "object", "policy", "group", "api", "topic")
+"""The row of a list is known by these; a list of rows has no order beyond that of like rows."""
+
+
+@settings(max_examples=examples(300))
+@given(snapshot_pairs)
+def test_snapshots(pair: tuple[ClusterState, ClusterState]) -> None:
+    check_snapshots(*pair)
+
+
+@settings(max_examples=examples(300))
+@given(plan_pairs)
+def test_plans(pair: tuple[Plan, Plan]) -> None:
+    check_plans(*pair)
+
+
+@settings(max_examples=examples(60))
+@given(st.data())
+def test_what_plans_made_of_a_cluster(data: st.DataObject) -> None:
+    """Snapshots before and after each apply, and each plan beside the one before it."""
+    made = list(turns(data, TEAMS, 3))
+    for turn in made:
+        if turn.after is not None:
+            check_snapshots(turn.before, turn.after)
+    for old, new in pairwise(made):
+        check_plans(old.plan, new.plan)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tree_of", "table"),
+    [
+        (snapshot_pairs, lambda state: snapshot_tree(snapshot_json(state)), NOT_IN_SNAPSHOTS),
+        (plan_pairs, lambda plan: plan_tree(plan_json(plan)), NOT_IN_PLANS),
+    ],
+    ids=["snapshots", "plans"],
+)
+def test_each_row_leaves_something_out(strategy, tree_of, table: Mapping[Path, str]) -> None:
+    met: Counter[Path] = Counter()
+
+    @settings(max_examples=examples(500), database=None)
+    @given(strategy)
+    def meet(pair: tuple[object, object]) -> None:
+        old, new = map(tree_of, pair)
+        met.update(row for path in deepdiff_leaves(old, new) for row in table if within(path, row))
+
+    meet()
+    assert met.keys() <= table.keys()
+    if is_full():
+        assert met.keys() == table.keys()
+
+
+def check_snapshots(old: ClusterState, new: ClusterState) -> None:
+    trees = [snapshot_tree(snapshot_json(state)) for state in (old, new)]
+    if None in (old.users, new.users):  # nothing is known of users
+        for tree in trees:
+            for address in [key for key in tree if key.startswith(("user/", "registry/user/"))]:
+                del tree[address]
+    check(trees, [snapshot_objects(state, "a.json") for state in (old, new)], NOT_IN_SNAPSHOTS)
+
+
+def check_plans(old: Plan, new: Plan) -> None:
+    trees = [plan_tree(plan_json(plan)) for plan in (old, new)]
+    check(trees, [plan_objects(sealed(plan), "a.json") for plan in (old, new)], NOT_IN_PLANS)
+
+
+def check(trees: list[Json], states: list[ComparedState], table: Mapping[Path, str]) -> None:
+    """``kgitops diff`` finds what DeepDiff finds and the table does not leave out."""
+    expected: dict[str, dict[Path, Sides]] = {}
+    for (address, *path), sides in deepdiff_leaves(*trees).items():
+        if not any(within((address, *path), row) for row in table):
+            expected.setdefault(address, {})[tuple(path)] = sides
+    told = {item.address: item for item in compare(*states).objects}
+    assert told.keys() == expected.keys()
+    old, new = trees
+    for address, item in told.items():
+        assert (item.presence is Presence.ADDED) is (address not in old)
+        assert (item.presence is Presence.REMOVED) is (address not in new)
+        wanted = {".".join(path): sides for path, sides in first_hand(expected[address]).items()}
+        assert {value.path: (value.old, value.new) for value in item.values} == wanted
+
+
+def within(path: Path, row: Path) -> bool:
+    return len(path) >= len(row) and all(
+        key in ("*", step) for step, key in zip(path, row, strict=False)
+    )
+
+
+def first_hand(values: dict[Path, Sides]) -> dict[Path, Sides]:
+    found = {
+        path: sides
+        for path, sides in values.items()
+        if path and not any(within(path, part) for part in REPEATED)
+    }
+    return found or {path: sides for path, sides in values.items() if path}
+
+
+# What DeepDiff compares: everything in the documents, below the addresses that it is told by.
+
+
+def snapshot_tree(document: Json) -> dict[str, Json]:
+    whole = dict(document)
+    objects: dict[str, Json] = {"cluster": whole}
+    for topic in whole.pop("topics"):
+        objects[topic_address(topic.pop("name"))] = by_partition(topic, "assignment")
+    for broker in whole.pop("brokers"):
+        objects[broker_address(broker.pop("id"))] = broker
+    for binding in whole.pop("acls"):
+        objects[acl_address(read_binding(binding, "acls"))] = {}
+    for quota in whole.pop("quotas"):
+        objects[quota_address(read_entity(quota.pop("entity"), "quotas"))] = quota
+    for cluster in whole.pop("virtual_clusters", ()):
+        objects[virtual_cluster_address(cluster.pop("name"))] = cluster
+    for group, offsets in whole.pop("group_offsets", {}).items():
+        objects[group_address(group)] = {"offsets": offsets}
+    users = whole.pop("users", None)
+    whole["users_read"] = users is not None
+    for user, iterations in (users or {}).items():
+        objects[user_address(user)] = {"scram": iterations}
+    for address, owner in (whole["registry"] or {"owners": {}}).pop("owners").items():
+        key = address if address in objects else f"registry/{address}"
+        objects.setdefault(key, {})["owner"] = owner
+    return by_name(objects)
+
+
+def plan_tree(document: Json) -> dict[str, Json]:
+    """A null before or after is none, as for an object that is added or removed."""
+    objects = {
+        change.pop("address"): {
+            key: by_partition(value, "assignments") if key in ("before", "after") else value
+            for key, value in change.items()
+            if value is not None or key not in ("before", "after")
+        }
+        for change in document["changes"]
+    }
+    rest = {key: value for key, value in document.items() if key != "changes"}
+    return by_name({"plan": rest, **objects})
+
+
+def by_partition(topic: Json, key: str) -> Json:
+    """The replicas of each partition are a value, and the number of partitions is one."""
+    if not isinstance(topic.get(key), list):
+        return topic
+    lists = {str(partition): replicas for partition, replicas in enumerate(topic[key])}
+    return {**topic, key: lists, "partitions": len(lists)}
+
+
+def by_name(value: Json) -> Json:
+    """Rows of lists by what they are known by; like ones are counted, ``NAME#2``."""
+    if isinstance(value, dict):
+        return {key: by_name(inner) for key, inner in value.items()}
+    if not isinstance(value, list) or not value or any(not isinstance(row, dict) for row in value):
+        return value
+    counts: Counter[str] = Counter()
+    rows: dict[str, Json] = {}
+    for row in value:
+        known = " ".join(row[key] for key in KNOWN_BY if isinstance(row.get(key), str))
+        name = known or json_line({key: row[key] for key in row if key != "source"})
+        counts[name] += 1
+        rows[name if counts[name] == 1 else f"{name}#{counts[name]}"] = by_name(row)
+    return rows
+
+
+def deepdiff_leaves(old: Json, new: Json) -> dict[Path, Sides]:
+    """The values that DeepDiff finds; a list of plain values is one, as are empty ones.
+
+    An empty list or mapping that has something in the other state differs by what that is.
+    """
+    from deepdiff import DeepDiff
+
+    found = DeepDiff(
+        old,
+        new,
+        view="tree",
+        verbose_level=2,
+        ignore_private_variables=False,
+        threshold_to_diff_deeper=0,
+        zip_ordered_iterables=True,
+    )
+    leaves: dict[Path, Sides] = {}
+    for level in (level for levels in found.values() for level in levels):
+        path, sides = level.path(output_format="list"), (level.t1, level.t2)
+        if numbers := [at for at, key in enumerate(path) if isinstance(key, int)]:
+            path = path[: numbers[0]]
+            sides = (at(old, path), at(new, path))
+        was, now = (dict(below(side, tuple(path))) for side in sides)
+        for one, other in ((was, now), (now, was)):
+            for leaf in [leaf for leaf, value in one.items() if value in ({}, [])]:
+                if any(len(inner) > len(leaf) and within(inner, leaf) for inner in other):
+                    del one[leaf]
+        leaves |= {leaf: (was.get(leaf, ()), now.get(leaf, ())) for leaf in was.keys() | now.keys()}
+    return leaves
+
+
+def below(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from below(inner, (*path, key))
+    elif type(value).__name__ != "NotPresent":
+        yield path, value
+
+
+def at(value: Json, path: list[str]) -> Json:
+    for key in path:
+        value = value[key]
+    return value
