@@ -11,8 +11,12 @@ from kgitops.model.errors import UsageError
 from kgitops.model.json.layout import json_line
 from kgitops.model.registry import Json
 
-REPEATED = (("owner", "last_applied"), ("ownership",), ("requests",))
-"""Parts of an object that say again what others say; they are shown if nothing else differs."""
+_RECORDED = (
+    ("owner", "last_applied"),
+    ("ownership", "before", "last_applied"),
+    ("ownership", "after", "last_applied"),
+)
+"""Declarations in the registry: what the object itself says, too, is not shown twice."""
 _KEYS = ("address", "name", "object", "policy", "group", "api", "topic")
 """The fields by which a row of a list is known."""
 
@@ -134,11 +138,21 @@ def _values(old: Leaves, new: Leaves) -> list[ValueDifference]:
         and not _is_filled(path, old, new)
         and not _is_filled(path, new, old)
     ]
-    first_hand = [path for path in found if not any(path[: len(it)] == it for it in REPEATED)]
+    others = [path for path in found if path[0] != "requests"]  # these follow from the others
+    own = [path for path in others if not _declared(path)]
     return [
         ValueDifference(path=".".join(path), old=old.get(path, ()), new=new.get(path, ()))
-        for path in first_hand or found
+        for path in [path for path in others if not _ends_one(_declared(path), own)] or found
     ]
+
+
+def _declared(path: Path) -> Path:
+    """The path inside a record's declaration: ``configs.retention.ms``; empty for all others."""
+    return next((path[len(it) :] for it in _RECORDED if path[: len(it)] == it), ())
+
+
+def _ends_one(end: Path, paths: list[Path]) -> bool:
+    return bool(end) and any(path[-len(end) :] == end for path in paths)
 
 
 def _is_filled(path: Path, one: Leaves, other: Leaves) -> bool:

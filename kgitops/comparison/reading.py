@@ -44,10 +44,10 @@ _STATEMENTS = (
     "refusals",
 )
 _OF_A_PROJECT = ("project", "identity")
-_OF_A_CHANGE = ("actions", "labels", "reason", "risks", "impact", "ownership")
+_OF_A_CHANGE = ("actions", "labels", "reason", "risks", "impact")
 _OF_A_REQUEST = ("api", "body", "physical")
 _MOVING = ("source", "unpinned", "last_run")
-"""Places, which move with the lines above them, and the time of another project's apply."""
+"""Places, which move with the lines above them, and the last apply of another project."""
 _CLUSTER = (
     "cluster_id",
     "backend",
@@ -100,6 +100,8 @@ def objects_of(sealed: SealedPlan) -> dict[str, Json]:
         for side in ("before", "after"):
             if change[side] is not None:
                 shown[side] = by_partition(change[side], "assignments")
+        owners = change["ownership"].items()
+        shown["ownership"] = {side: owner for side, owner in owners if owner is not None}
         shown["policies"] = [_still(row) for row in change["policies"]]
         shown["requests"] = [_part(request, _OF_A_REQUEST) for request in change["requests"]]
         objects[change["address"]] = shown

@@ -147,12 +147,29 @@ def test_values_are_told_by_their_paths(
     assert differences(old, new) == expected
 
 
-def test_what_repeats_others_is_told_where_nothing_else_differs() -> None:
+def test_requests_are_told_where_nothing_else_differs() -> None:
     old = {"partitions": 1, "requests": [{"api": "CreateTopic", "body": {"partitions": 1}}]}
     new = {"partitions": 2, "requests": [{"api": "CreateTopic", "body": {"partitions": 2}}]}
     assert differences(old, new) == {"partitions": (1, 2)}
     assert differences({**old, "partitions": 2}, new) == {
         "requests.CreateTopic.body.partitions": (1, 2)
+    }
+
+
+def test_a_record_is_told_but_for_what_its_object_says() -> None:
+    """A declaration that nobody applied yet counts, and what only the registry has."""
+
+    def topic(retention: str, recorded: str, policy: str) -> Json:
+        declared = {"configs": {"retention.ms": recorded}, "deletionPolicy": policy}
+        return {"configs": {"retention.ms": retention}, "owner": {"last_applied": declared}}
+
+    old = topic("1", "1", "Orphan")
+    assert differences(old, topic("2", "2", "Delete")) == {
+        "configs.retention.ms": ("1", "2"),
+        "owner.last_applied.deletionPolicy": ("Orphan", "Delete"),
+    }
+    assert differences(old, topic("1", "2", "Orphan")) == {
+        "owner.last_applied.configs.retention.ms": ("1", "2")
     }
 
 
