@@ -175,6 +175,30 @@ def _edits(draw: st.DrawFn, document: Json, donor: Json) -> None:
             holder[key] = _another(value)
 
 
+def snapshots_one_edit_apart(state: ClusterState, donor: ClusterState) -> Iterator[ClusterState]:
+    return _one_edit_apart(snapshot_json(state), snapshot_json(donor), _state_of)
+
+
+def plans_one_edit_apart(plan: Plan, donor: Plan) -> Iterator[Plan]:
+    return _one_edit_apart(plan_json(plan), plan_json(donor), _plan_of)
+
+
+def _one_edit_apart(document: Json, donor: Json, value_of: Callable[[Json], S]) -> Iterator[S]:
+    """Each part edited alone, of lists the first row's, as far as the result is valid."""
+    for place in _places(document):
+        if not place or any(isinstance(step, int) and step for step in place):
+            continue
+        for other in (lambda value, at: _another(value), lambda _, at: _at(donor, at)):
+            edited = deepcopy(document)
+            holder = _at(edited, place[:-1])
+            try:
+                holder[place[-1]] = other(holder[place[-1]], place)
+                value = value_of(edited)
+            except (KgitopsError, ShapeError, ValueError, LookupError, TypeError):
+                continue
+            yield value
+
+
 def _places(value: Json, place: _Place = ()) -> Iterator[_Place]:
     yield place
     items: Iterator[tuple[str | int, Json]] = iter(())

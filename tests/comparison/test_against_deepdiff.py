@@ -9,19 +9,26 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-import pytest
-from comparison.edits import plan_pairs, snapshot_json, snapshot_pairs
+from builders import a_cluster, a_topic_state
+from comparison.edits import (
+    plan_pairs,
+    plans_one_edit_apart,
+    snapshot_json,
+    snapshot_pairs,
+    snapshots_one_edit_apart,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import turns
 from msgspec.structs import replace
-from report.plans import sealed
+from report.plans import judged_plan, sealed, twelve_changes
+from report.tenant_plans import golden_plan
 from strategies import TEAMS
-from tiers import examples, is_full
+from tiers import examples
 
 from kgitops.comparison.comparing import ComparedState, Presence, StateKind, compare
 from kgitops.comparison.reading import plan_objects, snapshot_objects
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, NotChecked
 from kgitops.model.json.layout import json_line
 from kgitops.model.json.objects import read_binding, read_entity
 from kgitops.model.registry import Json
@@ -34,6 +41,7 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.file import to_text
 from kgitops.plan.document.plan import Plan
@@ -98,32 +106,47 @@ UNFINISHED = RunToResume(
 )
 
 
-@pytest.mark.hypothesis
-def test_snapshots() -> None:
-    left_out: set[Path] = set()
-
-    @settings(max_examples=examples(500))
-    @given(snapshot_pairs)
-    def compare_pair(pair: tuple[ClusterState, ClusterState]) -> None:
-        left_out.update(check_snapshots(*pair))
-
-    compare_pair()
-    if is_full():
-        assert left_out == NOT_IN_SNAPSHOTS.keys()
+@settings(max_examples=examples(300))
+@given(snapshot_pairs)
+def test_snapshots(pair: tuple[ClusterState, ClusterState]) -> None:
+    check_snapshots(*pair)
 
 
-@pytest.mark.hypothesis
-def test_plans() -> None:
-    left_out: set[Path] = set()
+@settings(max_examples=examples(300))
+@given(plan_pairs)
+def test_plans(pair: tuple[Plan, Plan]) -> None:
+    check_plans(*pair)
 
-    @settings(max_examples=examples(500))
-    @given(plan_pairs)
-    def compare_pair(pair: tuple[Plan, Plan]) -> None:
-        left_out.update(check_plans(*pair))
 
-    compare_pair()
-    if is_full():
-        assert left_out == NOT_IN_PLANS.keys()
+def test_each_part_of_a_snapshot() -> None:
+    bare = a_cluster(owners={})
+    assert bare.registry is not None
+    state = replace(
+        bare,
+        settings={"authorizer.class.name": "x"},
+        broker_defaults={"retention.ms": "1"},
+        not_checked=(NotChecked(problem="no rights", advice="grant some"),),
+        registry=replace(bare.registry, formerly={"uid": ("pay",)}, releases={"uid": "other"}),
+        topics={"orders": a_topic_state("orders")},
+        users={"app": {ScramMechanism.SHA_512: 4096}},
+        group_offsets={"etl": {("orders", 0): 3}},
+    )
+    edited = list(snapshots_one_edit_apart(state, bare))
+    for other in edited:
+        check_snapshots(state, other)
+    assert len(edited) > 20
+
+
+def test_each_part_of_a_plan() -> None:
+    judged, golden = judged_plan(), golden_plan()
+    labelled = replace(judged.changes[0], labels={"team": "sales"})
+    plan = replace(judged, changes=(labelled,), allow_takeover=("legacy",))
+    lowered = replace(golden, changes=golden.changes[:1])
+    for old, donor in ((plan, twelve_changes()), (lowered, plan)):
+        edited = list(plans_one_edit_apart(old, donor))
+        for other in edited:
+            check_plans(old, other)
+        assert len(edited) > 50
 
 
 @settings(max_examples=examples(60))
@@ -149,30 +172,27 @@ def test_numbers_of_one_value_are_the_same() -> None:
         assert not deepdiff_leaves(old.objects, new.objects)
 
 
-def check_snapshots(old: ClusterState, new: ClusterState) -> set[Path]:
+def check_snapshots(old: ClusterState, new: ClusterState) -> None:
     trees = [snapshot_tree(snapshot_json(state)) for state in (old, new)]
     if None in (old.users, new.users):  # nothing is known of users
         for tree in trees:
             for address in [key for key in tree if key.startswith(("user/", "registry/user/"))]:
                 del tree[address]
     states = [snapshot_objects(state, "a.json") for state in (old, new)]
-    return check(trees, states, NOT_IN_SNAPSHOTS)
+    check(trees, states, NOT_IN_SNAPSHOTS)
 
 
 def check_plans(old: Plan, new: Plan) -> set[Path]:
     files = [sealed(old), replace(sealed(new, "n-2"), unfinished_run=UNFINISHED)]
     trees = [plan_tree(json.loads(to_text(file))) for file in files]
-    return check(trees, [plan_objects(file, "a.json") for file in files], NOT_IN_PLANS)
+    check(trees, [plan_objects(file, "a.json") for file in files], NOT_IN_PLANS)
 
 
-def check(trees: list[Json], states: list[ComparedState], table: Mapping[Path, str]) -> set[Path]:
-    """``kgitops diff`` finds what DeepDiff finds, but for the rows of the table that it returns."""
+def check(trees: list[Json], states: list[ComparedState], table: Mapping[Path, str]) -> None:
+    """``kgitops diff`` finds what DeepDiff finds and the table does not leave out."""
     expected: dict[str, dict[Path, Sides]] = {}
-    left_out: set[Path] = set()
     for (address, *path), sides in deepdiff_leaves(*trees).items():
-        rows = {row for row in table if within((address, *path), row)}
-        left_out |= rows
-        if not rows:
+        if not any(within((address, *path), row) for row in table):
             expected.setdefault(address, {})[tuple(path)] = sides
     told = {item.address: item for item in compare(*states).objects}
     assert told.keys() == expected.keys()
@@ -183,7 +203,6 @@ def check(trees: list[Json], states: list[ComparedState], table: Mapping[Path, s
         wanted = [(".".join(path), *sides) for path, sides in shown(expected[address]).items()]
         values = [(value.path, value.old, value.new) for value in item.values]
         assert sorted(values, key=repr) == sorted(wanted, key=repr)
-    return left_out
 
 
 def within(path: Path, row: Path) -> bool:
@@ -271,7 +290,9 @@ def by_name(value: Json) -> Json:
     rows: dict[str, Json] = {}
     for row in value:
         known = " ".join(row[key] for key in KNOWN_BY if isinstance(row.get(key), str))
-        name = known or json_line({key: row[key] for key in row if key != "source"})
+        name = known or json_line(
+            {key: row[key] for key in row if key not in ("source", "last_run")}
+        )
         counts[name] += 1
         rows[name if counts[name] == 1 else f"{name}#{counts[name]}"] = by_name(row)
     return rows
