@@ -5,14 +5,11 @@ Only the declaration comes from the plan: it must be a declaration of this very 
 it once the change is done (``request_fit``).
 """
 
-from collections.abc import Mapping
-
 from kgitops.desired.last_applied import ORIGIN, RegistrySource, declared_object
 from kgitops.desired.state import (
     DeletionPolicy,
     DesiredAcl,
     DesiredClientMetrics,
-    DesiredCredential,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
@@ -23,7 +20,8 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     OffsetReset,
 )
-from kgitops.model.registry import Json, Owner
+from kgitops.model.json.declarations import check_declaration
+from kgitops.model.registry import Owner
 from kgitops.model.resources.addresses import (
     acl_address,
     client_metrics_address,
@@ -106,11 +104,12 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
         if key not in (EXECUTED_TOMBSTONES, ORIGIN)
     }
     try:
+        check_declaration(change.address, change.owner_after)
         item = declared_object(change.address, recorded, RegistrySource(change.address))
         same = last_applied(item) == recorded and _address(item) == change.address
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"would record something that is not a declaration ({error})") from error
-    if not same or not _well_typed(item, recorded):
+    if not same or not _can_be_written(item):
         raise ValueError("would record something that is not its declaration")
     return item
 
@@ -142,53 +141,21 @@ def _address(item: DesiredObject) -> str:
             raise TypeError("a topic without a virtual cluster")
 
 
-def _well_typed(item: DesiredObject, recorded: Mapping[str, Json]) -> bool:
-    """Return whether values have types that a document can give, and the policy is the default."""
-    written = recorded["deletionPolicyWritten"]
-    if not isinstance(written, bool) or not (written or item.deletion_policy in _default(item)):
+def _can_be_written(item: DesiredObject) -> bool:
+    """Return whether a document can give these values, and the policy is written or the default."""
+    if not (item.deletion_policy_written or item.deletion_policy in _default(item)):
         return False
-    match item:
-        case DesiredTopic():
-            assigned = [broker for replicas in item.assignment or () for broker in replicas]
-            numbers = [item.partitions, item.replication_factor, *assigned]
-            texts = [*item.share_with, *item.configs, *item.configs.values()]
-            return all(type(it) is int for it in numbers) and all(type(it) is str for it in texts)
-        case DesiredGroup():
-            return _are_texts(item.configs) and (item.reset is None or _is_typed(item.reset))
-        case DesiredClientMetrics():
-            return _are_texts(item.configs)
-        case DesiredMember():
-            flags = (item.move, item.copy_offsets)
-            named = (item.copy_acls_from, item.remove_old_acls_from, item.adopt)
-            return all(isinstance(it, bool) for it in flags) and all(
-                it is None or isinstance(it, str) for it in named
-            )
-        case DesiredUser():
-            return bool(item.credentials) and all(map(_is_credential, item.credentials.values()))
-        case DesiredVirtualCluster():
-            return isinstance(item.options.deny_wins, bool)
-        case DesiredLink():
-            return item.topic is None or isinstance(item.topic, str)
-        case _:
-            return True
+    if isinstance(item, DesiredUser):
+        rounds = [credential.iterations for credential in item.credentials.values()]
+        return bool(rounds) and all(MIN_ITERATIONS <= it <= MAX_ITERATIONS for it in rounds)
+    return not isinstance(item, DesiredGroup) or item.reset is None or _has_target(item.reset)
 
 
-def _is_credential(credential: DesiredCredential) -> bool:
-    iterations, version = credential.iterations, credential.version
-    allowed = type(iterations) is int and MIN_ITERATIONS <= iterations <= MAX_ITERATIONS
-    return allowed and (version is None or isinstance(version, str))
-
-
-def _are_texts(configs: Mapping[str, str]) -> bool:
-    return all(type(it) is str for it in (*configs, *configs.values()))
-
-
-def _is_typed(reset: OffsetReset) -> bool:
-    texts = [reset.version, *reset.topics, *([reset.position] if reset.position else [])]
-    whither = [reset.position, reset.timestamp_ms, reset.offsets or None]
+def _has_target(reset: OffsetReset) -> bool:
+    """Return whether the reset leads to exactly one target that kgitops knows."""
+    targets = (reset.position, reset.timestamp_ms, reset.offsets or None)
     known = reset.position in (None, "earliest", "latest")
-    one = sum(it is not None for it in whither) == 1
-    return known and one and all(type(it) is str for it in texts)
+    return known and sum(it is not None for it in targets) == 1
 
 
 def _default(item: DesiredObject) -> tuple[DeletionPolicy, ...]:
