@@ -23,6 +23,7 @@ from kinds.others import change_behind
 from kinds.samples import ADDRESSES, DEFAULTS, DOCUMENTS, NOT_IN_SNAPSHOTS, WORD, stages
 from msgspec import Struct
 from msgspec.structs import replace
+from plan.plan_json import plan_from_json
 from used import used
 
 from kgitops.cli.main import main
@@ -51,6 +52,12 @@ UNREAD = [
     *(it for it in DOCUMENTS["ConsumerGroup"] if "virtualCluster" not in it["metadata"]),
 ]
 """The documents of what no snapshot holds."""
+
+TRUE = (
+    "request.name != '' && request.address.contains(request.name) "
+    "&& request.virtualCluster != 'none'"
+)
+"""True of each request: it has a name, and is in a virtual cluster or in none."""
 
 ALLOWED = ("--auto-approve", "--allow-secret-commands", "--allow-plaintext-secrets")
 EVERY_ADDRESS = [address for addresses in ADDRESSES.values() for address in addresses]
@@ -136,8 +143,9 @@ class Story:
         planned: dict[str, Mapping[str, Json]] = {}
         for documents in stages():
             self.write(*documents, policies=["policies"])
-            self._write_policy("true")
+            self._write_policy(TRUE)
             planned = {**self.plan("-o", "plan.json"), **planned}  # as it was created
+            self.whole = plan_from_json(json.loads(Path("plan.json").read_text()))
             ran = self.run("apply", "plan.json", *ALLOWED)
             assert ran.code == 0, ran.said
         self.asked = tuple(map(frozenset, (self._by_plans, self._by_brokers)))
@@ -183,7 +191,7 @@ class Story:
         assert self.planned
         self._write_policy("false")
         ran = self.run("policy", "audit", self.project.folder, "--format", "json")
-        self._write_policy("true")
+        self._write_policy(TRUE)
         assert ran.code == 3, ran.said
         return frozenset(row["address"] for row in json.loads(ran.out)["objects"])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from apply.forging import Forgery
 from cli.conftest import Kgitops
 from cli.policed import waiver
 from cli.projects import Project, document, tombstone, topic
@@ -28,12 +29,15 @@ from kinds.samples import (
 from kinds.story import Changes, Place, Story, in_snapshots, tell
 from msgspec.structs import replace
 
+from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.digest import digest
 from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.manifests.kind_models import KINDS
 from kgitops.manifests.policies.fields import API_NAMES
+from kgitops.model.json.declarations import check_declaration
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import split_scoped_address
@@ -326,11 +330,40 @@ def test_policies_on_it_are_tried_and_tested(story: Story, kgitops: Kgitops, kin
             assert step[0].lower() + step[1:] in steps
 
 
+@each_kind
+def test_a_forged_record_of_it_is_refused(story: Story, kind: str) -> None:
+    """In a plan and in the registry: a value of a type that no document can give."""
+    owners = {it.address: it.owner_after for it in story.whole.changes if it.kind == kind}
+    assert owners
+    for change in story.whole.changes:
+        owner = owners.get(change.address)
+        for path in texts_and_numbers(owner.last_applied) if owner else ():
+            record = Forgery(path, {"a": "map"}).apply(owner.last_applied)
+            forged = replace(change, owner_after=replace(owner, last_applied=record))
+            with pytest.raises(ValueError, match="would record something that is not"):
+                recorded_declaration(forged)
+            with pytest.raises(ShapeError):
+                check_declaration(change.address, forged.owner_after)
+
+
 def test_help_lists_every_kind_of_config_resource(kgitops: Kgitops) -> None:
     schema = json.loads(kgitops("schema", "PolicyTest").out)
     given = schema["$defs"]["AlterConfigResourceStep"]["properties"]["resourceType"]
     for text in (given["description"], CONFIG_RESOURCE.fields["resourceType"].doc):
         assert text == f"{' or '.join(ConfigResourceType)}."
+
+
+def texts_and_numbers(value: Json, *path: str | int) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all of them."""
+    match value:
+        case dict():
+            for key in value:
+                yield from texts_and_numbers(value[key], *path, key)
+        case list():
+            for index, item in enumerate(value):
+                yield from texts_and_numbers(item, *path, index)
+        case str() | int():
+            yield path
 
 
 def form_of(address: str) -> str:
