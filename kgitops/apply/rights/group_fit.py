@@ -93,14 +93,14 @@ def _configs(
     alterations = [it for it in requests if isinstance(it, req.AlterConfigResourceRequest)]
     if len(alterations) > 1:
         yield _ELSE
-    after = dict(normal_resource_configs(kind, held))
+    after, last = dict(normal_resource_configs(kind, held)), applied.get("configs", {})
     for key, value in (pair for it in alterations for pair in it.configs.items()):
-        removed = value is None and key not in declared and key in applied.get("configs", {})
+        removed = value is None and key not in declared and key in last
         if not removed and (value is None or declared.get(key) != value):
             yield f"sets {key}, which is not declared so"
         if value is None:
             after.pop(key, None)
         else:
             after[key] = value
-    if any(after.get(key) != value for key, value in declared.items()):
+    if any(after.get(key) != declared.get(key) for key in {*declared, *last}):
         yield _NOT_REACHED

@@ -35,7 +35,7 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
-from kgitops.plan.document.plan import Action, Change, Plan
+from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.removal import after_removal
@@ -98,10 +98,9 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
     """
     if change.owner_after is None or change.owner_after.spent:
         return None
+    added = (EXECUTED_TOMBSTONES, ORIGIN) if change.kind is Kind.ACL else (EXECUTED_TOMBSTONES,)
     recorded = {
-        key: value
-        for key, value in change.owner_after.last_applied.items()
-        if key not in (EXECUTED_TOMBSTONES, ORIGIN)
+        key: value for key, value in change.owner_after.last_applied.items() if key not in added
     }
     try:
         check_declaration(change.address, change.owner_after)
@@ -145,17 +144,48 @@ def _can_be_written(item: DesiredObject) -> bool:
     """Return whether a document can give these values, and the policy is written or the default."""
     if not (item.deletion_policy_written or item.deletion_policy in _default(item)):
         return False
-    if isinstance(item, DesiredUser):
-        rounds = [credential.iterations for credential in item.credentials.values()]
-        return bool(rounds) and all(MIN_ITERATIONS <= it <= MAX_ITERATIONS for it in rounds)
-    return not isinstance(item, DesiredGroup) or item.reset is None or _has_target(item.reset)
+    match item:
+        case DesiredTopic():
+            return _has_one_size(item) and _in_order(item.share_with)
+        case DesiredUser():
+            rounds = [credential.iterations for credential in item.credentials.values()]
+            return bool(rounds) and all(MIN_ITERATIONS <= it <= MAX_ITERATIONS for it in rounds)
+        case DesiredGroup():
+            return item.reset is None or _has_target(item.reset)
+        case DesiredMember():
+            return _has_own_fields(item)
+        case _:
+            return True
+
+
+def _has_one_size(topic: DesiredTopic) -> bool:
+    """Return whether declared assignments give the declared size, for each partition."""
+    if topic.assignment is None:
+        return True
+    sizes = {len(replicas) for replicas in topic.assignment}
+    return len(topic.assignment) == topic.partitions and sizes == {topic.replication_factor}
+
+
+def _in_order(names: tuple[str, ...]) -> bool:
+    return names == tuple(sorted(set(names)))
+
+
+def _has_own_fields(member: DesiredMember) -> bool:
+    """Return whether the member has no field that only members of another type have."""
+    kind, sources = member.entity_type, (member.copy_acls_from, member.remove_old_acls_from)
+    if member.move and kind not in (EntityType.USER, EntityType.CLIENT_ID):
+        return False
+    if not member.copy_offsets and member.adopt is None:
+        return False
+    return member.virtual_cluster not in sources
 
 
 def _has_target(reset: OffsetReset) -> bool:
     """Return whether the reset leads to exactly one target that kgitops knows."""
     targets = (reset.position, reset.timestamp_ms, reset.offsets or None)
     known = reset.position in (None, "earliest", "latest")
-    return known and sum(it is not None for it in targets) == 1
+    named = bool(reset.topics) != bool(reset.offsets) and _in_order(reset.topics)
+    return known and named and sum(it is not None for it in targets) == 1
 
 
 def _default(item: DesiredObject) -> tuple[DeletionPolicy, ...]:

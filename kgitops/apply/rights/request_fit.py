@@ -126,13 +126,16 @@ def _topic(
                     yield "has a link that would lead elsewhere"
             case _:
                 yield "has a request for something else"
-    shape = (len(assignment), len(assignment[0]) if assignment else 0)
-    if shape != (declared.partitions, declared.replication_factor) or declared.assignment not in (
-        None,
-        assignment,
-    ):
+    sizes = {len(replicas) for replicas in assignment}
+    if (len(assignment), sizes) != (declared.partitions, {declared.replication_factor}):
+        yield _NOT_REACHED
+    if declared.assignment not in (None, assignment):
         yield _NOT_REACHED
     if any(configs.get(key) != value for key, value in declared.configs.items()):
+        yield _NOT_REACHED
+    undeclared = configs.keys() - declared.configs.keys()
+    exact = declared.configs_policy is ConfigsPolicy.EXACT
+    if any(_is_removed(key, applied.get("configs", {}), exact=exact) for key in undeclared):
         yield _NOT_REACHED
 
 
@@ -147,7 +150,7 @@ def _created(declared: DesiredTopic, request: req.CreateTopicRequest, count: int
         yield "would create another object"
     if len(state.assignment) != declared.partitions or declared.delete_records_before:
         yield _NOT_REACHED
-    if declared.assignment is None and sizes != {declared.replication_factor}:
+    if sizes != {declared.replication_factor}:
         yield _NOT_REACHED
     if declared.assignment not in (None, state.assignment):
         yield _NOT_REACHED
@@ -163,24 +166,29 @@ def _configs(
     for key, value in asked.items():
         if is_throttle(key):
             continue
-        if value is None and key not in declared.configs and (exact or key in applied):
+        if value is None and key not in declared.configs and _is_removed(key, applied, exact=exact):
             continue
         if value is None or declared.configs.get(key) != value:
             yield f"sets {key}, which is not declared so"
+
+
+def _is_removed(key: str, applied: Mapping[str, str], *, exact: bool) -> bool:
+    """Return whether a plan removes this key, which is not declared."""
+    return key in applied or (exact and not is_throttle(key))
 
 
 def _quota(
     declared: DesiredQuota, requests: Sequence[req.Request], state: ClusterState, applied: Applied
 ) -> Iterator[str]:
     yield from _only(requests, req.AlterClientQuotaRequest, there=True)
-    asked = _requested_quotas(requests)
+    asked, last = _requested_quotas(requests), applied.get("quotas", {})
     for key, value in asked.items():
-        removed = value is None and key not in declared.quotas and key in applied.get("quotas", {})
+        removed = value is None and key not in declared.quotas and key in last
         if not removed and declared.quotas.get(key) != value:
             yield f"sets {key}, which is not declared so"
     actual = state.quotas.get(declared.entity)
     after = {**(actual.quotas if actual else {}), **asked}
-    if any(after.get(key) != value for key, value in declared.quotas.items()):
+    if any(after.get(key) != declared.quotas.get(key) for key in {*declared.quotas, *last}):
         yield _NOT_REACHED
 
 

@@ -271,8 +271,9 @@ def test_a_reset_that_was_made_is_not_made_again_by_a_forged_plan(
     )
     old = next(it for it in plan.changes if it.address == GROUP.address)
     offsets = tuple(it for it in old.fields if it.path.startswith("offsets."))
-    request = replace(change.requests[0], request=old.requests[0].request)
-    forged = replace(change, requests=(request,), fields=(*change.fields, *offsets))
+    (removal,) = change.requests
+    reset = replace(removal, id=f"{removal.id}0", request=old.requests[0].request)
+    forged = replace(change, requests=(removal, reset), fields=(*change.fields, *offsets))
     honest = planned(cluster, a_desired(*TOPICS, again))
     faulty = FaultyCluster(cluster)
     with pytest.raises(KgitopsError, match="without a new resetOffsets"):
