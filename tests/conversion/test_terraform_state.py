@@ -227,6 +227,25 @@ def test_what_a_state_file_has_besides_is_told(tmp_path: Path) -> None:
     assert len(project.conversion.ignored) == 1
 
 
+def test_data_resources_of_a_state_file_are_not_declared(tmp_path: Path) -> None:
+    """Terraform reads such objects and doesn't manage them."""
+    read = json.loads(state(instance("t")))
+    (first,) = read["resources"]
+    looked_up = {**first, "mode": "data", "name": "d"}
+    read["resources"] += [
+        {**looked_up, "instances": [instance("theirs")]},
+        {**looked_up, "module": "module.m", "instances": [instance("theirs", "a")]},
+        {**looked_up, "type": "aws_instance"},
+    ]
+    files = {"main.tf": topic("", '"t"')}
+    for given in ({}, files):
+        write(tmp_path, {"terraform.tfstate": json.dumps(read, indent=1), **given})
+        project = converted(tmp_path)
+        assert set(documents(project)) == {"t"}
+        assert not project.conversion.losses
+        assert not project.conversion.ignored
+
+
 @pytest.mark.parametrize("name", ["more.tf", "more.tf.json", "more.tofu"])
 def test_what_a_file_that_is_not_read_may_have_is_not_called_destroyed(
     name: str, tmp_path: Path

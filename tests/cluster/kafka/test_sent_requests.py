@@ -1,7 +1,7 @@
 """Requests as they go over the wire, recorded by a wire that sends nothing."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,14 +15,17 @@ import kgitops
 from kgitops.cluster.kafka.protocol_values import uuid_from_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import MOST_RECORDS
+from kgitops.cluster.kafka.write.quotas import alter_quotas
 from kgitops.cluster.kafka.write.records import delete_records
 from kgitops.cluster.kafka.write.topics import create_partitions, create_topics, delete_topics
 from kgitops.model.requests import (
+    AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
+from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -114,6 +117,30 @@ def test_a_batch_that_no_controller_takes_has_a_controllers_answer() -> None:
     assert str(result) == (
         "POLICY_VIOLATION (44): Unable to perform excessively large batch operation."
     )
+
+
+ENTITIES = [
+    {"user": "CN=orders,O=Example, Inc.+OU=50% /é"},
+    {"user": "a%2Cb%25", "client-id": "c d&e=%41"},
+    {"user": None, "client-id": "<default>"},
+    {"ip": "::1"},
+]
+
+
+@pytest.mark.parametrize("parts", ENTITIES, ids=str)
+def test_names_in_quotas_are_sent_unencoded(parts: Mapping[str, str | None]) -> None:
+    """VC-224: Kafka encodes names itself; an encoded name would be another name."""
+    request = AlterClientQuotaRequest(
+        entity=make_entity(parts), quotas={"consumer_byte_rate": 1.5, "producer_byte_rate": None}
+    )
+    with pytest.raises(_SeenError) as seen:
+        alter_quotas(_SendsNothing(), [request], validate_only=False)  # type: ignore[arg-type]
+    (entry,) = seen.value.args[0].entries
+    assert {part.entity_type: part.entity_name for part in entry.entity} == parts
+    assert [(op.key, op.value, op.remove) for op in entry.ops] == [
+        ("consumer_byte_rate", 1.5, False),
+        ("producer_byte_rate", 0.0, True),
+    ]
 
 
 def test_configs_are_never_replaced_as_a_whole() -> None:

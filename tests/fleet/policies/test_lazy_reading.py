@@ -96,6 +96,20 @@ def test_of_one_other_topic_only_its_piece_is_read(saved, readings):
     assert readings.count("bodies") == 1
 
 
+def test_a_topic_is_known_by_its_name_alone(saved, readings):
+    """Membership needs the index of names, and not even that for impossible and absent names."""
+    state, files = saved
+    large = shown(state, files, ASKED)
+    assert "orders" in large.topics, "which is at hand"
+    for name in ("new", "no such name!", "", "x" * 250, 7):
+        assert name not in large.topics
+    assert readings == []
+    assert "t7" in large.topics
+    assert "t-7" not in large.topics
+    assert set(readings) == {"__init__", "names"}
+    assert [name in large.topics for name in state.topics] == [True] * len(state.topics)
+
+
 def test_topics_that_are_asked_for_one_by_one_are_read_piece_by_piece(saved, readings):
     """P201-36: a policy that goes over all topics opens no piece twice."""
     state, files = saved

@@ -19,6 +19,8 @@ from kgitops.model.resources.virtual_clusters import (
 from kgitops.policy import (
     AlterTopicRequest,
     ClusterState,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
     PolicyViolation,
     VirtualClusterChange,
     VirtualClusterManagementPolicy,
@@ -158,10 +160,22 @@ def test_a_topic_of_no_virtual_cluster_is_as_it_was() -> None:
 
 
 def test_a_change_of_a_shared_topic_names_all_who_see_it() -> None:
-    """VC-036, VC-408: a policy is told every link to the topic."""
-    found = asked(alteration(a_topic_state(ORDERS)))
-    assert isinstance(found.request, AlterTopicRequest)
-    assert found.request.links == {LOCAL, LocalName("analytics", "sales.orders")}
+    """VC-036, VC-408: a policy sees every link of an altered, deleted or emptied topic."""
+    everybody = {LOCAL, LocalName("analytics", "sales.orders")}
+    on = {"topic": ORDERS, "topic_id": TOPIC_ID}
+    requests: list[tuple[req.Request, type[PolicyRequest]]] = [
+        (alteration(a_topic_state(ORDERS)), AlterTopicRequest),
+        (req.DeleteTopicRequest(**on), DeleteTopicRequest),
+        (req.DeleteRecordsRequest(deleted_message_offsets={0: 1}, **on), DeleteRecordsRequest),  # type: ignore[arg-type]
+    ]
+    for request, kind in requests:
+        judged = asked(request).request
+        assert isinstance(judged, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest)
+        assert type(judged) is kind
+        assert judged.links == everybody
+        left = asked(request, link(ChangeType.REMOVE, "sales.orders", topic=None)).request
+        assert isinstance(left, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest)
+        assert left.links == {LOCAL}
 
 
 def test_a_link_tells_both_names_and_who_else_sees_the_topic() -> None:

@@ -6,7 +6,7 @@ import pytest
 from cluster.clusters import BOTH, a_grant
 from cluster.policing import Recorder, denying, policed
 from patience import eventually
-from serve.forwarding.served import create, served
+from serve.forwarding.served import create, creating, served
 from serve.forwarding.test_envelopes import enveloped, frame_of
 from serve.raw_client import RawClient
 
@@ -134,6 +134,34 @@ def test_the_flag_is_a_brokers_and_for_its_own_topics(
         broker.send_body("Envelope", 0, body)
         assert broker.receive("Envelope", 0).error_code == 0
         assert brokers.topics() == ([name] if created else [])
+
+
+def test_the_flag_counts_only_for_requests_of_internal_topics_only() -> None:
+    """F590-34: a request that names another topic too is judged by the policies."""
+    with served(policed(denying("no topics here"))) as brokers, brokers.as_broker() as broker:
+        request = frame_of("CreateTopics", 7, creating(OFFSETS, "orders"))
+        broker.send_body("Envelope", 0, write(as_client(request, "User:kafka"), 0))
+        assert broker.receive("Envelope", 0).error_code == 0
+        assert brokers.topics() == []
+
+
+def test_a_broker_needs_no_acl_for_its_own_topics() -> None:
+    """F590-33: a client's right to a group suffices to have the topic of groups created."""
+    group = a_grant(Operation.DESCRIBE, ResourceType.GROUP, "g", "User:alice")
+    with (
+        served(acls=(group,), internal_topics=True) as brokers,
+        brokers.client(1, "User:alice") as client,
+    ):
+        request = messages.FindCoordinatorRequest(key="g", key_type=0)
+        assert client.ask("FindCoordinator", 3, request).error_code == 0
+        assert brokers.topics() == [OFFSETS]
+
+
+def test_only_a_forwarding_broker_creates_internal_topics_without_acls() -> None:
+    """F590-34: a client that asks a controller itself doesn't get the brokers' rights by name."""
+    with served(acls=()) as brokers, brokers.client(3000, "User:kafka") as client:
+        assert create(client, OFFSETS) == {OFFSETS: ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+        assert brokers.topics() == []
 
 
 def test_a_client_has_no_such_flag() -> None:

@@ -329,6 +329,34 @@ def test_links_swap_their_topics_in_one_request():
     assert {link.link_name for link in described(client).topic_links} == {"l", "m"}
 
 
+def test_links_of_one_name_in_two_virtual_clusters_are_two_links():
+    """VC-240: one batch removes one and adds the other, and neither depends on the other."""
+    client = a_client("x", "y")
+    alter(client, a=[change(TOPIC, "x", "l")])
+    results = alter(client, b=[change(TOPIC, "y", "l")], a=[gone(TOPIC, "x", "l")])
+    assert results == {"a": {(TOPIC, "l", REMOVE): OK}, "b": {(TOPIC, "l", ADD): OK}}
+    assert described(client).topic_links == ()
+    (link,) = described(client, B).topic_links
+    assert (link.link_name, link.topic_name) == ("l", "y")
+    failing = alter(client, a=[change(TOPIC, "none", "l")], b=[gone(TOPIC, "y", "l")])
+    assert failing == {
+        "a": {(TOPIC, "l", ADD): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
+        "b": {(TOPIC, "l", REMOVE): OK},
+    }
+    assert described(client, B).topic_links == ()
+
+
+def test_a_group_moves_from_two_virtual_clusters_to_a_third():
+    """VC-086: a group leaves two virtual clusters for a third, by one removal each."""
+    client = a_client()
+    alter(client, a=[change(GROUP, "g")], b=[change(GROUP, "g")])
+    assert codes(client.create_virtual_clusters([NewVirtualCluster(name="c")])) == {"c": OK}
+    results = alter(client, a=[gone(GROUP, "g")], b=[gone(GROUP, "g")], c=[change(GROUP, "g")])
+    assert {code for answers in results.values() for code in answers.values()} == {OK}
+    found = client._controller.image().virtual_clusters.by_name
+    assert [bool(found[name].members(GROUP)) for name in (A, B, "c")] == [False, False, True]
+
+
 def test_a_link_has_its_topics_name_unless_it_is_given_another():
     """VC-024, VC-025: without the uuid, where the topic was made in a virtual cluster."""
     client = a_client("x")
