@@ -11,7 +11,7 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 
-PATIENCE_S = 120
+PATIENCE_S = 180
 _MOST_TIMES = 10
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _GROWTH = 0.001, 0.05, 1.3
 _MOST_SHOWN = 4000
@@ -46,7 +46,7 @@ async def eventually_async(
 
 
 def patience_s() -> float:
-    """Two minutes, and so many times more as there are processes for each core."""
+    """Three minutes, and so many times more as there are processes for each core."""
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
     return PATIENCE_S * min(max(load, 1), _MOST_TIMES)
 

@@ -62,7 +62,7 @@ def test_patience_ends_with_the_last_look(wait_for: Wait, load: Callable[[float]
     looks = iter(range(10))
     with pytest.raises(AssertionError) as ended:
         wait_for(lambda: {"looks": next(looks)}, lambda found: False)
-    assert str(ended.value) == "not within 120 s: a number; last seen: {'looks': 2}"
+    assert str(ended.value) == "not within 180 s: a number; last seen: {'looks': 2}"
 
 
 @pytest.mark.usefixtures("hours_pass", "load")
@@ -100,7 +100,7 @@ def test_the_load_may_grow_while_one_waits(load: Callable[[float], None]) -> Non
         load(8 if number == 2 else 0)
         return number
 
-    with pytest.raises(AssertionError, match=r"not within 120 s: .*: 3$"):
+    with pytest.raises(AssertionError, match=r"not within 180 s: .*: 3$"):
         wait(look, lambda found: False)
 
 
