@@ -6,9 +6,10 @@ Spark by itself bears the marker. ``pyproject.toml`` leaves all of them out, but
 real Kafka that bear ``default_kafka`` as well: a handful from a document to an apply on one
 cluster. ``-m save`` is the part of the rest that one runs while writing.
 
-``wide`` are the tests of which a part says most: all releases of a client, all payloads, and the
-property tests that run by default with fewer examples. They come last, and where ``WIDE_UNTIL``
-gives a moment, in seconds since 1970, those that did not begin by then are left out, and counted.
+``wide`` are the tests of which a part says most: all releases of a client, all payloads, all forged
+fields and kills, and the property tests that run by default with fewer examples. They come last,
+and where ``WIDE_UNTIL`` gives a moment, in seconds since 1970, those that did not begin by then are
+left out, and counted.
 
 Property tests run few examples by default, all of them with ``--hypothesis-profile=full``, and a
 fourth, other ones each time, with ``share``: so ``.ci/run`` does, whose time is bounded.
@@ -52,10 +53,13 @@ SAVE = (
 
 WIDE_UNTIL = "KGITOPS_TEST_WIDE_UNTIL"
 WIDE = (
+    "apply/rights/test_forged_plans.py",
     "gateway/clients/",
+    "reconcile/test_hanging_clusters.py",
     "report/fleet/test_fleet_injection.py",
     "report/test_injection.py",
     "serve/clients/",
+    "serve/killing/test_kill_at_boundaries.py",
     "wire/test_against_java.py",
 )
 """The files and folders of ``wide``, as far as their tests are in a tier."""
