@@ -217,7 +217,7 @@ NOT_IN_SNAPSHOTS = {"group/": "consumer groups", "client-metrics/": "client metr
 """The addresses of objects that no snapshot holds begin with these; how plans call them."""
 
 NOTHING_TO_JUDGE = ("group/not-there-yet", "group/reset-")
-"""What is declared and leaves nothing on the cluster that an audit could judge."""
+"""What is declared and leaves nothing on the cluster that an audit or an export could find."""
 
 NO_NAMES = ("Acl", "ClientQuota", "VirtualClusterBinding")
 """The kinds whose objects no name tells apart: Tombstones name them by address."""

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from plan.plan_json import plan_from_json
 from used import used
 
+from kgitops.apply.journal.export_file import _digest, kind_of_record
 from kgitops.cli.main import main
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
@@ -176,11 +177,7 @@ class Story:
     def exported(self) -> tuple[frozenset[str], Changes]:
         """What an export declares, and what a plan of it would change."""
         assert self.planned
-        ran = self.run("export", self.project.folder, "-o", "exported")
-        assert ran.code == 0, ran.said
-        copy = self._copy("of-exported")
-        shutil.rmtree(copy / "manifests")
-        shutil.move("exported", copy / "manifests")
+        copy = self._exported("exported")
         planned = self.run("plan", copy, "--format", "json")
         assert planned.code == 0, planned.said
         return declared_in(copy), by_address(json.loads(planned.out)["changes"])
@@ -196,12 +193,28 @@ class Story:
         return frozenset(row["address"] for row in json.loads(ran.out)["objects"])
 
     @chapter
+    def unowned(self) -> tuple[Changes, frozenset[str]]:
+        """The plan when nothing has a record of its owner, and what an export declares then."""
+        assert self.planned_again
+        self._registry("export", "-o", "registry.json")
+        saved = json.loads(Path("registry.json").read_text())
+        saved["records"] = [it for it in saved["records"] if kind_of_record(it["key"]) != "own"]
+        del saved["counts"]["own"]
+        saved["digest"] = _digest(saved)
+        Path("unowned.json").write_text(json.dumps(saved))
+        self._registry("import", "unowned.json", "--replace", "--auto-approve")
+        found = self.plan(), declared_in(self._exported("unowned"))
+        self._registry("import", "registry.json", "--replace", "--auto-approve")
+        return found
+
+    @chapter
     def changed(self) -> tuple[str, ...]:
         """What others changed."""
         # Each of these looks at the cluster as it was applied.
         assert self.planned_again
         assert self.exported
         assert self.audited
+        assert self.unowned
         with self.place.connect(self.project.folder) as cluster:
             before = self._state_of(cluster)
             changed = change_behind(cluster)
@@ -313,14 +326,22 @@ class Story:
         Path("forged.json").write_text(resealed(content))
         return self.run("apply", "forged.json", *ALLOWED)
 
+    def _registry(self, command: str, *words: object) -> None:
+        ran = self.run("registry", command, *words, self.project.folder)
+        assert ran.code == 0, ran.said
+
     def _state_of(self, cluster: Cluster) -> ClusterState:
         """All that can be read, with the groups and client metrics that have configs."""
         project = open_workspace(Selection(paths=(self.project.folder,))).project
         return with_all_groups(cluster, used(cluster), project)[0]
 
-    def _copy(self, name: str) -> Path:
-        """A copy of the project that has the same cluster."""
-        return shutil.copytree(self.project.folder, self._folder / name / "payments")
+    def _exported(self, name: str) -> Path:
+        """A copy of the project that has the same cluster, and declares what an export found."""
+        copy = shutil.copytree(self.project.folder, self._folder / name / "payments")
+        shutil.rmtree(copy / "manifests")
+        ran = self.run("export", self.project.folder, "-o", copy / "manifests")
+        assert ran.code == 0, ran.said
+        return copy
 
     def _write_policy(self, expression: str) -> None:
         folder = self.project.folder / "policies"

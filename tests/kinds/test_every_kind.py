@@ -225,6 +225,15 @@ def test_its_export_declares_it_and_changes_nothing(story: Story, kind: str) -> 
 
 
 @each_kind
+def test_what_is_there_already_is_adopted_and_exported(story: Story, kind: str) -> None:
+    changes, declared = story.unowned
+    there = {it for it in ADDRESSES[kind] if not it.startswith(NOTHING_TO_JUDGE)}
+    assert {tuple(changes[it]["actions"]) for it in there} == {("adopt",)}
+    assert [it for it in there if changes[it]["requests"]] == []
+    assert {it for it in declared if kind_of(it) == kind} == there
+
+
+@each_kind
 def test_an_audit_judges_it(story: Story, kind: str) -> None:
     assert {it for it in story.audited if kind_of(it) == kind} == {
         it for it in ADDRESSES[kind] if not it.startswith(NOTHING_TO_JUDGE)
