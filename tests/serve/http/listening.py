@@ -42,9 +42,13 @@ def listening(
 ) -> Iterator[HttpListener]:
     """A listener on a free port of loopback."""
     listener = HttpListener(answering, host="127.0.0.1", port=0, option="--x", limits=limits)
-    with in_thread(listener, "listener of a test"):
-        yield listener
-    gc.collect()  # a connection that nobody closed is a warning now, and not in another test
+    gc.freeze()  # the garbage of this listener is looked for, and not that of all tests before it
+    try:
+        with in_thread(listener, "listener of a test"):
+            yield listener
+        gc.collect()  # a connection that nobody closed is a warning now, and not in another test
+    finally:
+        gc.unfreeze()
 
 
 def connect(port: int) -> socket.socket:
