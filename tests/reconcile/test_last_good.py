@@ -9,8 +9,12 @@ from reconcile.looping import Loops
 from reconcile.turning import Turns
 
 from kgitops.model.verdict import ExitCode
+from kgitops.policy.evaluate.bundle import Bundle
+from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.session import WorkerEvaluator
 from kgitops.reconcile.loop_status import readiness_problems
 from kgitops.reconcile.status import TurnOutcome
+from kgitops.workflow import policies
 
 ZSTD = {"compression.type": "zstd"}
 BAD_POLICY = """from kgitops.policies import PartitionRange
@@ -75,7 +79,13 @@ def test_drift_is_judged_by_the_last_good_revision_and_not_undone(revisions: Rev
     assert loops.kinds()[4:] == ["healed", "recovered", "synced"]
 
 
-def test_a_policy_that_hangs_while_it_is_loaded_is_a_broken_revision(revisions: Revisions) -> None:
+def test_a_policy_that_hangs_while_it_is_loaded_is_a_broken_revision(
+    revisions: Revisions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_impatient(bundle: Bundle) -> WorkerEvaluator:
+        return WorkerEvaluator(bundle.policies, limits=Limits(loading_seconds=1))
+
+    monkeypatch.setattr(policies, "open_evaluator", open_impatient)
     loops = revisions.loops
     project = revisions.publish(
         "2",
@@ -88,6 +98,7 @@ def test_a_policy_that_hangs_while_it_is_loaded_is_a_broken_revision(revisions: 
     loops.go(301)
     result = loops.turns[-1]
     assert (result.outcome, result.last_good) == (TurnOutcome.REFUSED, "1"), result
+    assert "can't be loaded: it took longer than 1 s" in result.reasons[0].sentence
     assert result.drifting == {"Topic": 1}
     assert revisions.first.topics() == {"orders"}
 
