@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli.projects import Project, topic
+from patience import eventually
 from reconcile.looping import Loops
 from reconcile.turning import Turns
 
@@ -130,15 +131,17 @@ def test_a_turn_that_hangs_holds_up_only_its_own(tmp_path: Path) -> None:
     loops = loops_of(*projects, concurrency=1, timeout_s=600)
     hanging = threading.Event()
     loops.sources["a"].blocks = hanging
-    try:
+
+    def step() -> tuple[list[str], list[str]]:
         loops.loop.step()
-        for _ in range(4):
-            loops.clock.pass_by(61)
-            loops.loop.step()
-            loops.loop.join(20 if _ else 0.1)
-            if loops.outcomes("b") and loops.outcomes("c"):
-                break
-        assert (loops.outcomes("b"), loops.outcomes("c")) == (["applied"], ["applied"])
+        return loops.outcomes("b"), loops.outcomes("c")
+
+    try:
+        step()
+        eventually(lambda: loops.sources["a"].asked, what="the first one hangs")
+        loops.clock.pass_by(61)
+        taken = eventually(step, all, what="both others take a turn")
+        assert taken == (["applied"], ["applied"])
         assert loops.outcomes("a") == []
         loops.clock.pass_by(900)
         loops.loop.step()
