@@ -2,16 +2,16 @@
 
 import json
 import socket
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cli.projects import as_yaml, topic
 from patience import eventually
 from reconcile.looping import JumpingClock
 
+from kgitops.model.registry import Json
 from kgitops.reconcile.looping.backoff import Pace
 from kgitops.reconcile.looping.board import TargetKey
 from kgitops.reconcile.looping.feed import RevisionFeed
@@ -22,41 +22,21 @@ from kgitops.reconcile.status import TurnResult
 from kgitops.workflow.project.selection import Selection
 
 
-class SilentServers:
-    """Sockets that take connections, keep them, and never answer."""
-
-    def __init__(self, count: int) -> None:
-        self._servers = [socket.create_server(("127.0.0.1", 0), backlog=64) for _ in range(count)]
-        self._taken: list[socket.socket] = []
-        self.ports = [server.getsockname()[1] for server in self._servers]
-        for server in self._servers:
-            threading.Thread(target=self._take, args=(server,), daemon=True).start()
-
-    def close(self) -> None:
-        for taken in (*self._servers, *self._taken):
-            taken.close()
-
-    def _take(self, server: socket.socket) -> None:
-        while True:
-            try:
-                self._taken.append(server.accept()[0])
-            except OSError:
-                return
-
-
 @contextmanager
 def silent_servers(count: int) -> Iterator[list[int]]:
-    servers = SilentServers(count)
-    try:
-        yield servers.ports
-    finally:
-        servers.close()
+    """Ports that take connections and never answer: the system takes them, and nobody else."""
+    with ExitStack() as opened:
+        servers = [socket.create_server(("127.0.0.1", 0), backlog=1024) for _ in range(count)]
+        yield [opened.enter_context(server).getsockname()[1] for server in servers]
 
 
-def write_project(folder: Path, healthy: int, ports: list[int]) -> list[str]:
-    """A project on so many clusters, of which those at the ports come first; all their names."""
-    clusters = {
-        f"silent-{number}": {"url": f"kafka://127.0.0.1:{port}"}
+def write_project(folder: Path, healthy: int, ports: list[int], **configs: Json) -> list[str]:
+    """A project on so many clusters, of which those at the ports come first; all their names.
+
+    Those have these configs.
+    """
+    clusters: dict[str, Json] = {
+        f"silent-{number}": {"url": f"kafka://127.0.0.1:{port}", "configs": configs}
         for number, port in enumerate(ports)
     }
     clusters |= {

@@ -13,9 +13,9 @@ from reconcile.many_clusters import ManyClusters, silent_servers, write_project
 
 from kgitops.model.verdict import ExitCode
 
-SMALL = (16, 4, 3, 4)
-LARGE = (190, 10, 14, 8)
-"""Healthy clusters, silent ones, rounds, and turns at once."""
+SMALL = (16, 4, 3, 4, 1000)
+LARGE = (190, 10, 14, 8, 10_000)
+"""Healthy clusters, silent ones, rounds, turns at once, and after how many ms silence is one."""
 KEPT_BY_ROUND = 11
 """The round from which each target keeps as many turns as it ever does."""
 MOST_GROWTH = 4 << 20
@@ -23,15 +23,16 @@ MOST_GROWTH = 4 << 20
 
 
 @pytest.mark.parametrize(
-    ("healthy", "silent", "rounds", "at_once"),
+    ("healthy", "silent", "rounds", "at_once", "patience_ms"),
     [SMALL, pytest.param(*LARGE, marks=pytest.mark.slow)],
 )
 def test_no_turn_of_the_others_is_lost(
-    tmp_path: Path, healthy: int, silent: int, rounds: int, at_once: int
+    tmp_path: Path, healthy: int, silent: int, rounds: int, at_once: int, patience_ms: int
 ) -> None:
     memory: list[int] = []
+    configs = {"socket.connection.setup.timeout.ms": patience_ms}
     with silent_servers(silent) as ports:
-        names = write_project(tmp_path / "many", healthy, ports)
+        names = write_project(tmp_path / "many", healthy, ports, **configs)
         many = ManyClusters(tmp_path / "many", names, concurrency=at_once)
         for number in range(1, rounds + 1):
             many.take_round(number)
