@@ -82,7 +82,7 @@ def github() -> Iterator[GithubStandIn]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     stand_in.url = f"http://127.0.0.1:{server.server_port}/api/v3"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield stand_in

@@ -71,7 +71,7 @@ class Receiver:
         scheme = "http" if certificate is None else "https"
         self.root = f"{scheme}://127.0.0.1:{self._server.server_port}"
         self.url = f"{self.root}/hooks/secret-path?key=secret-key"
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
 
     def wait_for(self, count: int) -> None:
