@@ -22,6 +22,12 @@ from kgitops.plan.reading import read_plan
 
 
 def main(store: Path, plan: Path, folder: Path, times: int) -> None:
+    # What the first apply of a process imports and builds, no child has to.
+    whole = folder / "whole.db"
+    shutil.copy(store, whole)
+    _run_until(whole, sys.maxsize, plan)
+    whole.unlink()
+    whole.with_suffix(".sent").unlink()
     boundary = 0
     while True:
         copy = folder / f"{boundary}.db"

@@ -72,6 +72,11 @@ def hooked(folder: Path, clock: FakeClock, pass_boundary: Callable[..., None]) -
 
 
 def main(project: Path, folder: Path) -> None:
+    # What the first turn of a process imports and builds, no child has to.
+    whole = folder / "whole"
+    shutil.copytree(project, whole)
+    _run_until(whole, sys.maxsize)
+    shutil.rmtree(whole)
     boundary = 0
     while True:
         copy = folder / str(boundary)

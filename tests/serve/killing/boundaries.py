@@ -26,7 +26,8 @@ from kgitops.serve.listening.protocol import KafkaProtocol
 from kgitops.serve.server import KafkaServer, ServeOptions
 from kgitops.serve.store_lock import served_alone
 
-ANYBODY = "User:ANONYMOUS"
+OPTIONS = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({"User:ANONYMOUS"}))
+"""Of the served cluster: whoever comes may do all."""
 SECONDS = 600
 """A served process ends by itself, whatever becomes of who started it."""
 ACKNOWLEDGES_EARLY, WITHOUT_TRANSACTIONS = MUTANTS = ("acknowledges-early", "without-transactions")
@@ -139,7 +140,7 @@ def serve(store: Path, boundaries: Boundaries, *, first_id: int, mutant: str | N
         cluster = boot(
             store,
             brokers=1,
-            options=Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({ANYBODY})),
+            options=OPTIONS,
             clock_and_ids=ClockAndIds(
                 now=lambda: NOON, new_id=lambda: uuid_text(UUID(int=next(numbers) << 64))
             ),

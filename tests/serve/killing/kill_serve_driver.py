@@ -10,10 +10,14 @@ of a restart. Prints the boundaries, and how many there are of each.
 
 import shutil
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import chain, count
 from pathlib import Path
 
+from patience import eventually
+from serve.killing.boundaries import OPTIONS
 from serve.killing.checks import (
     ViolationError,
     check_store,
@@ -25,6 +29,10 @@ from serve.killing.program import abort, after, steps
 from serve.killing.reading import State, open_transaction, read_state
 from serve.killing.served_child import ServedChild
 from serve.killing.step import Client, Step
+from serve.raw_client import raw_client
+
+from kgitops.cluster.embedded.boot import boot
+from kgitops.serve.background import serving
 
 _LATER_IDS = 1_000
 """The ids of a process that serves what another has left."""
@@ -32,6 +40,7 @@ _LATER_IDS = 1_000
 
 def main(folder: Path, every: int, mutant: str | None) -> None:
     program = steps()
+    _take_here(folder / "here.db", program)
     states = _states(folder / "reference.db", program)
     for boundary in count(0, every):
         store = folder / f"{boundary}.db"
@@ -39,6 +48,20 @@ def main(folder: Path, every: int, mutant: str | None) -> None:
             break
     restarts = _restarts(folder, program)
     print(boundary, restarts)
+
+
+def _take_here(store: Path, program: Sequence[Step]) -> None:
+    """Serve in this process: what that imports and compiles, no child has to."""
+    with (
+        closing(boot(store, brokers=1, options=OPTIONS)) as cluster,
+        serving(cluster) as server,
+        raw_client(server.endpoints[0]) as raw,
+    ):
+        client = Client()
+        for step in program:
+            step.take(raw, client)
+        read_state(raw)
+    eventually(threading.active_count, lambda count: count == 1, what="the server's threads end")
 
 
 def _states(store: Path, program: Sequence[Step]) -> Sequence[State]:

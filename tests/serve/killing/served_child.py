@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,8 @@ class ServedChild:
     ) -> None:
         heard, said = os.pipe()
         self.killed = ""
-        self.child = os.fork()  # there is one thread in this process
+        assert threading.active_count() == 1
+        self.child = os.fork()
         if self.child == 0:
             try:
                 serve(store, Boundaries(kill_at, said), first_id=first_id, mutant=mutant)
