@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests, topic_ids
@@ -296,11 +297,13 @@ def quota_change() -> Change:
     )
 
 
+@cache
 def one_change() -> Plan:
     """The usual pull request."""
     return make_plan(create_topic("orders.v2"))
 
 
+@cache
 def twelve_changes() -> Plan:
     """A bit of everything, with warnings, drift and kept objects."""
     return make_plan(
@@ -351,6 +354,7 @@ def twelve_changes() -> Plan:
     )
 
 
+@cache
 def thousand_changes() -> Plan:
     """Where folding has to help and nothing bad may hide."""
     return make_plan(
@@ -365,11 +369,13 @@ def thousand_changes() -> Plan:
     )
 
 
+@cache
 def no_changes() -> Plan:
     """The best plan."""
     return make_plan()
 
 
+@cache
 def refused_plan() -> Plan:
     """Two rules refuse and a manifest asks for what Kafka can't do."""
     return make_plan(
@@ -464,6 +470,7 @@ def denied(change: Change, policy: str, message: str) -> Change:
     return judged(change, violation(change, policy, message))
 
 
+@cache
 def passed_plan() -> Plan:
     """Nothing to object."""
     return make_plan(
@@ -471,6 +478,7 @@ def passed_plan() -> Plan:
     )
 
 
+@cache
 def judged_plan() -> Plan:
     """Of everything that policies can say one or two."""
     orders, audit, gone = create_topic("orders.v2"), update_topic("audit"), forget_topic("scratch")
@@ -502,6 +510,7 @@ def judged_plan() -> Plan:
     )
 
 
+@cache
 def three_denials() -> Plan:
     """The same words of one policy, and other words of another."""
     names = ("a", "b", "c")
@@ -519,8 +528,10 @@ def three_denials() -> Plan:
     )
 
 
-def many_denials(count: int = 30) -> Plan:
-    """Everybody forgot the same, among as many changes that nobody objects to."""
+@cache
+def many_denials(count: int = 30, *, others: int | None = None) -> Plan:
+    """Everybody forgot the same, among as many changes, or ``others``, that nobody objects to."""
+    others = count if others is None else others
     return make_plan(
         *(
             denied(
@@ -530,8 +541,8 @@ def many_denials(count: int = 30) -> Plan:
             )
             for n in range(count)
         ),
-        *(denied(create_topic(f"other.{n}"), "labels", "no team is named") for n in range(count)),
-        *(judged(create_topic(f"good.{n}")) for n in range(count)),
+        *(denied(create_topic(f"other.{n}"), "labels", "no team is named") for n in range(others)),
+        *(judged(create_topic(f"good.{n}")) for n in range(others)),
         policies_loaded=POLICIES,
     )
 
