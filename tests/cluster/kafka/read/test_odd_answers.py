@@ -7,6 +7,7 @@ never asks again for what would be as odd the next time.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -359,8 +360,10 @@ def test_no_answer_is_an_internal_error(served: ClusterForTests, api: str):
     said, honest = outcome(served, api)
     assert (said, api in honest.versions) == (READ, True)
     failures = []
-    for odd in odd_answers(api, honest.versions[api]):
-        said, fake = outcome(served, api, odd.change)
+    oddities = list(odd_answers(api, honest.versions[api]))
+    with ThreadPoolExecutor(1 if api in WRITES else 4) as pool:
+        outcomes = list(pool.map(lambda odd: outcome(served, api, odd.change), oddities))
+    for odd, (said, fake) in zip(oddities, outcomes, strict=True):
         if not odd.is_there:
             assert (api, odd.path[-2].name) in EMPTY, f"no answer has {odd}"
             continue
@@ -374,17 +377,25 @@ def test_no_answer_is_an_internal_error(served: ClusterForTests, api: str):
     assert failures == []
 
 
+@pytest.fixture(scope="module")
+def cut_off(served: ClusterForTests) -> Mapping[str, tuple[str, LyingBroker]]:
+    """What is said where the answers of each API are cut off; all at once, as each one waits."""
+    with pytest.MonkeyPatch.context() as monkeypatch, ThreadPoolExecutor(8) as pool:
+        for module in (configs, groups, usage):
+            monkeypatch.setattr(module, "_BROKER_TIMEOUT_MS", 1000)
+        for module in (coordinators, consumer_groups, virtual_clusters):
+            monkeypatch.setattr(module, "LOOK_MS", 1000)
+        monkeypatch.setattr(topics, "SEND_MS", 1000)
+        outcomes = pool.map(lambda api: outcome(served, api, cut=True), READERS)
+        return dict(zip(READERS, outcomes, strict=True))
+
+
 @pytest.mark.parametrize("api", READERS)
 def test_an_answer_that_ends_in_the_middle(
-    served: ClusterForTests, api: str, monkeypatch: pytest.MonkeyPatch
+    cut_off: Mapping[str, tuple[str, LyingBroker]], api: str
 ):
     """The connection is cut each time: what reads is asked again until its time is over."""
-    for module in (configs, groups, usage):
-        monkeypatch.setattr(module, "_BROKER_TIMEOUT_MS", 1000)
-    for module in (coordinators, consumer_groups, virtual_clusters):
-        monkeypatch.setattr(module, "LOOK_MS", 1000)
-    monkeypatch.setattr(topics, "SEND_MS", 1000)
-    said, fake = outcome(served, api, cut=True)
+    said, fake = cut_off[api]
     assert said != READ
     assert INTERNAL not in said
     is_first = api in ("ApiVersions", "Metadata")
