@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import logging
 import os
 import signal
@@ -98,9 +99,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_LEFT_OUT] = Counter()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """All that is imported and collected stays: Python looks through none of it for garbage."""
+    gc.disable()
+    yield
+    gc.enable()
+    gc.freeze()
+
+
 def pytest_xdist_auto_num_workers() -> int:
-    """One process a core, as far as brokers and Spark leave memory; ``--pdb`` gets none."""
-    return max(2, min(4, os.cpu_count() or 2))
+    """One more than cores, since much waits, as far as brokers and Spark leave memory."""
+    return max(3, min(4, (os.cpu_count() or 2) + 1))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -179,5 +189,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_unconfigure() -> None:
     """The end of the session."""
+    gc.unfreeze()
     for connection in _opened:
         connection.close()
