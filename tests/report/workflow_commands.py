@@ -35,7 +35,8 @@ class Command(Struct, frozen=True):
 
 def commands(log: str) -> list[Command]:
     """Every command in the log; the runner reads line by line."""
-    found = (_command(line) for line in re.split(r"\r\n|\r|\n", log))
+    lines = log.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    found = map(_command, lines)
     return [command for command in found if command]
 
 
