@@ -1,6 +1,7 @@
 """Runs over made-up fleets, as the renderers get them."""
 
 from collections.abc import Mapping
+from functools import cache
 from random import Random
 
 from hypothesis import strategies as st
@@ -130,11 +131,13 @@ def calm() -> History:
     return a_history(a_run(*(a_unit(f"emea-{n}") for n in range(1, 21))))
 
 
+@cache
 def all_failed(count: int = 500) -> History:
     """Not one plan could be made."""
     return a_history(a_run(*(a_failed_unit(f"apac-{n}") for n in range(count))))
 
 
+@cache
 def large(count: int = 500, runs: int = 14) -> History:
     """Many clusters over two weeks, with everything that a report has to show; always the same."""
     return a_history(*(_night(count, day) for day in range(1, runs + 1)))
