@@ -17,6 +17,7 @@ from kgitops.model.wording import shortened
 # Commands of build services: ##[…], ##vso[…] and ##teamcity[…] act anywhere in a line.
 _SERVICE_COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 _LINE_COMMAND = re.compile(r"^(\s*):(?=:)")
+_SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BACKTICKS = re.compile(r"`+")
 _LONGEST = 1_000
 _RESET = "\x1b[0m"
@@ -54,7 +55,7 @@ def fenced(lines: Sequence[str], info: str) -> str:
 
 def longest_run(text: str) -> int:
     """The longest run of backticks in ``text``."""
-    return max(map(len, _BACKTICKS.findall(text)), default=0)
+    return max(map(len, _BACKTICKS.findall(text)), default=0) if "`" in text else 0
 
 
 def comment_token(text: str) -> str:
@@ -80,8 +81,7 @@ def _escape(text: str, ascii_only: bool) -> str:
 
 def _escaped(char: str) -> str:
     code = ord(char)
-    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char)
-    if short:
+    if short := _SHORT_ESCAPES.get(char):
         return short
     if code <= 0xFF:
         return f"\\x{code:02x}"

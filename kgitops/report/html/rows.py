@@ -38,6 +38,7 @@ from kgitops.report.html.pieces import statuses_of
 _BODY = 2_000
 _WAITS = 20
 _PLAIN = ("partitions", "replicationFactor")
+_WITH_BADGE = tuple(PolicyStatus)[:-1]
 
 
 class FieldRow(Struct, frozen=True, kw_only=True):
@@ -96,7 +97,7 @@ class ChangeRow(Struct, frozen=True, kw_only=True):
     @property
     def badges(self) -> tuple[str, ...]:
         """The statuses worth a badge."""
-        return tuple(each for each in self.statuses if each in tuple(PolicyStatus)[:-1])
+        return tuple(each for each in self.statuses if each in _WITH_BADGE)
 
 
 class ChangeGroup(Struct, frozen=True, kw_only=True):
