@@ -3,11 +3,14 @@
 import gc
 import logging
 import os
+import shutil
 import signal
 import sqlite3
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -49,6 +52,9 @@ settings.register_profile(FULL, deadline=None, suppress_health_check=[HealthChec
 settings.register_profile(SHARE, settings.get_profile(FULL), max_examples=2 * FEW)
 settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=FEW)
 settings.load_profile(QUICK)
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 (the folders in it are made for one user)
+_ROOM = 8 << 30
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 
@@ -97,6 +103,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     config.args.sort()
     config.stash[_LEFT_OUT] = Counter()
+    use_memory(config)
+
+
+def use_memory(config: pytest.Config) -> None:
+    """Keep files of tests in memory where there is room: stores sync what they write to a disk."""
+    if "TMPDIR" in os.environ or not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < _ROOM:
+        return
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_MEMORY)
+    tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="kgitops-", dir=_MEMORY)
+    config.add_cleanup(partial(shutil.rmtree, tempfile.tempdir, ignore_errors=True))
 
 
 @pytest.hookimpl(wrapper=True)
