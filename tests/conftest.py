@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ settings.load_profile(QUICK)
 _MEMORY = Path("/dev/shm")  # noqa: S108 (the folders in it are made for one user)
 _ROOM = 8 << 30
 
+_FOLDERS = count()
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 _connect = sqlite3.connect
@@ -82,6 +84,13 @@ def _stores_are_closed() -> Iterator[None]:
         with suppress(sqlite3.ProgrammingError):  # a thread that has ended opened and closed it
             connection.close()
     del _opened[before:]
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As pytest's, which looks through the folders of all tests for each new one."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(_FOLDERS)}", numbered=False)
 
 
 @pytest.fixture(autouse=True)
