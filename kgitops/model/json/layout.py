@@ -11,7 +11,7 @@ import msgspec
 from kgitops.model.registry import Json
 
 _encode = json.JSONEncoder().encode  # ASCII only, so no character can hide or reorder text
-_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]+")
 _DEPTH = 3
 _OBJECT, _ARRAY = _STRUCTURE = b"{["
 

@@ -46,7 +46,7 @@ _GROUP = "group"
 GLOBAL_GROUP = "consumer-group"
 """The kind (:func:`kind_of`) of a group outside of virtual clusters; one inside is a ``group``."""
 _BROKER = re.compile(r"broker/[0-9]{1,10}")
-_RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]")
+_RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]+")
 
 
 def is_address(text: str) -> bool:
