@@ -205,10 +205,21 @@ def check(trees: list[Json], states: list[ComparedState], table: Mapping[Path, s
         assert sorted(values, key=repr) == sorted(wanted, key=repr)
 
 
-def unequal(old: Json, new: Json) -> tuple[Json, Json]:
-    """The objects that are not the same in both; DeepDiff finds nothing in the others."""
-    same = {address for address in old if address in new and old[address] == new[address]}
-    return tuple({key: tree[key] for key in tree if key not in same} for tree in (old, new))
+def unequal(old: Json, new: Json, depth: int = 2) -> tuple[Json, Json]:
+    """Both without the objects and fields that are equal, where DeepDiff finds nothing."""
+    if not depth or not isinstance(old, dict) or not isinstance(new, dict):
+        return old, new
+    pruned = {
+        key: unequal(old[key], new[key], depth - 1)
+        for key in old.keys() & new.keys()
+        if old[key] != new[key]
+    }
+    olds = {key: old[key] for key in old.keys() - new.keys()}
+    news = {key: new[key] for key in new.keys() - old.keys()}
+    return (
+        olds | {key: sides[0] for key, sides in pruned.items()},
+        news | {key: sides[1] for key, sides in pruned.items()},
+    )
 
 
 def within(path: Path, row: Path) -> bool:
