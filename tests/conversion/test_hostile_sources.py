@@ -3,7 +3,6 @@
 import copy
 import random
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +50,22 @@ def mutated(documents: list[Any], chosen: random.Random) -> list[Any]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_wrong_types_are_told(file: Path) -> None:
+def test_wrong_types_are_told(file: Path, tmp_path: Path) -> None:
     tool = file.relative_to(EXAMPLES).parts[0]
     documents = list(yaml.safe_load_all(file.read_text()))
     chosen = random.Random(file.name)  # noqa: S311 (the same cases each time)
     for _ in range(150):
-        text = yaml.safe_dump_all(mutated(documents, chosen))
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / file.name
-            source.write_text(text)
-            project = convert(source, tool, "converted")
+        text = yaml.dump_all(mutated(documents, chosen), Dumper=yaml.CSafeDumper)
+        source = tmp_path / file.name
+        source.write_text(text)
+        project = convert(source, tool, "converted")
         for item in project.conversion.objects:
             became = item.documents or item.settings or item.same_as is not None
             conflict = any(finding.source == item.source for finding in project.findings)
             assert became or item.losses or conflict, f"{item}\n{text}"
 
 
-def test_broken_hcl_is_told() -> None:
+def test_broken_hcl_is_told(tmp_path: Path) -> None:
     text = (EXAMPLES / "terraform" / "main.tf").read_text()
     chosen = random.Random(7)  # noqa: S311 (the same cases each time)
     pieces = re.findall(r"\s+|\w+|.", text)
@@ -76,10 +74,9 @@ def test_broken_hcl_is_told() -> None:
         for _ in range(chosen.choice([1, 1, 2])):
             at = chosen.randrange(len(changed))
             changed[at] = chosen.choice(["", "{", "}", '"', "[", "${", "null", "-1", "\n", "var.x"])
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / "main.tf"
-            source.write_text("".join(changed))
-            project = convert(source, "terraform", "converted")
+        source = tmp_path / "main.tf"
+        source.write_text("".join(changed))
+        project = convert(source, "terraform", "converted")
         for item in project.conversion.objects:
             became = item.documents or item.settings or item.same_as is not None
             conflict = any(finding.source == item.source for finding in project.findings)
