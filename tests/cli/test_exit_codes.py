@@ -7,9 +7,12 @@ from datetime import timedelta
 import pytest
 from cli.conftest import Kgitops, Ran
 from cli.exit_cases import CASES, Case, applied, planned, reseal
+from cli.policed import in_process
 from cli.projects import Project, acl, quota
 
 from kgitops.model.registry import Json
+
+__all__ = ["in_process"]
 
 MAY_CHANGE = {0, 6}
 """After these, change requests may have been sent."""
@@ -41,6 +44,7 @@ def test_exit_code(case: Case, project: Project, kgitops: Kgitops) -> None:
         assert project.records() == before
 
 
+@pytest.mark.usefixtures("in_process")
 @of_every_case
 def test_sentence_exit_code_and_json_verdict_agree(
     case: Case, project: Project, kgitops: Kgitops
