@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
+from cli.policed import in_process
 from cli.projects import EXAMPLES, Project, acl, topic
 
 from kgitops.cli.running.streams import is_special
 from kgitops.plan.reading import read_plan
+
+__all__ = ["in_process"]
 
 
 @pytest.fixture
@@ -18,6 +21,7 @@ def quickstart(here: Path) -> Path:
     return shutil.copytree(EXAMPLES / "quickstart", here / "examples" / "quickstart", ignore=leave)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("planned_in", "path", "applied_in", "plan"),
     [
