@@ -1,6 +1,8 @@
 """Our reading of CEL is the library's, and no text whatever does harm."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -145,3 +147,12 @@ def test_a_syntax_problem_says_what_to_do() -> None:
     with pytest.raises(SyntaxProblem) as caught:
         parse("a and b")
     assert caught.value.advice == "write &&"
+
+
+def test_the_library_is_imported_without_its_command_line() -> None:
+    """Each policy worker would wait half a second for it."""
+    script = "import sys, kgitops.policy.cel.engine; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert {*done.stdout.split()}.isdisjoint({"prompt_toolkit", "pygments", "rich", "typer"})
