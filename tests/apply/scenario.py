@@ -1,5 +1,6 @@
 """The worked scenario (§24) without any command: its plans, and clusters that are part-way."""
 
+from functools import cache
 from pathlib import Path
 
 from apply.faults import FakeClock
@@ -23,6 +24,7 @@ from kgitops.plan.planner import make_plan
 UID = "7f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a77"
 
 
+@cache
 def desired_at(commit: int) -> DesiredState:
     manifests = load_manifests([GOLDEN / f"commit-{commit}"], cluster="x", variables={}, env={})
     return build_desired(
