@@ -23,16 +23,30 @@ class Stranger:
         self.port: int = listener.getsockname()[1]
         self.servers = f"127.0.0.1:{self.port}"
         self.connections = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._ends = False
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Accept nothing more: the thread is woken by one more connection, which does not count."""
+        self._ends = True
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._thread.join()
 
     def _accept(self) -> None:
-        with suppress(OSError):  # the listener was closed
-            while True:
-                client, _ = self._listener.accept()
-                self.connections += 1
+        while True:
+            client, _ = self._listener.accept()
+            if self._ends:
+                client.close()
+                return
+            self.connections += 1
+            try:
                 broker = socket.create_connection(self._behind)
-                for source, target in ((client, broker), (broker, client)):
-                    threading.Thread(target=_copy, args=(source, target), daemon=True).start()
+            except OSError:
+                client.close()
+                continue
+            for source, target in ((client, broker), (broker, client)):
+                threading.Thread(target=_copy, args=(source, target), daemon=True).start()
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
@@ -50,7 +64,11 @@ def stranger(port: int) -> Iterator[Stranger]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
         listener.listen()
-        yield Stranger(listener, kafka.bootstrap_servers)
+        found = Stranger(listener, kafka.bootstrap_servers)
+        try:
+            yield found
+        finally:
+            found.end()
 
 
 @contextmanager
