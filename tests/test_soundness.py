@@ -42,12 +42,27 @@ PACED: Mapping[str, str] = {
 _SETTINGS = ast.dump(ast.Name("settings", ast.Load()))
 
 
+_LOOKED_AT = (
+    *(ast.Compare, ast.Assert, ast.Call, ast.With, ast.While, ast.For, ast.AsyncFor),
+    *(ast.FunctionDef, ast.AsyncFunctionDef),
+)
+
+
+@cache
+def looked_at(tree: ast.AST) -> list[ast.AST]:
+    """All that one of the looks is for."""
+    return [node for node in ast.walk(tree) if isinstance(node, _LOOKED_AT)]
+
+
 def compared_with_itself(tree: ast.AST) -> Iterator[int]:
     """The lines where both sides of a comparison are the same text."""
-    for node in ast.walk(tree):
+    for node in looked_at(tree):
         if isinstance(node, ast.Compare):
-            sides = [ast.dump(side) for side in (node.left, *node.comparators)]
-            if any(one == other for one, other in pairwise(sides)):
+            sides = (node.left, *node.comparators)
+            if any(
+                type(it) is type(other) and ast.dump(it) == ast.dump(other)
+                for it, other in pairwise(sides)
+            ):
                 yield node.lineno
 
 
@@ -56,7 +71,7 @@ def timed(tree: ast.AST) -> Iterator[int]:
 
     Waiting for something with a patience is not meant: that fails where it never happens.
     """
-    for node in ast.walk(tree):
+    for node in looked_at(tree):
         if isinstance(node, ast.Assert):
             for part in ast.walk(node.test):
                 is_less = isinstance(part, ast.Compare) and isinstance(
@@ -82,7 +97,7 @@ def _reads_a_clock(node: ast.AST) -> bool:
 
 def waiting(tree: ast.AST) -> Iterator[int]:
     """The lines of loops that look, sleep and look again, and of functions named like a wait."""
-    for node in ast.walk(tree):
+    for node in looked_at(tree):
         if isinstance(node, ast.While | ast.For | ast.AsyncFor):
             parts = [*_own(node)]
             if (
@@ -142,7 +157,7 @@ def _does_nothing(loop: ast.While) -> bool:
 
 def busy(tree: ast.AST) -> Iterator[int]:
     """The lines where a property test takes back what the profile says of time."""
-    for node in ast.walk(tree):
+    for node in looked_at(tree):
         if isinstance(node, ast.Call) and ast.dump(node.func) == _SETTINGS:
             for word in node.keywords:
                 said = ast.unparse(word.value)
@@ -159,7 +174,7 @@ def left_running(tree: ast.AST) -> Iterator[int]:
 
     ``other_processes.running`` kills it then.
     """
-    for node in ast.walk(tree):
+    for node in looked_at(tree):
         if isinstance(node, ast.With):
             for item in node.items:
                 call = item.context_expr
@@ -182,7 +197,7 @@ def waits() -> list[str]:
             continue
         functions = [
             node
-            for node in ast.walk(tree)
+            for node in looked_at(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
         for line in waiting(tree):
