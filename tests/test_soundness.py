@@ -44,7 +44,7 @@ _SETTINGS = ast.dump(ast.Name("settings", ast.Load()))
 
 _LOOKED_AT = (
     *(ast.Compare, ast.Assert, ast.Call, ast.With, ast.While, ast.For, ast.AsyncFor),
-    *(ast.FunctionDef, ast.AsyncFunctionDef),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.GeneratorExp, ast.ListComp),
 )
 
 
@@ -98,7 +98,7 @@ def _reads_a_clock(node: ast.AST) -> bool:
 def waiting(tree: ast.AST) -> Iterator[int]:
     """The lines of loops that look, sleep and look again, and of functions named like a wait."""
     for node in looked_at(tree):
-        if isinstance(node, ast.While | ast.For | ast.AsyncFor):
+        if isinstance(node, ast.While | ast.For | ast.AsyncFor | ast.GeneratorExp | ast.ListComp):
             parts = [*_own(node)]
             if (
                 any(map(_sleeps, parts))
@@ -241,6 +241,7 @@ def test_there_is_one_way_to_wait() -> None:
         (waiting, "while time.monotonic() < end: look()"),
         (waiting, "while not done(): assert monotonic() < end"),
         (waiting, "while not done(): pass"),
+        (waiting, "any(done() or time.sleep(0.1) for _ in range(100))"),
         (waiting, "while not done(): await asyncio.sleep(0)"),
         (waiting, "def wait_until(look): return eventually(look, what='it')"),
         (waiting, "async def _until(look): ..."),
@@ -264,6 +265,7 @@ def test_a_test_that_is_so_is_found(look: Look, text: str) -> None:
         (waiting, "for step in steps: clock.sleep(60)"),
         (waiting, "for process in processes: process.wait(20)"),
         (waiting, "while more(): read()"),
+        (waiting, "[process.wait(20) for process in processes]"),
         (waiting, "for each in steps: later(lambda: time.sleep(1))"),
         (waiting, "while not clock.monotonic() > end: clock.now += 1"),
         (waiting, "class Steps:\n  def wait(self, ms): ..."),
