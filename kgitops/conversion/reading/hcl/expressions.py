@@ -112,13 +112,22 @@ def follow(value: Data, steps: tuple[Step, ...]) -> Data:
     return value
 
 
+_NESTED = (dict, list)
+
+
 def _is_known(value: Data, scope: Scope) -> bool:
     """Tell if nothing in the value is unknown."""
-    if isinstance(value, dict | list):
-        scope.spend(1 + len(value))
-        items = value.values() if isinstance(value, dict) else value
-        return all(_is_known(item, scope) for item in items)
-    return not isinstance(value, Unknown)
+    if not isinstance(value, _NESTED):
+        return not isinstance(value, Unknown)
+    scope.spend(1 + len(value))
+    for item in value.values() if isinstance(value, dict) else value:
+        # Most items are neither; a call for each would take most of the time.
+        if isinstance(item, _NESTED):
+            if not _is_known(item, scope):
+                return False
+        elif isinstance(item, Unknown):
+            return False
+    return True
 
 
 def _value(tree: Syntax | Token, scope: Scope) -> Data:
