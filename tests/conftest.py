@@ -119,7 +119,7 @@ def use_memory(config: pytest.Config) -> None:
     """Keep files of tests in memory where there is room: stores sync what they write to a disk."""
     if "TMPDIR" in os.environ or not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < _ROOM:
         return
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_MEMORY)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="kgitops-", dir=_MEMORY)
     config.add_cleanup(partial(shutil.rmtree, tempfile.tempdir, ignore_errors=True))
 

@@ -37,7 +37,7 @@ from kgitops.reconcile.turns.turn import take_turn
 from kgitops.workflow.project.selection import Selection, Workspace
 
 _APPLYING = "applying"
-_TICK_S = 1.0
+_TICK_S = 0.2
 
 
 class LoopTarget(Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class ReconcileLoop:
                 break
             self.step()
             with self._changed:
-                self._changed.wait(_TICK_S / 10)
+                self._changed.wait(_TICK_S)
         return [turn for status in self.board.targets() for turn in status.turns[:1]]
 
     def step(self) -> None:
