@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -40,6 +40,7 @@ __all__ = [
 
 CLUSTER_DEFAULT = "cluster default"
 KAFKA_DEFAULT = "Kafka default"
+_DATA = Path(__file__).parents[1] / "data" / "topic_configs.json"
 _CACHED_VALUES = 1 << 14
 _LONGEST_SHOWN = 80
 Problem = tuple[str, str]
@@ -189,8 +190,7 @@ def _default_values() -> Mapping[str, Value]:
 
 @cache
 def _data() -> dict[str, Any]:
-    source = files("kgitops.model") / "data" / "topic_configs.json"
-    data: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    data: dict[str, Any] = json.loads(_DATA.read_text(encoding="utf-8"))
     return data
 
 
