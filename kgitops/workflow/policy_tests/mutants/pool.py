@@ -10,16 +10,18 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.evaluate.bundle import Policy
 from kgitops.policy.worker.process_setup import limit_memory
 from kgitops.policy.worker.supervisor import END, supervise
-from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult
 from kgitops.workflow.policy_tests.mutants.trial import OutOfTimeError, Trial
+
+if TYPE_CHECKING:
+    from kgitops.workflow.policy_tests.cases import Suite
 
 _MEMORY = 1 << 30
 """A mutant that takes more bytes than this fails, and only it."""
@@ -30,7 +32,7 @@ def serve(
     lifeline: Connection,
     owner: int,
     policies: Sequence[Policy],
-    suites: Sequence[Suite],
+    suites: "Sequence[Suite]",
 ) -> None:
     """Run the process: send the anatomies of the policies first, then a result for each mutant.
 
@@ -64,7 +66,7 @@ _ANSWER_SECONDS = 30.0
 class _Process:
     """One process, from its first answer to its end."""
 
-    def __init__(self, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
+    def __init__(self, policies: Sequence[Policy], suites: "Sequence[Suite]") -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._lifeline, end = context.Pipe()
@@ -108,7 +110,7 @@ class _Process:
 class TrialPool:
     """Processes in which the policies under test are loaded; use it in a ``with`` block."""
 
-    def __init__(self, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
+    def __init__(self, policies: Sequence[Policy], suites: "Sequence[Suite]") -> None:
         self._make: Callable[[], _Process] = lambda: _Process(policies, suites)
         self._idle: SimpleQueue[_Process] = SimpleQueue()
 

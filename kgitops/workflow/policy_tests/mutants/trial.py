@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,10 +13,11 @@ from kgitops.model.errors import FindingsError
 from kgitops.policy.evaluate.bundle import CelPolicy, Policy, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
-from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult
-from kgitops.workflow.policy_tests.running import run_case
+
+if TYPE_CHECKING:
+    from kgitops.workflow.policy_tests.cases import Suite
 
 SECONDS = 5.0
 """The processor time that one mutant may take: tests take far less, so beyond it there is an
@@ -33,7 +35,7 @@ class _BrokenModuleError(Exception):
 class Trial:
     """The policies under test and their suites, ready for one mutant after another."""
 
-    def __init__(self, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
+    def __init__(self, policies: Sequence[Policy], suites: "Sequence[Suite]") -> None:
         self._policies = {policy.name: policy for policy in policies}
         self._suites = suites
         self._codes: dict[str, CodeType] = {}
@@ -59,7 +61,10 @@ class Trial:
             return MutantResult.CAUGHT
         return MutantResult.SURVIVED
 
-    def _in_suite(self, suite: Suite, mutant: Mutant) -> MutantResult:
+    def _in_suite(self, suite: "Suite", mutant: Mutant) -> MutantResult:
+        # Imported only where there are suites: a description of policies has none.
+        from kgitops.workflow.policy_tests.running import run_case  # noqa: PLC0415
+
         policies = [self._policies[name] for name in sorted(suite.asked)]
         if mutant.policy is not None:
             policies = [mutant.policy if p.name == mutant.policy.name else p for p in policies]
