@@ -117,7 +117,7 @@ def _here() -> Path | None:
 def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
     """The commit of ``folder``, and true if anything in ``sources`` differs from it."""
     git = shutil.which("git")
-    if git is None:
+    if git is None or not _may_be_in_repository(folder):
         return None, False
     sha = _ask(git, folder, "rev-parse", "HEAD")
     if not sha:
@@ -125,6 +125,13 @@ def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
     paths = [os.path.abspath(path) for path in sources]  # noqa: PTH100 (links stay links)
     status = _ask(git, folder, "status", "--porcelain", "--", *paths)
     return sha, status != ""
+
+
+def _may_be_in_repository(folder: Path) -> bool:
+    """False only where git finds no repository, not even a bare one: asking it takes a process."""
+    real = Path(os.path.realpath(folder))
+    marks = (Path(each, mark) for each in (real, *real.parents) for mark in (".git", "HEAD"))
+    return "GIT_DIR" in os.environ or any(map(os.path.lexists, marks))
 
 
 def find_sparse_folders(paths: Iterable[Path]) -> tuple[EmptyFolder, ...]:

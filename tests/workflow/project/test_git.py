@@ -29,6 +29,25 @@ def test_a_folder_that_git_does_not_know_has_no_commit(tmp_path: Path) -> None:
     assert read_git(tmp_path, [tmp_path]) == (None, False)
 
 
+def test_a_variable_can_name_the_repository(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = git(repository, "rev-parse", "HEAD")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))
+    assert read_git(elsewhere, [elsewhere])[0] == head
+
+
+def test_a_bare_repository_has_a_commit(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    head = git(repository, "rev-parse", "HEAD")
+    bare = tmp_path_factory.mktemp("bare")
+    git(repository, "clone", "-q", "--bare", ".", str(bare))
+    (bare / "payments").mkdir()
+    assert read_git(bare / "payments", [])[0] == head
+
+
 def test_a_repository_without_a_commit_has_none(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     assert read_git(tmp_path, [tmp_path]) == (None, False)
