@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -25,25 +26,44 @@ def stop(apply: PausedApply) -> None:
     assert apply.open()[0] == 143
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project in another folder, with a second cluster beside the default one."""
-    monkeypatch.chdir(tmp_path)
-    project = Project(tmp_path / "my team" / "payments").write(topic(), acl(), topic("other"))
+def written(folder: Path) -> Project:
+    """A project below the folder, with a second cluster beside the default one."""
+    project = Project(folder / "my team" / "payments").write(topic(), acl(), topic("other"))
     two = {"url": "embedded:.kgitops/local.db", "brokers": 3}
     project.write_file(clusters={"local": two, "it's prod": two}, defaultCluster="local")
     return project
 
 
+@pytest.fixture
+def elsewhere(here: Path) -> Project:
+    """The project in another folder than the one that commands run in."""
+    return written(here)
+
+
 COMMAND = """kgitops apply --resume -c 'it'"'"'s prod' 'my team/payments'"""
 
 
-@pytest.fixture
-def unfinished(elsewhere: Project, paused: Callable[..., PausedApply]) -> Project:
-    stop(
-        paused("apply", elsewhere.folder, "-c", "it's prod", "--parallelism", "1", "--auto-approve")
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The project after an apply that was stopped; only for copies."""
+    folder = tmp_path_factory.mktemp("stopped")
+    project = written(folder)
+    apply = PausedApply(
+        *(folder / "gate", "apply", project.folder, "-c", "it's prod"),
+        *("--parallelism", "1", "--auto-approve"),
     )
-    return elsewhere
+    try:
+        stop(apply)
+    finally:
+        apply.stop()
+    return project
+
+
+@pytest.fixture
+def unfinished(stopped: Project, here: Path) -> Project:
+    copy = here / "my team" / "payments"
+    shutil.copytree(stopped.folder, copy)
+    return Project(copy)
 
 
 def said(text: str) -> str:
