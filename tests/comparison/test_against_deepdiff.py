@@ -212,7 +212,7 @@ def unequal(old: Json, new: Json, depth: int = 2) -> tuple[Json, Json]:
     pruned = {
         key: unequal(old[key], new[key], depth - 1)
         for key in old.keys() & new.keys()
-        if old[key] != new[key]
+        if repr(old[key]) != repr(new[key])  # 1, 1.0 and True are equal
     }
     olds = {key: old[key] for key in old.keys() - new.keys()}
     news = {key: new[key] for key in new.keys() - old.keys()}

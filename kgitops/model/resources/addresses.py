@@ -101,8 +101,8 @@ def quota_address(entity: ClientQuotaEntity) -> str:
     """
     scope = ""
     if len(entity) > 1 and entity[0][0] == VIRTUAL_CLUSTER:
-        scope = f"{virtual_cluster_address(entity[0][1] or '<default>')}/"
-        entity = entity[1:]
+        name, entity = entity[0][1], entity[1:]
+        scope = f"{virtual_cluster_address('<default>' if name is None else name)}/"
     parts = (f"{kind}={'<default>' if name is None else _literal(name)}" for kind, name in entity)
     return f"{scope}quota/{','.join(parts)}"
 

@@ -229,7 +229,7 @@ def test_too_many_connections(caplog: pytest.LogCaptureFixture) -> None:
             first, second = (stack.enter_context(raw_client(server.endpoints[0])) for _ in range(2))
             assert first.ask("Metadata", 12).brokers
             assert second.ask("Metadata", 12).brokers
-            with raw_client(server.endpoints[0]) as third, one_line(caplog) as lines:
+            with one_line(caplog) as lines, raw_client(server.endpoints[0]) as third:
                 assert is_closed(third.socket)
             assert f"2 connections already ({key})" in lines[0]
             second.close()
