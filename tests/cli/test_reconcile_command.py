@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from cli.conftest import Kgitops
 from cli.processes import PausedApply
 from cli.projects import EXAMPLES, Project, quota, topic
 from other_processes import running
+
+from kgitops.cli.reconcile.output import TurnPrinter
+from kgitops.reconcile.events import ReconcileEvent
 
 CONVERGE = {"mode": "converge"}
 
@@ -53,6 +57,21 @@ def test_json_has_a_line_for_each_turn_and_event(project: Project, kgitops: Kgit
     assert [line.get("kind", line["type"]) for line in lines] == ["turn", "applied", "pending"]
     assert lines[0]["outcome"] == "pending"
     assert lines[2]["plan_digest"] == lines[0]["pending"]["digest"]
+
+
+def test_once_ends_when_all_is_told(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes: what is not told by then never is."""
+    tell = TurnPrinter.event
+
+    def slowly(printer: TurnPrinter, event: ReconcileEvent) -> None:
+        time.sleep(0.3)
+        tell(printer, event)
+
+    monkeypatch.setattr(TurnPrinter, "event", slowly)
+    out = kgitops("reconcile", project.folder, "--once", "--format", "json").out
+    assert [json.loads(line)["type"] for line in out.splitlines()] == ["turn", "event", "event"]
 
 
 def test_several_projects_and_clusters_take_a_turn_each(here: Path, kgitops: Kgitops) -> None:

@@ -112,7 +112,7 @@ class ReconcileLoop:
                 self._changed.wait(_TICK_S)
 
     def run_once(self, interrupted: Callable[[], int | None]) -> list[TurnResult]:
-        """Take one turn of each target, and return their results, in order."""
+        """Take one turn of each target, and return their results, in order, once they are told."""
         while any(not self.board.of(key).turns for key in self._targets):
             number = interrupted()
             if number is not None:
@@ -121,6 +121,9 @@ class ReconcileLoop:
             self.step()
             with self._changed:
                 self._changed.wait(_TICK_S)
+        for thread in self._threads.values():
+            while thread.is_alive() and interrupted() is None:
+                thread.join(_TICK_S)
         return [turn for status in self.board.targets() for turn in status.turns[:1]]
 
     def step(self) -> None:
