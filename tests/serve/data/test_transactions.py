@@ -58,10 +58,17 @@ def end(client: RawClient, producer: Producer, *, committed: bool, version: int 
     return code
 
 
-def write(client: RawClient, producer: Producer, sequence: int, *, transactional: bool = True):
+def write(
+    client: RawClient,
+    producer: Producer,
+    sequence: int,
+    *,
+    value: bytes = b"x",
+    transactional: bool = True,
+):
     """The row of the answer to one record of the producer."""
     data = batch(
-        b"x", producer=producer, sequence=sequence, transactional=transactional, first_ms=recent()
+        value, producer=producer, sequence=sequence, transactional=transactional, first_ms=recent()
     )
     name = TXN if transactional else None
     return produce(client, data, transactional_id=name)

@@ -9,7 +9,8 @@ from unittest.mock import patch
 import pytest
 from cluster.kafka.fakes import CREATE_TOPICS, METADATA, proxy
 from cluster.kafka.many_listeners import ManyListeners, login
-from cluster.kafka.transport.test_wire import appears, ask_for, connected, create, exists, some_name
+from cluster.kafka.transport.test_wire import ask_for, connected, create, exists, some_name
+from patience import eventually
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.connection import BrokerConnection
@@ -53,7 +54,7 @@ def standing_still(at: type, method: str, *, first: int | None = None) -> Iterat
 def test_a_change_within_the_lease_is_sent(wire: Wire):
     name = some_name()
     assert wire.until(ticks() + 20).send(create(name)).topics[0].error_code == 0
-    assert appears(wire, name)
+    eventually(lambda: exists(wire, name), what=f"the broker hears of {name}")
 
 
 def test_a_change_after_the_lease_is_not_sent(wire: Wire):
@@ -103,7 +104,7 @@ def test_without_the_look_at_the_socket_it_would_change_something(
         monkeypatch.setattr(GuardedSocket, "guard", lambda *_: None)
         with STANDING[place](), suppress(UnreachableError):
             wire.until(ticks() + LEASE_S).send(create(name))
-        assert appears(wire, name)
+        eventually(lambda: exists(wire, name), what=f"the broker hears of {name}")
 
 
 def test_a_change_that_is_tried_elsewhere_is_held_to_the_same_lease(many: ManyListeners):
