@@ -96,9 +96,11 @@ def looping(folder: Path, plans: Path, log: Path) -> Iterator[Loop]:
         assert loop.process.wait(60) == 143
 
 
-def ci(folder: Path) -> list[int]:
-    """What a pipeline does: plan, then apply exactly that plan, again while others are faster."""
-    exits: list[int] = []
+def ci(folder: Path) -> None:
+    """What a pipeline does: plan, then apply exactly that plan, again while others are faster.
+
+    They may change what it reads while it plans, too.
+    """
     while True:
         for words in (("plan", "-o", "plan.json"), ("apply", "plan.json")):
             command = [sys.executable, "-m", "kgitops", *words]
@@ -106,12 +108,11 @@ def ci(folder: Path) -> list[int]:
                 command, cwd=folder, capture_output=True, text=True, check=False, timeout=120,
                 env={**os.environ, "KGITOPS_CLUSTER": "kafka"},
             )  # fmt: skip
-            exits.append(ran.returncode)
             if ran.returncode:
                 assert ran.returncode in MEANWHILE, ran.stdout + ran.stderr
                 break
         else:
-            return exits
+            return
 
 
 def entries(kafka: Sandbox) -> list[RegistryEntry]:
@@ -140,12 +141,11 @@ def test_each_change_is_applied_once_by_whoever_comes_first(
     checkout = tmp_path / "checkout"
     shutil.copytree(project.folder, checkout)
     write(project.folder, manifests(0))
-    exits: list[int] = []
     with looping(project.folder, tmp_path / "plans", tmp_path / "log") as loop:
         for number in range(ROUNDS):
             write(project.folder, manifests(number))
             write(checkout, manifests(number))
-            exits += ci(checkout)
+            ci(checkout)
             loop.wait_for("in-sync")
         lines = loop.lines()
     log = entries(kafka)
@@ -164,9 +164,6 @@ def test_each_change_is_applied_once_by_whoever_comes_first(
     kinds = {str(line["kind"]) for line in lines if line["type"] == "event"}
     assert not kinds & {"fight", "healed", "drifted", "suspended"}, "each change was declared"
     assert not list((tmp_path / "plans").rglob("*.json"))
-    assert exits.count(0) == 2 * ROUNDS + exits.count(ExitCode.STALE) + exits.count(
-        ExitCode.LOCKED
-    ), "each plan was made, and one of each round was applied"
 
 
 def each_change_is_there_once(log: list[RegistryEntry]) -> None:
