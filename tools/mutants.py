@@ -100,13 +100,7 @@ def _boundary(
     match compared:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in MOVED:
             instead = f"({ast.unparse(left)} {MOVED[type(op)]} {ast.unparse(right)})"
-            yield (
-                function,
-                statement,
-                "moved",
-                compared,
-                instead.replace("{", "{{").replace("}", "}}"),
-            )
+            yield function, statement, "moved", compared, instead
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -112,7 +112,7 @@ class ReconcileLoop:
                 self._changed.wait(_TICK_S)
 
     def run_once(self, interrupted: Callable[[], int | None]) -> list[TurnResult]:
-        """Take one turn of each target, and return their results, in order, once they are told."""
+        """Take one turn of each target and tell of it; return the results, in order."""
         while any(not self.board.of(key).turns for key in self._targets):
             number = interrupted()
             if number is not None:
