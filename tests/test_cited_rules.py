@@ -24,7 +24,13 @@ def rules() -> frozenset[str]:
 
 
 def cited_by(path: Path) -> frozenset[str]:
-    """The rules in the docstrings of a file's tests: what is only commented on is not proven."""
+    """The rules in the docstrings of a file's tests: what is only commented on is not proven.
+
+    What a session is about stands in its lines that begin with ``#: ``.
+    """
+    if path.suffix == ".session":
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return frozenset(_cited("\n".join(line for line in lines if line.startswith("#: "))))
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docstrings = [
         ast.get_docstring(node) or ""
@@ -37,7 +43,9 @@ def cited_by(path: Path) -> frozenset[str]:
 @cache
 def cited_by_tests() -> frozenset[str]:
     """All rules that some test cites."""
-    return frozenset[str]().union(*map(cited_by, (ROOT / "tests").glob("**/test_*.py")))
+    tests = ROOT / "tests"
+    files = [*tests.glob("**/test_*.py"), *tests.glob("cli/sessions/*.session")]
+    return frozenset[str]().union(*map(cited_by, files))
 
 
 def _cited(text: str) -> Iterator[str]:
@@ -59,12 +67,16 @@ def test_a_rule_counts_only_in_the_docstring_of_a_test(tmp_path: Path) -> None:
         *("P201-03", "P201-04", "P201-05", "P201-06"),
         *("VC-001", "VC-002", "VC-003"),
     }
+    session = tmp_path / "it.session"
+    session.write_text("#: P201-08: as said.\n\n$ kgitops plan\nP201-09\n", encoding="utf-8")
+    assert cited_by(session) == {"P201-08"}
 
 
 def test_every_cited_rule_exists() -> None:
     sources = [
         *ROOT.glob("kgitops/**/*.py"),
         *ROOT.glob("tests/**/*.py"),
+        *ROOT.glob("tests/cli/sessions/*.session"),
         *ROOT.glob("docs/**/*.md"),
     ]
     cited = {

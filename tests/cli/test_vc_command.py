@@ -73,37 +73,6 @@ def acl(operation: Operation, kind: ResourceType, name: str, prefixed: bool = Fa
     )
 
 
-@pytest.mark.usefixtures("filled")
-def test_the_kips_own_session_ends_where_it_must(vc: Vc, url: str) -> None:
-    """VC-270, VC-271, VC-275, VC-277, VC-279: its last step fails as it is written."""
-    mine = "--virtual-cluster my-virtual-cluster"
-    for words in (
-        f"create {mine}",
-        f"alter {mine} --add --topic my-topic --link test-topic",
-        f"alter {mine} --add --user jane-doe",
-    ):
-        ran = vc(words)
-        assert ran.code == 0, ran.said
-    assert vc("list").out == "my-virtual-cluster\n"
-    described = vc(f"describe {mine}")
-    assert described.out.split("\n")[:5] == [
-        "my-virtual-cluster",
-        "  links:",
-        "    test-topic -> my-topic",
-        "  users:",
-        "    User:jane-doe",
-    ]
-    refused = vc(f"delete {mine}")
-    assert refused.code == 1
-    assert "link test-topic, user User:jane-doe" in refused.err
-    assert vc(f"alter {mine} --remove --user jane-doe").code == 0
-    assert vc(f"alter {mine} --remove --topic my-topic --link test-topic").code == 0
-    assert vc(f"delete {mine}").code == 0
-    ran = vc("list")
-    assert (ran.code, ran.out) == (0, "")
-    assert "my-topic" in state_of(url).topics
-
-
 def test_names_are_listed_one_a_line_and_in_order(vc: Vc) -> None:
     """VC-276: by bytes, in whatever order they were made."""
     for name in ("b", "a.b", "B", "a", "a-b"):
