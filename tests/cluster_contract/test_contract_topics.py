@@ -1,6 +1,7 @@
 """Topics, as every cluster changes them."""
 
 import re
+from collections.abc import Mapping, Sequence
 
 import pytest
 from cluster_contract.contract import (
@@ -17,7 +18,7 @@ from cluster_contract.contract import (
 )
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.requests import AlterStep, DeleteRecordsRequest, DeleteTopicRequest
+from kgitops.model.requests import AlterStep, DeleteRecordsRequest, DeleteTopicRequest, Request
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
 
@@ -38,6 +39,12 @@ def records_deletion(topic: TopicState, **offsets: int) -> DeleteRecordsRequest:
         topic_id=topic.topic_id,
         deleted_message_offsets={int(key[1:]): offset for key, offset in offsets.items()},
     )
+
+
+def assert_refused(cluster: Cluster, cases: Mapping[ErrorCode, Sequence[Request]]) -> None:
+    """Each request fails with its code, and what is refused changes nothing for the next."""
+    told = {code: [refused(cluster, request) for request in cases[code]] for code in cases}
+    assert told == {code: [code] * len(requests) for code, requests in cases.items()}
 
 
 def test_a_topic_is_created_as_requested(cluster: Cluster):
@@ -67,30 +74,25 @@ def test_replicas_that_kgitops_placed_stand_where_the_plan_said(cluster: Cluster
     done(cluster, request, lambda state: state.topics["orders"].assignment == grown)
 
 
-@pytest.mark.parametrize(
-    ("name", "assignment", "configs", "code"),
-    [
-        ("taken", ((1,),), {}, ErrorCode.TOPIC_ALREADY_EXISTS),
-        ("a b", ((1,),), {}, ErrorCode.INVALID_TOPIC_EXCEPTION),
-        ("a_b", ((1,),), {}, ErrorCode.INVALID_TOPIC_EXCEPTION),
-        ("x", ((1, 1),), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        ("x", ((1, 99),), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        ("x", ((1, 2), (3,)), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        ("x", ((1,),), {"retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
-        ("x", ((1,),), {"no.such.config": "1"}, ErrorCode.INVALID_CONFIG),
-    ],
-)
-def test_what_can_not_be_created(cluster: Cluster, name: str, assignment, configs, code: ErrorCode):
-    """A4-09…15, A4-45."""
+def test_what_can_not_be_created(cluster: Cluster):
+    """A4-09…15, A4-45: too few brokers (A4-13) as an assignment tells it."""
     created(cluster, "taken")
     created(cluster, "a.b")
-    assert refused(cluster, creation(name, assignment, configs)) is code
-
-
-def test_too_few_brokers(cluster: Cluster):
-    """A4-13, as an assignment tells it (A4-45)."""
-    request = creation("x", ((1, 2, 3, 4),), generated=True)
-    assert refused(cluster, request) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    cases = {
+        ErrorCode.TOPIC_ALREADY_EXISTS: [creation("taken", ((1,),))],
+        ErrorCode.INVALID_TOPIC_EXCEPTION: [creation("a b", ((1,),)), creation("a_b", ((1,),))],
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT: [
+            creation("x", ((1, 1),)),
+            creation("x", ((1, 99),)),
+            creation("x", ((1, 2), (3,))),
+            creation("x", ((1, 2, 3, 4),), generated=True),
+        ],
+        ErrorCode.INVALID_CONFIG: [
+            creation("x", ((1,),), {"retention.ms": "soon"}),
+            creation("x", ((1,),), {"no.such.config": "1"}),
+        ],
+    }
+    assert_refused(cluster, cases)
 
 
 def test_results_are_in_order_and_one_failure_hides_no_other(cluster: Cluster):
@@ -153,13 +155,49 @@ def test_configs_are_set_and_removed_and_others_left_alone(cluster: Cluster):
 
 
 @pytest.mark.parametrize(
-    "configs", [{"retention.ms": "soon"}, {"segment.bytes": "1048576", "no.such.config": "1"}]
+    ("step", "cases"),
+    [
+        (
+            CONFIGS,
+            {
+                ErrorCode.INVALID_CONFIG: [
+                    {"retention.ms": "soon"},
+                    {"segment.bytes": "1048576", "no.such.config": "1"},
+                ]
+            },
+        ),
+        (
+            PARTITIONS,
+            {
+                ErrorCode.INVALID_PARTITIONS: [((1, 2),)],
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT: [
+                    ((1, 2), (2, 3), (1,)),
+                    ((1, 2), (2, 3), (1, 99)),
+                ],
+            },
+        ),
+        (
+            REPLICAS,
+            {
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT: [
+                    ((1, 99), (2, 3)),
+                    ((1, 1), (2, 3)),
+                    ((), (2, 3)),
+                ]
+            },
+        ),
+    ],
+    ids=["configs", "partitions", "replicas"],
 )
-def test_one_bad_config_fails_all_of_the_topic(cluster: Cluster, configs):
-    """A4-75."""
+def test_alterations_that_can_not_be(cluster: Cluster, step: AlterStep, cases):
+    """A4-71, A4-72, A4-75, A4-80, C-07: one bad config fails all of the topic."""
     topic = created(cluster, "orders")
-    request = alteration(topic, CONFIGS, configs=configs)
-    assert refused(cluster, request) is ErrorCode.INVALID_CONFIG
+    word = "configs" if step is CONFIGS else "assignment"
+    requests = {
+        code: [alteration(topic, step, **{word: item}) for item in items]
+        for code, items in cases.items()
+    }
+    assert_refused(cluster, requests)
 
 
 def test_partitions_are_added_as_requested(cluster: Cluster):
@@ -171,20 +209,6 @@ def test_partitions_are_added_as_requested(cluster: Cluster):
     done(cluster, request, lambda state: state.topics["orders"].assignment == wanted)
     # The count is a total, so the same request is not the same again.
     assert refused(cluster, request) is ErrorCode.INVALID_PARTITIONS
-
-
-@pytest.mark.parametrize(
-    ("assignment", "code"),
-    [
-        (((1, 2),), ErrorCode.INVALID_PARTITIONS),
-        (((1, 2), (2, 3), (1,)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        (((1, 2), (2, 3), (1, 99)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-    ],
-)
-def test_partitions_that_can_not_be(cluster: Cluster, assignment, code: ErrorCode):
-    """A4-71, A4-72, C-07."""
-    topic = created(cluster, "orders")
-    assert refused(cluster, alteration(topic, PARTITIONS, assignment=assignment)) is code
 
 
 @pytest.mark.parametrize(
@@ -202,14 +226,6 @@ def test_replicas_move_where_they_are_wanted(cluster: Cluster, wanted):
             state.topics["orders"].assignment == wanted and not state.topics["orders"].reassigning
         ),
     )
-
-
-@pytest.mark.parametrize("wanted", [((1, 99), (2, 3)), ((1, 1), (2, 3)), ((), (2, 3))])
-def test_replicas_that_can_not_be(cluster: Cluster, wanted):
-    """A4-80."""
-    topic = created(cluster, "orders")
-    request = alteration(topic, REPLICAS, assignment=wanted)
-    assert refused(cluster, request) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_a_topic_is_deleted_by_its_id(cluster: Cluster):

@@ -1,6 +1,5 @@
 """Virtual clusters, answered alike by brokers that know them and by kgitops in their place."""
 
-import pytest
 from cluster_contract.contract import (
     await_state,
     can_judge,
@@ -63,42 +62,40 @@ def test_one_is_made_empty_and_deleted_empty(cluster: Cluster) -> None:
     assert all_done(cluster, drop("a")).virtual_clusters == {}
 
 
-@pytest.mark.parametrize(
-    ("request_", "code"),
-    [
-        (make("there"), ErrorCode.INVALID_REQUEST),
-        (make("kafka-cluster"), ErrorCode.INVALID_REQUEST),
-        (make("a:b"), ErrorCode.INVALID_REQUEST),
-        (make(""), ErrorCode.INVALID_REQUEST),
-        (drop("absent"), ErrorCode.RESOURCE_NOT_FOUND),
-        (drop("kafka-cluster"), ErrorCode.INVALID_REQUEST),
-        (drop("there"), ErrorCode.INVALID_REQUEST),
-        (add("absent", USER, "User:b"), ErrorCode.RESOURCE_NOT_FOUND),
-        (add("there", USER, "User:elsewhere"), ErrorCode.INVALID_REQUEST),
-        (add("there", USER, "User:*"), ErrorCode.INVALID_REQUEST),
-        (add("there", USER, "User:ANONYMOUS"), ErrorCode.INVALID_REQUEST),
-        (add("there", CLIENT_ID, "app"), ErrorCode.INVALID_REQUEST),
-        (add("there", GROUP, "g", adopts="old"), ErrorCode.INVALID_REQUEST),
-        (remove("there", USER, "User:b"), ErrorCode.RESOURCE_NOT_FOUND),
-        (remove("there", TOPIC, "none"), ErrorCode.RESOURCE_NOT_FOUND),
-        (add("there", TOPIC, "x", topic="none"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (add("there", TOPIC, "a b", topic="orders"), ErrorCode.INVALID_TOPIC_EXCEPTION),
-        (
-            add("there", TOPIC, "x", topic="__consumer_offsets"),
-            ErrorCode.INVALID_TOPIC_EXCEPTION,
-        ),
-        (add("there", TOPIC, "orders", topic="other"), ErrorCode.TOPIC_ALREADY_EXISTS),
-        (
-            add("there", TOPIC, "x", target=LocalName("elsewhere", "none")),
-            ErrorCode.RESOURCE_NOT_FOUND,
-        ),
-        (creation_in("there", "orders"), ErrorCode.TOPIC_ALREADY_EXISTS),
-        (creation_in("absent", "orders"), ErrorCode.RESOURCE_NOT_FOUND),
-        (creation_in("there", "x" * 213), ErrorCode.INVALID_TOPIC_EXCEPTION),
-    ],
-    ids=str,
-)
-def test_what_is_refused(cluster: Cluster, request_: Request, code: ErrorCode) -> None:
+REFUSED: list[tuple[Request, ErrorCode]] = [
+    (make("there"), ErrorCode.INVALID_REQUEST),
+    (make("kafka-cluster"), ErrorCode.INVALID_REQUEST),
+    (make("a:b"), ErrorCode.INVALID_REQUEST),
+    (make(""), ErrorCode.INVALID_REQUEST),
+    (drop("absent"), ErrorCode.RESOURCE_NOT_FOUND),
+    (drop("kafka-cluster"), ErrorCode.INVALID_REQUEST),
+    (drop("there"), ErrorCode.INVALID_REQUEST),
+    (add("absent", USER, "User:b"), ErrorCode.RESOURCE_NOT_FOUND),
+    (add("there", USER, "User:elsewhere"), ErrorCode.INVALID_REQUEST),
+    (add("there", USER, "User:*"), ErrorCode.INVALID_REQUEST),
+    (add("there", USER, "User:ANONYMOUS"), ErrorCode.INVALID_REQUEST),
+    (add("there", CLIENT_ID, "app"), ErrorCode.INVALID_REQUEST),
+    (add("there", GROUP, "g", adopts="old"), ErrorCode.INVALID_REQUEST),
+    (remove("there", USER, "User:b"), ErrorCode.RESOURCE_NOT_FOUND),
+    (remove("there", TOPIC, "none"), ErrorCode.RESOURCE_NOT_FOUND),
+    (add("there", TOPIC, "x", topic="none"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    (add("there", TOPIC, "a b", topic="orders"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+    (
+        add("there", TOPIC, "x", topic="__consumer_offsets"),
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+    ),
+    (add("there", TOPIC, "orders", topic="other"), ErrorCode.TOPIC_ALREADY_EXISTS),
+    (
+        add("there", TOPIC, "x", target=LocalName("elsewhere", "none")),
+        ErrorCode.RESOURCE_NOT_FOUND,
+    ),
+    (creation_in("there", "orders"), ErrorCode.TOPIC_ALREADY_EXISTS),
+    (creation_in("absent", "orders"), ErrorCode.RESOURCE_NOT_FOUND),
+    (creation_in("there", "x" * 213), ErrorCode.INVALID_TOPIC_EXCEPTION),
+]
+
+
+def test_what_is_refused(cluster: Cluster) -> None:
     """VC-007, 026, 028, 037, 043, 046, 058, 061, 080, 081, 093, 104, 115, 245: nothing changes."""
     for name in ("orders", "other"):
         created(cluster, name)
@@ -111,7 +108,7 @@ def test_what_is_refused(cluster: Cluster, request_: Request, code: ErrorCode) -
         add("elsewhere", CLIENT_ID, "app"),
         add("elsewhere", GROUP, "g", adopts="old"),
     )
-    assert refused(cluster, request_) is code
+    assert [(request, refused(cluster, request)) for request, _ in REFUSED] == REFUSED
 
 
 def test_links_lead_to_topics_under_any_name(cluster: Cluster) -> None:
