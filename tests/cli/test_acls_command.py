@@ -1,17 +1,11 @@
 """kafka-acls, flag for flag, with the virtual clusters that KIP-1134 gives it."""
 
-import json
 import shlex
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, Ran
-
-from kgitops.cluster.connect import connect
-from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.addresses import acl_address
 
 Acls = Callable[[str], Ran]
 
@@ -24,152 +18,6 @@ def url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def acls(kgitops: Kgitops, url: str) -> Acls:
     return lambda words: kgitops("acls", *shlex.split(words), "--bootstrap-server", url)
-
-
-def bindings(url: str) -> frozenset[AclBinding]:
-    with closing(connect(url, base=Path())) as cluster:
-        return cluster.read_state().acls
-
-
-def addresses(url: str) -> list[str]:
-    return sorted(map(acl_address, bindings(url)))
-
-
-KIP = (
-    "--allow-principal User:Bob --allow-principal User:Alice --allow-host 198.51.100.0"
-    " --allow-host 198.51.100.1 --operation Read --operation Write --topic Test-topic"
-    " --virtual-cluster com.mycompany.eu"
-)
-
-
-@pytest.mark.usefixtures("here")
-def test_the_kips_four_examples(acls: Acls, kgitops: Kgitops, url: str) -> None:
-    """VC-143, VC-144, VC-198, VC-199, VC-280: add, add by prefixes, list, remove."""
-    made = kgitops("vc", "create", "--virtual-cluster", "com.mycompany.eu", "-c", url)
-    assert made.code == 0
-    first = acls(f"--add {KIP} --virtual-cluster-pattern-type literal")
-    assert first.code == 0, first.said
-    assert addresses(url) == sorted(
-        f"vc/com.mycompany.eu/acl/User:{name}/Allow/{operation}/topic/literal/Test-topic@{host}"
-        for name in ("Alice", "Bob")
-        for operation in ("Read", "Write")
-        for host in ("198.51.100.0", "198.51.100.1")
-    )
-    second = acls(
-        "--add --allow-principal User:Jane --producer --topic Test-"
-        " --resource-pattern-type prefixed --virtual-cluster com.mycompany.eu."
-        " --virtual-cluster-pattern-type prefixed"
-    )
-    assert second.code == 0, second.said
-    of_jane = [
-        f"vc/prefixed:com.mycompany.eu./acl/User:Jane/Allow/{operation}/topic/prefixed/Test-@*"
-        for operation in ("Create", "Describe", "Write")
-    ]
-    assert [it for it in addresses(url) if "Jane" in it] == of_jane
-    listed = acls("--list --virtual-cluster com.mycompany.eu").out
-    assert listed.count("User:Bob") == 4
-    assert "Jane" not in listed
-    removed = acls(f"--remove {KIP}")
-    assert removed.code == 0, removed.said
-    assert addresses(url) == of_jane
-    assert acls("--list --virtual-cluster com.mycompany.eu").out == "There are no such ACLs.\n"
-    assert "Jane" in acls("--list --virtual-cluster com.mycompany.eu.uk").out
-
-
-@pytest.mark.usefixtures("here")
-def test_both_names_of_the_flag_mean_the_same(acls: Acls, url: str) -> None:
-    """VC-199."""
-    words = "--allow-principal User:a --operation Read --topic t --virtual-cluster v."
-    assert acls(f"--add {words} --virtual-cluster-resource-pattern-type prefixed").code == 0
-    again = acls(f"--add {words} --virtual-cluster-pattern-type prefixed")
-    assert (again.code, "there already" in again.out) == (0, True)
-    assert len(bindings(url)) == 1
-
-
-@pytest.mark.usefixtures("here")
-def test_kafka_cluster_is_no_virtual_cluster(acls: Acls, url: str) -> None:
-    """VC-100: named or not, the ACL is global."""
-    words = "--allow-principal User:a --operation Read --topic t"
-    assert acls(f"--add {words} --virtual-cluster kafka-cluster").code == 0
-    assert addresses(url) == ["acl/User:a/Allow/Read/topic/literal/t@*"]
-    assert "already" in acls(f"--add {words}").out
-
-
-@pytest.mark.usefixtures("here")
-def test_the_right_to_administer_names_the_virtual_cluster_itself(acls: Acls, url: str) -> None:
-    """VC-140, VC-141: of the resource CLUSTER the virtual cluster is the name."""
-    words = (
-        "--allow-principal User:admin --operation AlterVirtualCluster --cluster-resource"
-        " --virtual-cluster emea"
-    )
-    assert acls(f"--add {words}").code == 0
-    assert addresses(url) == ["acl/User:admin/Allow/AlterVirtualCluster/cluster/literal/emea@*"]
-    assert "User:admin" in acls("--list --virtual-cluster emea").out
-    assert acls(f"--remove {words}").code == 0
-    assert addresses(url) == []
-
-
-@pytest.mark.usefixtures("here")
-def test_a_scope_is_never_crossed_by_a_removal(acls: Acls, kgitops: Kgitops, url: str) -> None:
-    """VC-108, VC-143: the same names elsewhere are other ACLs."""
-    for name in ("a", "a.b"):
-        assert kgitops("vc", "create", "--virtual-cluster", name, "-c", url).code == 0
-    words = "--allow-principal User:a --operation Read --topic t"
-    scopes = ("", "--virtual-cluster a", "--virtual-cluster a.b")
-    for scope in scopes:
-        assert acls(f"--add {words} {scope}").code == 0
-    assert acls("--remove --topic t --virtual-cluster a").code == 0
-    assert addresses(url) == [
-        "acl/User:a/Allow/Read/topic/literal/t@*",
-        "vc/a.b/acl/User:a/Allow/Read/topic/literal/t@*",
-    ]
-    assert acls("--remove --topic t").code == 0
-    assert addresses(url) == ["vc/a.b/acl/User:a/Allow/Read/topic/literal/t@*"]
-
-
-@pytest.mark.usefixtures("here")
-def test_roles_hosts_denials_and_patterns_are_kafkas(acls: Acls, url: str) -> None:
-    assert acls("--add --allow-principal User:c --consumer --topic t --group g").code == 0
-    assert acls("--add --deny-principal User:d --deny-host 10.0.0.1 --topic t").code == 0
-    assert addresses(url) == [
-        "acl/User:c/Allow/Describe/topic/literal/t@*",
-        "acl/User:c/Allow/Read/group/literal/g@*",
-        "acl/User:c/Allow/Read/topic/literal/t@*",
-        "acl/User:d/Deny/All/topic/literal/t@10.0.0.1",
-    ]
-    listed = acls("--list --topic t --format json").out.splitlines()
-    assert {json.loads(line)["principal"] for line in listed} == {"User:c", "User:d"}
-    assert "User:d" not in acls("--list --principal User:c").out
-    assert acls("--add --allow-principal User:p --operation Read --topic ta --topic t"
-                " --resource-pattern-type prefixed").code == 0  # fmt: skip
-    matching = acls("--list --topic table --resource-pattern-type match").out
-    assert matching.count("User:p") == 2
-    assert "User:c" not in matching
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--topic t", "one of --add, --remove and --list"),
-        ("--add --list --topic t", "one of --add"),
-        ("--add --topic t", "--allow-principal"),
-        ("--add --allow-principal User:a", "a resource"),
-        ("--add --allow-principal a --topic t", "not a principal"),
-        ("--add --allow-principal User:a --topic t --operation Fly", "Fly"),
-        ("--add --allow-principal User:a --topic t --operation ClusterAction", "not an operation"),
-        ("--add --allow-principal User:a --topic t --resource-pattern-type any", "finds ACLs"),
-        ("--add --allow-principal User:a --consumer --topic t", "--group"),
-        ("--add --allow-principal User:a --idempotent --topic t", "--producer"),
-        ("--add --allow-principal User:a --topic t --virtual-cluster-pattern-type literal",
-         "--virtual-cluster"),
-        ("--list --virtual-cluser a", "did you mean"),
-    ],
-)  # fmt: skip
-@pytest.mark.usefixtures("here")
-def test_wrong_words_change_nothing(words: str, said: str, acls: Acls, url: str) -> None:
-    ran = acls(words)
-    assert (ran.code, said in ran.err) == (64, True), ran.said
-    assert bindings(url) == frozenset()
 
 
 @pytest.mark.usefixtures("here")

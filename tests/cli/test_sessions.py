@@ -5,9 +5,11 @@ review. In a file,
 
 - ``#: …`` says what the session is about, and cites rules;
 - ``-- name --`` writes the lines below it to that file;
-- ``$ kgitops …`` runs the command; ``NAME=value`` before it sets the environment, ``> name`` after
-  it writes stdout to a file. ``$ cat name`` and ``$ rm name`` are known too. Below stands what is
-  printed (stderr after ``! ``) and the exit code in brackets, if it isn't 0.
+- ``$ kgitops …`` runs the command; ``NAME=value`` before it sets the environment (``NOW`` is the
+  moment that it takes for now), ``> name`` after it writes stdout to a file, ``| …`` gives that to
+  a command of the shell, and ``2>&1`` adds stderr. ``$ cd …`` and ``$ sed -i s/old/new/ name`` are
+  known too, and other lines are run by the shell. Below stands what is printed (stderr after
+  ``! ``) and the exit code in brackets, if it isn't 0.
 
 ``$CLUSTER`` is an embedded cluster; a session that names it also runs on a lowered one. A line that
 only one of them prints has the name of it before it.
@@ -15,19 +17,29 @@ only one of them prints has the name of it before it.
 
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import chain
 from pathlib import Path
 
 import pytest
-from cli.conftest import Kgitops
+from cli.conftest import Kgitops, Ran
+from cli.policed import in_process
+
+from kgitops.model.clock import SystemClock
+
+__all__ = ["in_process"]
 
 SESSIONS = sorted(Path(__file__).with_name("sessions").glob("*.session"))
 NATIVE = "embedded:local.db"
 LOWERED = f"{NATIVE}?virtual.clusters=lowered"
 MARKS = {NATIVE: "native: ", LOWERED: "lowered: "}
 STEP = re.compile(r"^(?:#: |\$ |-- \S+ --$)")
+LINE = re.compile(
+    r"(?P<set>(?:[A-Z_]+=\S* )*)(?P<command>.*?)(?: 2>&1)?(?: (?P<to>[|>]) (?P<rest>.*))?"
+)
 VARIES = re.compile(
     r"\d{8}T\d{6}Z-[0-9a-f]{8}"  # a run
     r"|sha256:[0-9a-f]+"
@@ -70,7 +82,8 @@ class Session:
 
     def _seen(self, first: str, rest: list[str]) -> list[str]:
         if first.startswith("$ "):
-            return [first, *self._run(shlex.split(first[2:].replace("$CLUSTER", self._url))), ""]
+            seen = self._run(first[2:].replace("$CLUSTER", self._url))
+            return [first, *seen, *rest[-1:]] if rest[-1:] == [""] else [first, *seen]
         if first.startswith("-- "):
             content = "\n".join(rest).replace("$CLUSTER", self._url).rstrip("\n")
             file = Path(first[3:-3])
@@ -78,32 +91,51 @@ class Session:
             file.write_text(f"{content}\n")
         return [first, *rest]
 
-    def _run(self, words: list[str]) -> list[str]:
+    def _run(self, line: str) -> list[str]:
+        found = LINE.fullmatch(line)
+        assert found
+        words = shlex.split(found["command"])
         with self._monkeypatch.context() as patch:
-            while "=" in words[0]:
-                patch.setenv(*words.pop(0).split("=", 1))
+            for name, value in (word.split("=", 1) for word in shlex.split(found["set"])):
+                if name == "NOW":
+                    moment = datetime.fromisoformat(value)
+                    patch.setattr(SystemClock, "now", lambda _, now=moment: now)
+                patch.setenv(name, value)
             match words:
-                case ["kgitops", *said, ">", name]:
-                    ran = self._kgitops(*said)
-                    Path(name).write_text(ran.out)
-                    out = ""
                 case ["kgitops", *said]:
                     ran = self._kgitops(*said)
-                    out = ran.out
-                case ["cat", name]:
-                    return self._shown(Path(name).read_text())
-                case ["rm", name]:
-                    Path(name).unlink()
+                    if found["to"]:
+                        both = "2>&1" in line
+                        rest = found["rest"] if found["to"] == "|" else f"cat > {found['rest']}"
+                        read = shell(rest, ran.out + ran.err * both)
+                        ran = Ran(ran.code, read.out, ran.err * (not both) + read.err)
+                case ["cd", name]:
+                    self._monkeypatch.chdir(name)
+                    return []
+                case ["sed", "-i", change, *names]:
+                    _, old, new, _ = change.split(change[1])
+                    for file in map(Path, names):
+                        text, count = re.subn(old, new, file.read_text())
+                        assert count, f"{file} has no {old}"
+                        file.write_text(text)
                     return []
                 case _:
-                    pytest.fail(f"a session can't run {words}")
-        said = [*self._shown(out), *(f"! {line}".rstrip() for line in self._shown(ran.err))]
+                    ran = shell(line)
+        said = [*self._shown(ran.out), *(f"! {line}".rstrip() for line in self._shown(ran.err))]
         return [*said, f"[{ran.code}]"] if ran.code else said
 
     def _shown(self, text: str) -> list[str]:
         lines = VARIES.sub("…", text.replace(self._url, "$CLUSTER")).splitlines()
         assert not [line for line in lines if STEP.match(line)], "would read as a step"
         return lines
+
+
+def shell(line: str, given: str = "") -> Ran:
+    """What the shell makes of a line."""
+    done = subprocess.run(
+        ["sh", "-c", line], input=given, capture_output=True, text=True, check=False
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def only(url: str, text: str) -> str:
@@ -127,6 +159,7 @@ def together(native: str, lowered: str) -> str:
     return "\n".join(merged) + "\n"
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("file", "url"), list(cases()))
 def test_a_session_prints_what_its_file_says(
     file: Path,
