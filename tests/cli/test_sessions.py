@@ -45,6 +45,7 @@ VARIES = re.compile(
     r"|sha256:[0-9a-f]+"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| UTC)?"
     r"|(?<=\bid )[\w-]{22}\b"
+    r'|(?<=\bclusterId: )"?[\w-]{22}\b"?'
 )
 
 
@@ -115,7 +116,7 @@ class Session:
                 case ["sed", "-i", change, *names]:
                     _, old, new, _ = change.split(change[1])
                     for file in map(Path, names):
-                        text, count = re.subn(old, new, file.read_text())
+                        text, count = re.subn(old, new, file.read_text(), flags=re.MULTILINE)
                         assert count, f"{file} has no {old}"
                         file.write_text(text)
                     return []
