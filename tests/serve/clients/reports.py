@@ -4,6 +4,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -27,6 +28,10 @@ class Calls:
 
     def __init__(self) -> None:
         self.made: list[ClientCall] = []
+
+    def of(self, family: str) -> Callable[[str, object, Callable[[], object]], None]:
+        """Make calls of one family."""
+        return partial(self.call, family)
 
     def call(self, family: str, name: str, expected: object, body: Callable[[], object]) -> None:
         """Make a call and compare what it returns; of an error its class is what it returns."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import pytest
@@ -35,14 +36,14 @@ def one(futures: Mapping[Any, Any]) -> Any:  # noqa: ANN401 (of the library)
     return future.result(PATIENCE_S)
 
 
-def code(body: Any) -> object:  # noqa: ANN401
+def code(ask: Any, *words: object) -> str:  # noqa: ANN401
     """The name of the error that a call ends with."""
     from confluent_kafka import KafkaException
 
-    try:
-        return body()
-    except KafkaException as error:
-        return error.args[0].name()
+    with pytest.raises(KafkaException) as caught:
+        one(ask(*words))
+    name: str = caught.value.args[0].name()
+    return name
 
 
 def _cluster_and_topics(calls: Calls, admin: Any) -> None:  # noqa: ANN401
@@ -50,46 +51,22 @@ def _cluster_and_topics(calls: Calls, admin: Any) -> None:  # noqa: ANN401
     from confluent_kafka.admin import NewPartitions, NewTopic
 
     orders = NewTopic("orders", 3, 2, config={"retention.ms": "7000"})
-    calls.call(
-        "cluster", "describe: brokers", 3, lambda: len(admin.describe_cluster().result().nodes)
-    )
-    calls.call("topics", "create", None, lambda: one(admin.create_topics([orders])))
-    calls.call(
-        "topics",
-        "create: it exists",
-        "TOPIC_ALREADY_EXISTS",
-        lambda: code(lambda: one(admin.create_topics([orders]))),
-    )
-    calls.call(
-        "topics",
-        "create: too few brokers",
-        "INVALID_REPLICATION_FACTOR",
-        lambda: code(lambda: one(admin.create_topics([NewTopic("large", 1, 9)]))),
-    )
-    calls.call(
-        "topics",
-        "create, judged only",
-        None,
-        lambda: one(admin.create_topics([NewTopic("judged", 1, 1)], validate_only=True)),
-    )
-    calls.call(
-        "topics",
-        "list",
-        ["orders"],
-        lambda: [name for name in admin.list_topics(timeout=15).topics if name[0] != "_"],
-    )
-    calls.call(
-        "topics",
-        "create partitions",
-        None,
-        lambda: one(admin.create_partitions([NewPartitions("orders", 5)])),
-    )
-    calls.call(
-        "topics",
-        "describe",
-        5,
-        lambda: len(one(admin.describe_topics(TopicCollection(["orders"]))).partitions),
-    )
+    large, judged = (NewTopic(*topic) for topic in (("large", 1, 9), ("judged", 1, 1)))
+    create, more = admin.create_topics, [NewPartitions("orders", 5)]
+    all_orders = TopicCollection(["orders"])
+
+    def listed() -> list[str]:
+        return [name for name in admin.list_topics(timeout=15).topics if name[0] != "_"]
+
+    cluster, topics = calls.of("cluster"), calls.of("topics")
+    cluster("describe: brokers", 3, lambda: len(admin.describe_cluster().result().nodes))
+    topics("create", None, lambda: one(create([orders])))
+    topics("create: it exists", "TOPIC_ALREADY_EXISTS", lambda: code(create, [orders]))
+    topics("create: too few brokers", "INVALID_REPLICATION_FACTOR", lambda: code(create, [large]))
+    topics("create, judged only", None, lambda: one(create([judged], validate_only=True)))
+    topics("list", ["orders"], listed)
+    topics("create partitions", None, lambda: one(admin.create_partitions(more)))
+    topics("describe", 5, lambda: len(one(admin.describe_topics(all_orders)).partitions))
 
 
 def _alter_whole(admin: Any, resource: object) -> object:  # noqa: ANN401
@@ -102,33 +79,22 @@ def _configs(calls: Calls, admin: Any) -> None:  # noqa: ANN401
 
     topic = ConfigResource(ConfigResource.Type.TOPIC, "orders")
     broker = ConfigResource(ConfigResource.Type.BROKER, "2")
+    whole = ConfigResource(ConfigResource.Type.TOPIC, "orders", set_config={"retention.ms": "1"})
 
-    def change(value: str) -> ConfigResource:
+    def change(value: str) -> list[ConfigResource]:
         entry = ConfigEntry("retention.ms", value, incremental_operation=AlterConfigOpType.SET)
-        return ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry])
+        return [ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry])]
 
     def described() -> str:
         return one(admin.describe_configs([topic]))["retention.ms"].value
 
-    calls.call("configs", "describe", "7000", described)
-    calls.call(
-        "configs", "alter", None, lambda: one(admin.incremental_alter_configs([change("9000")]))
-    )
-    calls.call("configs", "describe what was altered", "9000", described)
-    calls.call(
-        "configs",
-        "alter: wrong value",
-        "INVALID_CONFIG",
-        lambda: code(lambda: one(admin.incremental_alter_configs([change("soon")]))),
-    )
-    whole = ConfigResource(ConfigResource.Type.TOPIC, "orders", set_config={"retention.ms": "1"})
-    calls.call("configs", "alter (AlterConfigs)", None, lambda: _alter_whole(admin, whole))
-    calls.call(
-        "configs",
-        "describe a broker",
-        True,
-        lambda: len(one(admin.describe_configs([broker]))) > 20,
-    )
+    alter, configs = admin.incremental_alter_configs, calls.of("configs")
+    configs("describe", "7000", described)
+    configs("alter", None, lambda: one(alter(change("9000"))))
+    configs("describe what was altered", "9000", described)
+    configs("alter: wrong value", "INVALID_CONFIG", lambda: code(alter, change("soon")))
+    configs("alter (AlterConfigs)", None, lambda: _alter_whole(admin, whole))
+    configs("describe a broker", True, lambda: len(one(admin.describe_configs([broker]))) > 20)
 
 
 def _acls(calls: Calls, admin: Any) -> None:  # noqa: ANN401
@@ -159,10 +125,11 @@ def _acls(calls: Calls, admin: Any) -> None:  # noqa: ANN401
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    calls.call("ACLs", "create", None, lambda: one(admin.create_acls([acl])))
-    calls.call("ACLs", "describe", [acl], lambda: admin.describe_acls(every).result())
-    calls.call("ACLs", "delete", [acl], lambda: one(admin.delete_acls([every])))
-    calls.call("ACLs", "describe: none", [], lambda: admin.describe_acls(every).result())
+    acls = calls.of("ACLs")
+    acls("create", None, lambda: one(admin.create_acls([acl])))
+    acls("describe", [acl], lambda: admin.describe_acls(every).result())
+    acls("delete", [acl], lambda: one(admin.delete_acls([every])))
+    acls("describe: none", [], lambda: admin.describe_acls(every).result())
 
 
 def _users(calls: Calls, admin: Any) -> None:  # noqa: ANN401
@@ -176,29 +143,15 @@ def _users(calls: Calls, admin: Any) -> None:  # noqa: ANN401
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     change = UserScramCredentialUpsertion("carol", info, b"secret")
     remove = UserScramCredentialDeletion("carol", ScramMechanism.SCRAM_SHA_256)
-    calls.call(
-        "users",
-        "alter SCRAM credentials",
-        None,
-        lambda: one(admin.alter_user_scram_credentials([change])),
-    )
-    calls.call(
-        "users",
-        "describe SCRAM credentials",
-        4096,
-        lambda: (
-            admin.describe_user_scram_credentials()
-            .result()["carol"]
-            .scram_credential_infos[0]
-            .iterations
-        ),
-    )
-    calls.call(
-        "users",
-        "remove SCRAM credentials",
-        None,
-        lambda: one(admin.alter_user_scram_credentials([remove])),
-    )
+
+    def iterations() -> int:
+        found = admin.describe_user_scram_credentials().result()["carol"]
+        return found.scram_credential_infos[0].iterations
+
+    alter, users = admin.alter_user_scram_credentials, calls.of("users")
+    users("alter SCRAM credentials", None, lambda: one(alter([change])))
+    users("describe SCRAM credentials", 4096, iterations)
+    users("remove SCRAM credentials", None, lambda: one(alter([remove])))
 
 
 def _groups(calls: Calls, admin: Any) -> None:  # noqa: ANN401
@@ -207,54 +160,33 @@ def _groups(calls: Calls, admin: Any) -> None:  # noqa: ANN401
 
     first = TopicPartition("orders", 0, 0)
     offsets = ConsumerGroupTopicPartitions("billing", [first])
-    calls.call(
-        "groups",
-        "alter offsets",
-        "billing",
-        lambda: one(admin.alter_consumer_group_offsets([offsets])).group_id,
-    )
-    calls.call(
-        "groups",
-        "list",
-        ["billing"],
-        lambda: [group.group_id for group in admin.list_consumer_groups().result().valid],
-    )
-    calls.call(
-        "groups",
-        "describe",
-        "EMPTY",
-        lambda: one(admin.describe_consumer_groups(["billing"])).state.name,
-    )
-    calls.call(
-        "groups",
-        "list offsets",
-        0,
-        lambda: (
-            one(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("billing")]))
-            .topic_partitions[0]
-            .offset
-        ),
-    )
-    calls.call(
-        "records",
-        "list offsets",
-        0,
-        lambda: one(admin.list_offsets({first: OffsetSpec.latest()})).offset,
-    )
-    calls.call("records", "delete", 0, lambda: one(admin.delete_records([first])).low_watermark)
-    calls.call("groups", "delete", None, lambda: one(admin.delete_consumer_groups(["billing"])))
-    calls.call(
-        "moves",
-        "elect leaders",
-        1,
-        lambda: len(
-            admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition("orders", 0)]).result()
-        ),
-    )
+
+    def listed() -> list[str]:
+        return [group.group_id for group in admin.list_consumer_groups().result().valid]
+
+    def committed() -> int:
+        asked = [ConsumerGroupTopicPartitions("billing")]
+        return one(admin.list_consumer_group_offsets(asked)).topic_partitions[0].offset
+
+    def elected() -> int:
+        asked = [TopicPartition("orders", 0)]
+        return len(admin.elect_leaders(ElectionType.PREFERRED, asked).result())
+
+    groups, records, moves = map(calls.of, ("groups", "records", "moves"))
+    alter, describe = admin.alter_consumer_group_offsets, admin.describe_consumer_groups
+    groups("alter offsets", "billing", lambda: one(alter([offsets])).group_id)
+    groups("list", ["billing"], listed)
+    groups("describe", "EMPTY", lambda: one(describe(["billing"])).state.name)
+    groups("list offsets", 0, committed)
+    latest = {first: OffsetSpec.latest()}
+    records("list offsets", 0, lambda: one(admin.list_offsets(latest)).offset)
+    records("delete", 0, lambda: one(admin.delete_records([first])).low_watermark)
+    groups("delete", None, lambda: one(admin.delete_consumer_groups(["billing"])))
+    moves("elect leaders", 1, elected)
 
 
 def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
-    from confluent_kafka import Producer, TopicPartition
+    from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic
 
     one(admin.create_topics([NewTopic("data", 2, 1)]))
@@ -272,10 +204,11 @@ def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
         producer.flush(PATIENCE_S)
         return offsets[0]
 
-    calls.call("records", "produce", 0, lambda: produce(False, "one"))
-    calls.call("records", "produce, idempotent", 1, lambda: produce(True, "two"))
+    records, transactions, groups = map(calls.of, ("records", "transactions", "groups"))
+    records("produce", 0, lambda: produce(False, "one"))
+    records("produce, idempotent", 1, lambda: produce(True, "two"))
     careful = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
-    calls.call("transactions", "begin", None, lambda: careful.init_transactions(PATIENCE_S))
+    transactions("begin", None, lambda: careful.init_transactions(PATIENCE_S))
     for end, value in (
         (careful.abort_transaction, "aborted"),
         (careful.commit_transaction, "three"),
@@ -287,31 +220,14 @@ def _data(calls: Calls, admin: Any, servers: str) -> None:  # noqa: ANN401
             careful.flush(PATIENCE_S)
             end(PATIENCE_S)
 
-        calls.call("transactions", end.__name__, None, transaction)
+        transactions(end.__name__, None, transaction)
     for level, expected in (
         ("read_committed", ["one", "two", "three"]),
         ("read_uncommitted", ["one", "two", "aborted", "three"]),
     ):
-        count = len(expected)
-        calls.call(
-            "transactions",
-            level,
-            expected,
-            lambda level=level, count=count: _read(servers, level, count),
-        )
-    calls.call("groups", "two members share the partitions", (1, 1), lambda: _shared(servers))
-    calls.call(
-        "groups",
-        "what was committed",
-        3,
-        lambda: (
-            _consumer(servers, "billed")
-            .committed([TopicPartition("data", 1)], PATIENCE_S)[0]
-            .offset
-            if _commit(servers)
-            else None
-        ),
-    )
+        transactions(level, expected, partial(_read, servers, level, len(expected)))
+    groups("two members share the partitions", (1, 1), lambda: _shared(servers))
+    groups("what was committed", 3, lambda: _committed(servers))
 
 
 def _consumer(servers: str, group: str, **more: object) -> Any:  # noqa: ANN401
@@ -357,20 +273,18 @@ def _shared(servers: str) -> tuple[int, ...]:
         return eventually(assigned, lambda counts: counts == (1, 1), what="a partition for each")
 
 
-def _commit(servers: str) -> bool:
+def _committed(servers: str) -> int:
+    """What another member finds committed."""
     from confluent_kafka import TopicPartition
 
     consumer = _consumer(servers, "billed")
     consumer.commit(offsets=[TopicPartition("data", 1, 3)], asynchronous=False)
     consumer.close()
-    return True
+    asked = [TopicPartition("data", 1)]
+    return _consumer(servers, "billed").committed(asked, PATIENCE_S)[0].offset
 
 
 def _end(calls: Calls, admin: Any) -> None:  # noqa: ANN401
-    calls.call("topics", "delete", None, lambda: one(admin.delete_topics(["orders"])))
-    calls.call(
-        "topics",
-        "delete: there is none",
-        "UNKNOWN_TOPIC_OR_PART",
-        lambda: code(lambda: one(admin.delete_topics(["orders"]))),
-    )
+    delete, topics = admin.delete_topics, calls.of("topics")
+    topics("delete", None, lambda: one(delete(["orders"])))
+    topics("delete: there is none", "UNKNOWN_TOPIC_OR_PART", lambda: code(delete, ["orders"]))
