@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from serve.forwarding.requests import with_an_item
-from serve.forwarding.served import ServedBrokers, served
+from serve.served import ServedCluster, served
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.wire.apis import apis
@@ -17,7 +17,7 @@ TRIED_ELSEWHERE = {"Envelope", "SaslHandshake", "SaslAuthenticate", "ApiVersions
 
 
 @pytest.fixture(params=Compat, scope="module")
-def brokers(request: pytest.FixtureRequest) -> Iterator[ServedBrokers]:
+def brokers(request: pytest.FixtureRequest) -> Iterator[ServedCluster]:
     with served(compat=request.param) as started:
         yield started
 
@@ -34,7 +34,7 @@ def asked(api: str, version: int) -> Message:
 
 
 @pytest.mark.parametrize("kind", NODES)
-def test_every_announced_version_is_answered(brokers: ServedBrokers, kind: str) -> None:
+def test_every_announced_version_is_answered(brokers: ServedCluster, kind: str) -> None:
     """KIP-511, KIP-896: fields that an old version has no place for are left out."""
     tried = 0
     with brokers.client(NODES[kind]) as client:

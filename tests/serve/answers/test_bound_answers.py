@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import pytest
 from cluster.clusters import BOTH, a_new_topic, admin
 from cluster.embedded.bound.tenancies import change, execute, link
-from serve.answers.served import cluster_of, codes, create, delete, metadata
 from serve.answers.test_metadata_answers import by_id
 from serve.answers.test_partition_answers import elect, elected, move, moving, page
 from serve.raw_client import RawClient, raw_client
+from serve.served import cluster_of
+from serve.topic_requests import codes, create, delete, metadata
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import Compat

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from cluster.clusters import a_grant
-from serve.answers.served import cluster_of, create, served
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of
+from serve.topic_requests import create
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.cluster_state import Broker
@@ -46,7 +47,7 @@ def test_brokers_of_a_cluster(version: int) -> None:
     """A4-20, A4-21: fenced ones only for who asks for them, which version 2 can."""
     cluster = cluster_of(brokers=[Broker(id=1, rack="a"), Broker(id=2), Broker(id=3)])
     cluster.fence(1)
-    with served(cluster, broker=1) as client:
+    with client_of(cluster, broker=1) as client:
         request = messages.DescribeClusterRequest()
         answer = client.ask("DescribeCluster", version, request)
         assert [row.broker_id for row in answer.brokers] == [2, 3]
@@ -82,7 +83,7 @@ def test_rights_on_the_cluster() -> None:
     alter = a_grant(Operation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME, ME)
     create_topics = a_grant(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME, ME)
     for rights, bits in (([alter], 1 << 7 | 1 << 8), ([create_topics], 0), ([], 0)):
-        with served(cluster_of(rights=rights)) as client:
+        with client_of(rights=rights) as client:
             answer = client.ask("DescribeCluster", 1, request)
             assert (answer.error_code, answer.cluster_authorized_operations) == (0, bits)
 
@@ -105,7 +106,7 @@ def test_the_quorum(client: RawClient, version: int) -> None:
 
 def test_who_may_see_the_quorum() -> None:
     """Describe on the cluster; kgitops then knows that the controller answered."""
-    with served(cluster_of(rights=[])) as client:
+    with client_of(rights=[]) as client:
         answer = quorum(client)
         assert (answer.error_code, answer.topics, answer.nodes) == (31, [], [])
 
@@ -150,5 +151,5 @@ def test_levels_of_features_are_fixed(client: RawClient, version: int) -> None:
 
 def test_who_may_update_features() -> None:
     """Alter on the cluster."""
-    with served(cluster_of(compat=Compat.KRAFT, rights=[])) as client:
+    with client_of(compat=Compat.KRAFT, rights=[]) as client:
         assert update(client, 2, ("kraft.version", 1, 1)).error_code == 31

@@ -5,8 +5,9 @@ import threading
 import pytest
 from cluster.clusters import BOTH, a_grant, topic_grant
 from patience import eventually
-from serve.answers.served import cluster_of, codes, create, metadata, new_topic, served
 from serve.raw_client import raw_client
+from serve.served import client_of, cluster_of
+from serve.topic_requests import codes, create, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
@@ -19,7 +20,7 @@ ME = "User:ANONYMOUS"
 @pytest.mark.parametrize("version", range(8))
 def test_every_version_creates(version: int) -> None:
     """A4-30, A4-50: at any broker; every name has one row, and versions before 2 are KIP-4's."""
-    with served(cluster_of(), broker=2) as client:
+    with client_of(broker=2) as client:
         rows = create(client, "a", new_topic("b c"), version=version)
         assert codes(rows) == {"a": 0, "b c": 17}
         assert [bool(row.error_message) for row in rows] == [False, version > 0]
@@ -32,7 +33,7 @@ def test_every_version_creates(version: int) -> None:
 
 def test_versions_before_those_of_kafka_are_of_the_seed_alone() -> None:
     """A connection that asks for what is not announced is closed."""
-    with served(cluster_of(compat=Compat.KRAFT)) as client, pytest.raises(ConnectionResetError):
+    with client_of(compat=Compat.KRAFT) as client, pytest.raises(ConnectionResetError):
         create(client, "a", version=1)
 
 
@@ -47,7 +48,7 @@ def test_the_answer_tells_what_was_made(validate_only: bool) -> None:
             "log.retention.ms": "7",
         },
     )
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         rows = create(
             client,
             new_topic("defaults", -1, -1, configs={"cleanup.policy": "compact"}),
@@ -78,7 +79,7 @@ def test_configs_are_for_those_who_may_describe_them(
     """A4-47: without DescribeConfigs the counts are hidden as well, and the answer says why."""
     create_all = a_grant(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME, ME)
     rights = [create_all, topic_grant(Operation.DESCRIBE_CONFIGS, "shown", ME)]
-    with served(cluster_of(compat=compat, rights=rights)) as client:
+    with client_of(compat=compat, rights=rights) as client:
         shown, other = create(client, "shown", "hidden")
         assert (shown.error_code, shown.topic_config_error_code, shown.num_partitions) == (0, 0, 2)
         assert shown.configs
@@ -93,7 +94,7 @@ def test_configs_are_for_those_who_may_describe_them(
 )
 def test_a_name_that_is_there_twice_has_one_row(compat: Compat, names: list[str]) -> None:
     """A4-31, A4-17: neither is made; Kafka puts such rows behind the others."""
-    with served(cluster_of(compat=compat)) as client:
+    with client_of(compat=compat) as client:
         rows = create(client, "b", "a", "b", "c")
         assert [row.name for row in rows] == names
         assert codes(rows) == {"a": 0, "b": 42, "c": 0}
@@ -105,7 +106,7 @@ def test_what_is_wrong_with_a_topic(compat: Compat) -> None:
     """A4-09…15, A4-33, A4-36, A4-40, A4-45, A4-49: each by its own code, and others are made."""
     both = new_topic("both", assignments=[(0, [1])])
     both.num_partitions = 1
-    with served(cluster_of(compat=compat)) as client:
+    with client_of(compat=compat) as client:
         create(client, "there")
         rows = create(
             client,
@@ -145,7 +146,7 @@ def test_without_time_the_answer_comes_at_once(
     compat: Compat, code: int, exists: bool, timeout_ms: int
 ) -> None:
     """A4-43, A4-26: what was triggered is found by Metadata; Kafka triggers nothing (C-08)."""
-    with served(cluster_of(compat=compat)) as client:
+    with client_of(compat=compat) as client:
         rows = create(client, "good", new_topic("bad", 0), timeout_ms=timeout_ms)
         assert codes(rows) == {"good": code, "bad": 37 if exists else code}
         assert codes(metadata(client, "good").topics) == {"good": 0 if exists else 3}
@@ -182,6 +183,6 @@ def test_who_waits_for_leaders_holds_up_nobody() -> None:
 def test_who_may_create(compat: Compat, code: int) -> None:
     """A4-32, A4-48: Create on the cluster; Kafka takes Create on the topic as well."""
     rights = [topic_grant(Operation.CREATE, "mine", ME)]
-    with served(cluster_of(compat=compat, rights=rights)) as client:
+    with client_of(compat=compat, rights=rights) as client:
         rows = codes(create(client, "yours", "mine"))
         assert rows == {"yours": code, "mine": code if compat is Compat.SEED else 0}

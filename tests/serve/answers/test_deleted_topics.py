@@ -2,7 +2,8 @@
 
 import pytest
 from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
-from serve.answers.served import cluster_of, codes, create, delete, metadata, new_topic, served
+from serve.served import client_of, cluster_of
+from serve.topic_requests import codes, create, delete, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
@@ -16,7 +17,7 @@ STRANGER = bytes(range(16))
 @pytest.mark.parametrize("version", range(7))
 def test_every_version_deletes(version: int) -> None:
     """A4-60, A4-67: at any broker; versions before 1 are KIP-4's, and have no messages."""
-    with served(cluster_of(), broker=1) as client:
+    with client_of(broker=1) as client:
         created = create(client, "a")
         rows = delete(client, "a", "none", version=version)
         assert codes(rows) == {"a": 0, "none": 17}
@@ -27,7 +28,7 @@ def test_every_version_deletes(version: int) -> None:
 @pytest.mark.parametrize("compat", BOTH)
 def test_ids_are_answered_with_names(compat: Compat) -> None:
     """A4-62: an unknown id has a code of its own."""
-    with served(cluster_of(compat=compat)) as client:
+    with client_of(compat=compat) as client:
         (created,) = create(client, "a")
         rows = delete(client, created.topic_id, STRANGER)
         assert [(row.name, row.topic_id, row.error_code) for row in rows] == [
@@ -42,7 +43,7 @@ def test_ids_are_answered_with_names(compat: Compat) -> None:
 @pytest.mark.parametrize("version", [1, 6])
 def test_a_name_that_is_there_twice_has_one_row(compat: Compat, code: int, version: int) -> None:
     """A4-61, C-02: to KIP-4 names are a set, and Kafka refuses such names."""
-    with served(cluster_of(compat=compat)) as client:
+    with client_of(compat=compat) as client:
         create(client, "a")
         rows = delete(client, "a", "a", version=version)
         assert codes(rows) == {"a": code}
@@ -51,7 +52,7 @@ def test_a_name_that_is_there_twice_has_one_row(compat: Compat, code: int, versi
 
 def test_names_and_ids_that_do_not_go_together() -> None:
     """As Kafka's controller answers: a topic is deleted only if it is meant once."""
-    with served(cluster_of(compat=Compat.KRAFT)) as client:
+    with client_of(compat=Compat.KRAFT) as client:
         ids = {row.name: row.topic_id for row in create(client, "a", "b", "c", "d")}
         rows = delete(
             client,
@@ -78,7 +79,7 @@ def test_names_and_ids_that_do_not_go_together() -> None:
 
 def test_in_the_seed_a_topic_may_be_meant_twice() -> None:
     """A4-61: by its name and by its id."""
-    with served(cluster_of()) as client:
+    with client_of() as client:
         (created,) = create(client, "a")
         rows = delete(client, "a", created.topic_id)
         assert [(row.name, row.topic_id, row.error_code) for row in rows] == [
@@ -95,7 +96,7 @@ def test_what_a_client_may_not_know_of(compat: Compat, absent: int) -> None:
     ]
     cluster = cluster_of(compat=compat, rights=rights)
     admin(cluster, ROOT).create_topics([a_new_topic(name) for name in ("mine", "seen", "hidden")])
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         rows = delete(client, "mine", "seen", "hidden", "none")
         assert codes(rows) == {"mine": 0, "seen": 29, "hidden": absent, "none": absent}
 
@@ -103,7 +104,7 @@ def test_what_a_client_may_not_know_of(compat: Compat, absent: int) -> None:
 @pytest.mark.parametrize(("version", "code"), [(2, 42), (3, 73), (6, 73)])
 def test_deletion_can_be_turned_off(version: int, code: int) -> None:
     """A4-69: the code is of version 3."""
-    with served(cluster_of(static_configs={"delete.topic.enable": "false"})) as client:
+    with client_of(static_configs={"delete.topic.enable": "false"}) as client:
         create(client, "a")
         assert codes(delete(client, "a", version=version)) == {"a": code}
 
@@ -111,7 +112,7 @@ def test_deletion_can_be_turned_off(version: int, code: int) -> None:
 def test_a_deletion_that_takes_long() -> None:
     """A4-65, A4-66, A4-63: the second client waits too, and the name is taken until the end."""
     cluster = cluster_of()
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         create(client, "a", "b")
         cluster.faults.hold_deletions = True
         assert codes(delete(client, "a", timeout_ms=20)) == {"a": 7}
@@ -134,7 +135,7 @@ def grow(name: str, count: int, assignments: list[list[int]] | None = None) -> M
 @pytest.mark.parametrize("version", range(4))
 def test_partitions_are_added(version: int) -> None:
     """A4-71, A4-72, A4-73: a list of no replicas is not the same as none."""
-    with served(cluster_of(compat=Compat.KRAFT), broker=1) as client:
+    with client_of(compat=Compat.KRAFT, broker=1) as client:
         create(client, *"abcdef")
         request = messages.CreatePartitionsRequest(
             topics=[
@@ -166,7 +167,7 @@ def test_partitions_are_added(version: int) -> None:
 def test_partitions_of_a_topic_that_has_no_leader(compat: Compat, code: int) -> None:
     """A4-41: the seed waits for leaders of all partitions, Kafka for none."""
     cluster = cluster_of(compat=compat)
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         create(client, new_topic("a", assignments=[(0, [3])]))
         cluster.fence(3)
         request = messages.CreatePartitionsRequest(topics=[grow("a", 2)], timeout_ms=20)

@@ -2,13 +2,13 @@
 
 import pytest
 from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
-from serve.answers.served import cluster_of, codes, create, metadata, new_topic, served
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
+from serve.served import client_of, cluster_of
+from serve.topic_requests import codes, create, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import Operation
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import NIL_UUID, Message
 
@@ -29,7 +29,7 @@ def test_every_version(version: int) -> None:
     """A4-20…22, A4-29: brokers with nullable racks, topics, the controller, and since when."""
     brokers = [Broker(id=4, rack="b"), Broker(id=2)]
     cluster = cluster_of(brokers=brokers)
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         create(client, new_topic("a", assignments=[(0, [4, 2]), (1, [2, 4])]))
         answer = metadata(client, "a", version=version)
         assert [(row.node_id, row.rack) for row in answer.brokers] == [
@@ -50,7 +50,7 @@ def test_every_version(version: int) -> None:
 
 def test_which_topics_are_asked_for() -> None:
     """A4-18, A4-19, C-32: null is all and empty is none; in version 0 empty is all."""
-    with served(cluster_of()) as client:
+    with client_of() as client:
         create(client, "a", "b")
         for version in range(14):
             nothing = messages.MetadataRequest(topics=[])
@@ -67,7 +67,7 @@ def test_which_topics_are_asked_for() -> None:
 def test_dead_brokers(compat: Compat) -> None:
     """A4-23, A4-24: version 0 hides them and says so; others list them as offline."""
     cluster = cluster_of(compat=compat)
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         create(
             client,
             new_topic("a", assignments=[(0, [3, 1]), (1, [1, 2])]),
@@ -94,22 +94,10 @@ def test_dead_brokers(compat: Compat) -> None:
         assert metadata(client, "a", version=0).topics[0].partitions[0].error_code == 0
 
 
-def test_any_broker_tells_and_takes_changes() -> None:
-    """A4-27, A4-30, A4-60: what one broker was asked to do the others know at once."""
-    with serving(cluster_of()) as server:
-        for endpoint in server.endpoints:
-            with raw_client(endpoint) as client:
-                create(client, f"at-{endpoint.port}")
-        names = sorted(f"at-{endpoint.port}" for endpoint in server.endpoints)
-        for endpoint in server.endpoints:
-            with raw_client(endpoint) as client:
-                assert [topic.name for topic in metadata(client, None).topics] == names
-
-
 @pytest.mark.parametrize("compat", BOTH)
 def test_topics_by_id(compat: Compat) -> None:
     """If there is an id, names do not count; before version 12 there are no such requests."""
-    with served(cluster_of(compat=compat)) as client:
+    with client_of(compat=compat) as client:
         made = {row.name: row.topic_id for row in create(client, "a", "b")}
         rows = by_id(client, made["a"], STRANGER)
         assert {(row.name, row.topic_id): row.error_code for row in rows} == {
@@ -130,7 +118,7 @@ def test_topics_by_id(compat: Compat) -> None:
 
 def test_names_of_no_topic() -> None:
     """A4-10: a name that can't be one is told apart; names in a request count once."""
-    with served(cluster_of()) as client:
+    with client_of() as client:
         rows = metadata(client, "none", "not a name", "__consumer_offsets", "none").topics
         assert codes(rows) == {"none": 3, "not a name": 17, "__consumer_offsets": 3}
         assert len(rows) == 3
@@ -142,7 +130,7 @@ def test_operations_that_a_client_may_do() -> None:
     rights = [topic_grant(Operation.READ, "a", ME)]
     cluster = cluster_of(compat=Compat.KRAFT, rights=rights)
     admin(cluster, ROOT).create_topics([a_new_topic("a"), a_new_topic("b")])
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         asked = {"include_topic_authorized_operations": True}
         rows = {row.name: row for row in metadata(client, "a", "b", **asked).topics}
         assert rows["a"].topic_authorized_operations == 1 << 3 | 1 << 8
@@ -164,7 +152,7 @@ def test_missing_topics_are_created_if_all_agree() -> None:
     ]
     cluster = cluster_of(compat=Compat.KRAFT, rights=rights)
     names = "mine", "yours"
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         assert codes(metadata(client, "mine").topics) == {"mine": 3}
         asked = {"allow_auto_topic_creation": True}
         while (rows := codes(metadata(client, *names, **asked).topics))["mine"]:
@@ -172,16 +160,12 @@ def test_missing_topics_are_created_if_all_agree() -> None:
             assert rows == {"mine": 3, "yours": 29}
         assert rows == {"mine": 0, "yours": 29}
         assert codes(metadata(client, *names).topics) == {"mine": 0, "yours": 3}
-    off = cluster_of(static_configs={"auto.create.topics.enable": "false"})
-    with served(off) as client:
-        rows = metadata(client, "mine", allow_auto_topic_creation=True).topics
-        assert codes(rows) == {"mine": 3}
 
 
 def test_rows_that_were_written_before_are_those_of_today() -> None:
     """Each change of a topic, of a broker, or of the client's version is seen at once."""
     cluster = cluster_of()
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         create(client, "a", "b")
         for change in (
             lambda: None,

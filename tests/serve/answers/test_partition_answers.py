@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
-from serve.answers.served import cluster_of, codes, create, metadata, new_topic, served
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of
+from serve.topic_requests import codes, create, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
@@ -40,7 +41,7 @@ def shown(answer: Message) -> list[tuple[str, list[int]]]:
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
 def test_pages_of_partitions(limit: int) -> None:
     """Page after page has every partition once, and none has more than was asked for."""
-    with served(cluster_of()) as client:
+    with client_of() as client:
         create(client, new_topic("a", 3), new_topic("b", 1), new_topic("c", 4))
         found: list[tuple[str, int]] = []
         cursor = None
@@ -61,7 +62,7 @@ def test_pages_of_partitions(limit: int) -> None:
 
 def test_a_page_of_named_topics() -> None:
     """As of Kafka: sorted, errors take no room, and what follows a full page is pointed at."""
-    with served(cluster_of(compat=Compat.KRAFT)) as client:
+    with client_of(compat=Compat.KRAFT) as client:
         (created, *_) = create(client, "a", "c")
         answer = page(client, "c", "b", "a", "not a name", "a")
         assert codes(answer.topics) == {"a": 0, "b": 3, "c": 0, "not a name": 17}
@@ -79,7 +80,7 @@ def test_a_page_of_named_topics() -> None:
 @pytest.mark.parametrize("cursor", [("b", 0), ("a", -1)])
 def test_a_cursor_that_means_nothing(cursor: tuple[str, int]) -> None:
     """It is to be one of the topics that are asked for, and a partition."""
-    with served(cluster_of()) as client:
+    with client_of() as client:
         create(client, "a")
         assert codes(page(client, "a", cursor=cursor).topics) == {"a": 42}
 
@@ -88,7 +89,7 @@ def test_topics_that_a_client_may_not_describe() -> None:
     """Named ones are last, without an id; of all topics they are left out."""
     cluster = cluster_of(rights=[topic_grant(Operation.READ, "b", ME)])
     admin(cluster, ROOT).create_topics([a_new_topic("a"), a_new_topic("b")])
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         rows = page(client, "a", "b").topics
         assert [(row.name, row.error_code) for row in rows] == [("b", 0), ("a", 29)]
         assert rows[0].topic_authorized_operations == 1 << 3 | 1 << 8
@@ -129,7 +130,7 @@ def moving(client: RawClient, topics: list[Message] | None = None) -> dict[str, 
 def test_partitions_are_moved(compat: Compat, version: int) -> None:
     """A4-80: errors are by partition, and null cancels."""
     cluster = cluster_of(compat=compat)
-    with served(cluster, broker=1) as client:
+    with client_of(cluster, broker=1) as client:
         create(client, new_topic("a", assignments=[(0, [1]), (1, [1])]))
         cluster.faults.hold_reassignments = True
         answer = move(
@@ -160,7 +161,7 @@ def test_partitions_are_moved(compat: Compat, version: int) -> None:
 
 def test_a_move_may_have_to_keep_the_replication_factor() -> None:
     """A4-80: version 1 can ask for that, and repeats it in the answer (KIP-860)."""
-    with served(cluster_of()) as client:
+    with client_of() as client:
         create(client, new_topic("a", 1, 1))
         answer = move(client, ("a", 0, [1, 2]), allow_replication_factor_change=False)
         assert answer.allow_replication_factor_change is False
@@ -170,7 +171,7 @@ def test_a_move_may_have_to_keep_the_replication_factor() -> None:
 
 def test_who_may_move() -> None:
     """A4-80: Alter on the cluster, and Describe to see moves; the error is the whole answer's."""
-    with served(cluster_of(rights=[])) as client:
+    with client_of(rights=[]) as client:
         answer = move(client, ("a", 0, [1]))
         assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (31, 31)
         request = messages.ListPartitionReassignmentsRequest()
@@ -204,7 +205,7 @@ def elected(answer: Message) -> dict[str, list[tuple[int, int]]]:
 def test_leaders_are_the_preferred_ones_already(version: int) -> None:
     """A4-44: so none is elected; a preferred one that is dead can't be, and says so."""
     cluster = cluster_of(compat=Compat.KRAFT)
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         create(client, new_topic("a", assignments=[(0, [1, 2]), (1, [3, 1])]))
         create(client, new_topic("b", assignments=[(0, [3])]))
         cluster.fence(3)
@@ -247,7 +248,7 @@ def test_log_directories(version: int) -> None:
 
 def test_who_may_see_log_directories() -> None:
     """Describe on the cluster; before version 3 only nothing is seen."""
-    with served(cluster_of(rights=[])) as client:
+    with client_of(rights=[]) as client:
         for version in (1, 3):
             request = messages.DescribeLogDirsRequest(topics=None)
             answer = client.ask("DescribeLogDirs", version, request)

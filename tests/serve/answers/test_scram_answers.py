@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from cluster.embedded.bound.tenancies import SALES, change, execute, on_cluster
-from serve.answers.served import cluster_of, served
 from serve.login.logging_in import PASSWORD, SASL, authenticate, log_in, scram_final, shake_hands
 from serve.login.logging_in import served as with_logins
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
@@ -43,7 +43,7 @@ def describe(client: RawClient, *users: str):
 def test_set_and_described() -> None:
     """Keys and salts are told to nobody."""
     cluster = cluster_of(brokers=1)
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         request = ALTER(
             upsertions=[upsertion("alice"), upsertion("bob", 9), upsertion("carol", 1, 1)],
             deletions=[ALTER.ScramCredentialDeletion(name="dave", mechanism=1)],
@@ -64,7 +64,7 @@ def test_set_and_described() -> None:
 
 def test_without_rights() -> None:
     cluster = cluster_of(brokers=1, rights=[])
-    with served(cluster) as client:
+    with client_of(cluster) as client:
         answer = client.ask(REQUESTS[0], 0, ALTER(upsertions=[upsertion("alice")]))
         assert [(row.user, row.error_code) for row in answer.results] == [("alice", 31)]
         assert describe(client).error_code == 31

@@ -10,9 +10,9 @@ from cluster.clusters import ROOT, a_grant, a_new_topic, admin
 from cluster.embedded.bound.tenancies import execute
 from serve.answers.groups.group_client import join, sync
 from serve.attacks.denials import DENIALS, Denial, Named, request_of
-from serve.forwarding.served import ServedBrokers, served
 from serve.login.logging_in import upsertion
 from serve.raw_client import RawClient
+from serve.served import ServedCluster, served
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model import requests as req
@@ -32,12 +32,12 @@ _GROUP, _TRANSACTION = 0, 1
 
 
 @pytest.fixture(scope="module", params=Compat)
-def brokers(request: pytest.FixtureRequest) -> Iterator[ServedBrokers]:
+def brokers(request: pytest.FixtureRequest) -> Iterator[ServedCluster]:
     """A cluster with one object of every kind, of which the clients may see none."""
     acl = a_grant(Operation.READ, ResourceType.TOPIC, "hidden-topic", "User:hidden-user")
     configs = {"group.consumer.session.timeout.ms": "600000"}
     with (
-        served(compat=request.param, acls=(acl,), static_configs=configs) as started,
+        served(compat=request.param, rights=(acl,), static_configs=configs) as started,
         ExitStack() as stack,
     ):
         _fill(started, stack)
@@ -45,13 +45,13 @@ def brokers(request: pytest.FixtureRequest) -> Iterator[ServedBrokers]:
 
 
 @pytest.fixture(scope="module")
-def hidden(brokers: ServedBrokers) -> Named:
+def hidden(brokers: ServedCluster) -> Named:
     """The names of what there is."""
     topic = brokers.embedded.controller.image().topics.by_name["hidden-topic"]
     return Named(word="hidden", topic_id=topic_id_bytes(topic.topic_id))
 
 
-def _fill(brokers: ServedBrokers, stack: ExitStack) -> None:
+def _fill(brokers: ServedCluster, stack: ExitStack) -> None:
     cluster = brokers.embedded
     root = admin(cluster, ROOT)
     new_topic = a_new_topic("hidden-topic", retention_ms="12345678")
@@ -82,14 +82,14 @@ def _fill(brokers: ServedBrokers, stack: ExitStack) -> None:
 
 
 def _at_coordinator(
-    brokers: ServedBrokers, stack: ExitStack, client: RawClient, key: str, key_type: int = _GROUP
+    brokers: ServedCluster, stack: ExitStack, client: RawClient, key: str, key_type: int = _GROUP
 ) -> RawClient:
     request = messages.FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
     node = client.ask("FindCoordinator", 6, request).coordinators[0].node_id
     return stack.enter_context(brokers.client(node, principal=ROOT))
 
 
-def _announced(brokers: ServedBrokers, kind: NodeKind) -> Mapping[str, int]:
+def _announced(brokers: ServedCluster, kind: NodeKind) -> Mapping[str, int]:
     """The newest version of each API that a node announces, as clients are told."""
     with brokers.client(NODES[kind]) as client:
         told = client.ask("ApiVersions", 4, request_of("ApiVersions", _SOFTWARE))
@@ -109,7 +109,7 @@ def _rows(kind: NodeKind) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", NodeKind)
-def test_every_announced_api_is_tried(brokers: ServedBrokers, kind: NodeKind) -> None:
+def test_every_announced_api_is_tried(brokers: ServedCluster, kind: NodeKind) -> None:
     """A new API needs its rows in the table."""
     tried = {api for api, denials in DENIALS.items() for one in denials if kind in one.kinds}
     assert set(_announced(brokers, kind)) <= tried
@@ -119,7 +119,7 @@ def test_every_announced_api_is_tried(brokers: ServedBrokers, kind: NodeKind) ->
     ("kind", "api", "denial"), [*_rows(NodeKind.BROKER), *_rows(NodeKind.CONTROLLER)]
 )
 def test_nothing_is_told_and_nothing_changes(
-    brokers: ServedBrokers, hidden: Named, kind: NodeKind, api: str, denial: Denial
+    brokers: ServedCluster, hidden: Named, kind: NodeKind, api: str, denial: Denial
 ) -> None:
     """The error is Kafka's, the answer that to a request for what does not exist."""
     version = _announced(brokers, kind)[api]
@@ -141,7 +141,7 @@ def test_nothing_is_told_and_nothing_changes(
 
 
 def _asked(
-    brokers: ServedBrokers,
+    brokers: ServedCluster,
     kind: NodeKind,
     api: str,
     version: int,
@@ -154,7 +154,7 @@ def _asked(
         return client.ask(api, version, request_of(api, denial.fields(named)))
 
 
-def _state(brokers: ServedBrokers) -> object:
+def _state(brokers: ServedCluster) -> object:
     """All that requests can change."""
     cluster = brokers.server.cluster
     held = [cluster.groups.group(name) for name in ("hidden-group", "absent-group")]

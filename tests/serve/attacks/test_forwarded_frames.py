@@ -2,7 +2,7 @@
 
 import pytest
 from serve.attacks.denials import request_of
-from serve.forwarding.served import served
+from serve.served import served
 
 from kgitops.model.results import ErrorCode
 from kgitops.wire.apis import apis, keys

@@ -5,8 +5,8 @@ import logging
 
 import pytest
 from serve.attacks.denials import request_of
-from serve.forwarding.served import served
 from serve.raw_client import RawClient
+from serve.served import served
 
 from kgitops.serve.listening.open_connections import ClosingLog
 from kgitops.serve.printable import printable, printable_json
@@ -35,6 +35,7 @@ def test_a_library_with_an_impossible_name(client: RawClient, name: str) -> None
 
 
 def test_the_audit_log_has_lines_of_its_own_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """F590-31: one line a request, whatever its names are."""
     with (
         served() as brokers,
         brokers.client(principal=f"User:{EVIL}") as client,
@@ -53,7 +54,7 @@ def test_the_audit_log_has_lines_of_its_own_alone(caplog: pytest.LogCaptureFixtu
 
 def test_a_refused_envelope_names_its_sender_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
     with (
-        served(acls=()) as brokers,
+        served(rights=()) as brokers,
         brokers.client(3000, principal=f"User:{EVIL}") as client,
         caplog.at_level(logging.INFO),
     ):
@@ -65,5 +66,7 @@ def test_a_refused_envelope_names_its_sender_in_one_line(caplog: pytest.LogCaptu
 
 def test_the_reason_for_the_end_of_a_connection(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        ClosingLog().tell("127.0.0.1", f"it logs in by {EVIL}")
-    assert caplog.records[0].getMessage().isprintable()
+        ClosingLog().tell("127.0.0.1", f"it logs in by {EVIL}" + "y" * 1000)
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.isprintable()
+    assert len(line) < 400

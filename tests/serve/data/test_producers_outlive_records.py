@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from serve.answers.served import create, new_topic
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import recent
 from serve.data.test_transactions import add, end, init, write
 from serve.raw_client import RawClient, raw_client
+from serve.topic_requests import create, new_topic
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.model.results import ErrorCode

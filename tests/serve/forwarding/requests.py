@@ -1,6 +1,6 @@
 """A request with one item for every API that is forwarded."""
 
-from serve.forwarding.served import creating
+from serve.topic_requests import creating
 
 from kgitops.wire.messages import Message, message_class
 

@@ -7,15 +7,18 @@ import threading
 import pytest
 from cluster.clusters import a_grant
 from cluster.policing import Recorder, denying, policed
-from serve.forwarding.served import create, creating, seen, served
+from serve.forwarding.requests import with_an_item
+from serve.raw_client import RawClient
+from serve.served import served
+from serve.topic_requests import created, creating, seen
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.policy import Principal
-from kgitops.serve.answers.table import ANSWERS
 from kgitops.serve.dispatch import Dispatcher
 from kgitops.serve.forwarding.apis import FIRST_FOR_CONTROLLER, FORWARDED, common_versions
+from kgitops.serve.forwarding.audit import item_results
 from kgitops.serve.forwarding.envelope import DefaultPrincipalSerde, EnvelopeError
 from kgitops.serve.forwarding.options import Routing
 from kgitops.serve.nodes import NodeKind
@@ -30,7 +33,7 @@ def test_any_broker_takes_what_the_controller_decides() -> None:
     with served() as brokers:
         for broker in (1, 2, 3):
             with brokers.client(broker) as client:
-                assert create(client, f"of-{broker}", version=broker) == {f"of-{broker}": 0}
+                assert created(client, f"of-{broker}", version=broker) == {f"of-{broker}": 0}
         assert list(brokers.server.forwarding_metrics) == [1, 2, 3]
         for broker in (1, 2, 3):
             with brokers.client(broker) as client:
@@ -50,26 +53,16 @@ def test_what_kafka_forwards_is_forwarded() -> None:
     assert not FORWARDED & {"DeleteRecords", "DescribeConfigs", "DescribeAcls", "Metadata"}
 
 
-def test_the_answer_is_that_of_the_version_asked_for() -> None:
-    """F590-09, F590-16, F590-41: version 0 has no topic id and no message."""
-    with served() as brokers, brokers.client(1) as client:
-        client.socket.sendall(
-            request_frame(apis()[keys()["CreateTopics"]], 0, 5, "old", creating("orders"))
-        )
-        name = b"\0\6orders"
-        assert client.receive_frame() == bytes((0, 0, 0, 5, 0, 0, 0, 1)) + name + b"\0\0"
-
-
 def test_a_client_has_its_own_rights_and_no_others() -> None:
     """F590-18, F590-19, F590-40: through a broker, whose rights do not count."""
     grants = (a_grant(Operation.CREATE, ResourceType.TOPIC, "mine", "User:alice"),)
     for routing in (Routing.FORWARD, Routing.DIRECT):
         with (
-            served(compat=Compat.KRAFT, acls=grants, routing=routing) as brokers,
+            served(compat=Compat.KRAFT, rights=grants, routing=routing) as brokers,
             brokers.client(2, "User:alice") as alice,
         ):
             refused = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            assert create(alice, "mine", "other") == {"mine": 0, "other": refused}
+            assert created(alice, "mine", "other") == {"mine": 0, "other": refused}
 
 
 @pytest.mark.parametrize("routing", [Routing.FORWARD, Routing.DIRECT])
@@ -102,7 +95,6 @@ def altering(*resources: tuple[int, str], key: str = "log.retention.ms") -> Mess
     )
 
 
-@pytest.mark.skipif("IncrementalAlterConfigs" not in ANSWERS, reason="not answered yet")
 def test_configs_of_another_broker_are_refused_where_they_arrive() -> None:
     """F590-27, P201-78: nothing is forwarded, and no policy is asked."""
     recorder = Recorder()
@@ -118,7 +110,6 @@ def test_configs_of_another_broker_are_refused_where_they_arrive() -> None:
         assert recorder.calls == []
 
 
-@pytest.mark.skipif("IncrementalAlterConfigs" not in ANSWERS, reason="not answered yet")
 @pytest.mark.parametrize("routing", [Routing.FORWARD, Routing.DIRECT])
 def test_only_the_rest_goes_to_the_controller(routing: Routing) -> None:
     """F590-27: each resource has its own result, in its place; policies judge on the controller."""
@@ -137,62 +128,27 @@ def test_only_the_rest_goes_to_the_controller(routing: Routing) -> None:
         assert "alter broker" in recorder.methods
 
 
+def codes(client: RawClient, api: str, version: int) -> list[int]:
+    """The error of each item of a request that has one."""
+    return [code for _, code in item_results(client.ask(api, version, with_an_item(api, version)))]
+
+
 @pytest.mark.parametrize("api", ["CreateAcls", "DeleteAcls", "AlterClientQuotas", "AlterConfigs"])
 def test_newer_versions_are_for_the_controller_alone(api: str) -> None:
     """F590-08, F590-10, A4-16, C-16: with ``strict`` another broker answers 41 to them."""
     first = FIRST_FOR_CONTROLLER[api]
     with served(routing=Routing.STRICT) as brokers:
         with brokers.client(2) as client:
-            client.ask(api, first, one_item(api))
+            codes(client, api, first)
             assert brokers.server.forwarding_metrics == {}
-            old = client.ask(api, first - 1, one_item(api))
-            assert ErrorCode.NOT_CONTROLLER not in codes(old)
+            assert ErrorCode.NOT_CONTROLLER not in codes(client, api, first - 1)
             assert brokers.redirected() == 1
-            assert codes(client.ask(api, first, one_item(api))) == [ErrorCode.NOT_CONTROLLER]
+            assert codes(client, api, first) == [ErrorCode.NOT_CONTROLLER]
             found = client.ask("Metadata", 12, messages.MetadataRequest(topics=[])).controller_id
         assert found == 1
         with brokers.client(found) as client:
             # The broker that stands for the controller; what it asks is no broker's to refuse.
-            assert ErrorCode.NOT_CONTROLLER not in codes(client.ask(api, first, one_item(api)))
-
-
-def one_item(api: str) -> Message:
-    match api:
-        case "CreateAcls":
-            row = messages.CreateAclsRequest.AclCreation(
-                resource_type=2,
-                resource_name="orders",
-                principal="User:a",
-                host="*",
-                operation=3,
-                permission_type=3,
-            )
-            return messages.CreateAclsRequest(creations=[row])
-        case "DeleteAcls":
-            row = messages.DeleteAclsRequest.DeleteAclsFilter(
-                resource_type_filter=2,
-                resource_name_filter=None,
-                operation=1,
-                permission_type=1,
-            )
-            return messages.DeleteAclsRequest(filters=[row])
-        case "AlterClientQuotas":
-            request = messages.AlterClientQuotasRequest
-            entity = [request.EntityData(entity_type="user", entity_name="a")]
-            ops = [request.OpData(key="producer_byte_rate", value=1024.0)]
-            return request(entries=[request.EntryData(entity=entity, ops=ops)])
-        case _:
-            request = messages.AlterConfigsRequest
-            return request(
-                resources=[request.AlterConfigsResource(resource_type=2, resource_name="absent")]
-            )
-
-
-def codes(answer: Message) -> list[int]:
-    for field in ("results", "filter_results", "entries", "responses"):
-        if hasattr(answer, field):
-            return [row.error_code for row in getattr(answer, field)]
-    raise AssertionError(answer)
+            assert ErrorCode.NOT_CONTROLLER not in codes(client, api, first)
 
 
 def test_the_proposals_versions() -> None:
@@ -209,13 +165,6 @@ def test_the_proposals_versions() -> None:
     }
     assert FIRST_FOR_CONTROLLER.keys() <= FORWARDED
     assert apis()[keys()["IncrementalAlterConfigs"]].versions == range(2)
-
-
-def test_a_broker_before_the_upgrade_decides_itself() -> None:
-    """F590-13: the way before KIP-590, as a cluster has it until all brokers know the new one."""
-    with served(routing=Routing.DIRECT) as brokers, brokers.client(2) as client:
-        assert create(client, "orders") == {"orders": 0}
-        assert brokers.server.forwarding_metrics == {}
 
 
 def test_a_broker_announces_what_the_controller_knows_too() -> None:
@@ -236,24 +185,10 @@ def test_versions_of_the_controller_count_once_they_are_known() -> None:
         older = {**dispatcher._announced[NodeKind.CONTROLLER], key: range(3)}
         dispatcher._announced[NodeKind.CONTROLLER] = older
         before = {row.api_key: row.max_version for row in client.ask("ApiVersions", 3).api_keys}
-        create(client, "orders")
+        created(client, "orders")
         after = {row.api_key: row.max_version for row in client.ask("ApiVersions", 3).api_keys}
         assert (before[key], after[key]) == (6, 2)
         assert after | {key: 6} == before
-
-
-def test_requests_of_a_connection_are_answered_in_their_order() -> None:
-    """F590-23: forwarded ones too, and those between them."""
-    with served() as brokers, brokers.client(1) as client:
-        sent = []
-        for number in range(30):
-            client.send("CreateTopics", 7, creating(f"t{number}"))
-            sent.append(client._sent)
-            client.send("Metadata", 12, messages.MetadataRequest(topics=[]))
-            sent.append(client._sent)
-        answered = [int.from_bytes(client.receive_frame()[:4], "big") for _ in sent]
-        assert answered == sent
-        assert len(brokers.topics()) == 30
 
 
 def test_many_clients_share_a_brokers_connection() -> None:
@@ -265,7 +200,7 @@ def test_many_clients_share_a_brokers_connection() -> None:
             with brokers.client(1) as client:
                 for turn in range(5):
                     name = f"t{number}-{turn}"
-                    if create(client, name) != {name: 0}:
+                    if created(client, name) != {name: 0}:
                         failed.append(name)
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
@@ -315,7 +250,7 @@ def test_a_client_never_sees_why_its_envelope_was_refused(code: ErrorCode) -> No
     """F590-24: -1 for each topic, and its connection stays."""
     with served(principal_serde=RefusingSerde(code)) as brokers, brokers.client(1) as client:
         for name in ("one", "two"):
-            assert create(client, name) == {name: ErrorCode.UNKNOWN_SERVER_ERROR}
+            assert created(client, name) == {name: ErrorCode.UNKNOWN_SERVER_ERROR}
         assert brokers.topics() == []
 
 
@@ -324,7 +259,7 @@ def test_a_controller_that_does_not_understand_a_request_costs_the_client_its_co
     serde = RefusingSerde(ErrorCode.UNSUPPORTED_VERSION)
     with served(principal_serde=serde) as brokers:
         with brokers.client(1) as client, pytest.raises(ConnectionResetError):
-            create(client, "orders")
+            created(client, "orders")
         assert brokers.redirected() == 1
         # The broker's own connection to the controller stays, and so do those of other clients.
         with brokers.client(1) as other:
@@ -335,7 +270,7 @@ def test_a_large_request_is_forwarded() -> None:
     """F590-16: it is read in another thread, and is none the less one request."""
     with served() as brokers, brokers.client(1) as client:
         names = [f"a-topic-with-a-long-name-{number}" for number in range(300)]
-        assert set(create(client, *names).values()) == {0}
+        assert set(created(client, *names).values()) == {0}
         assert len(brokers.topics()) == 300
         assert brokers.redirected() == 1
 
@@ -360,7 +295,7 @@ def test_the_audit_names_the_client(caplog: pytest.LogCaptureFixture, compat: Co
                 client_software_name="apache-kafka-java", client_software_version="4.3.0"
             ),
         )
-        create(client, "orders", "a b")
+        created(client, "orders", "a b")
     (line,) = lines(caplog)
     assert isinstance(line.pop("at_ms"), int)
     assert line == {
@@ -379,20 +314,11 @@ def test_the_audit_names_the_client(caplog: pytest.LogCaptureFixture, compat: Co
     assert sorted(map(tuple, results)) == [("a b", 17), ("orders", 0)]
 
 
-def test_the_audit_has_no_line_breaks_of_clients(caplog: pytest.LogCaptureFixture) -> None:
-    """F590-31: one line a request, whatever its names are."""
-    caplog.set_level(logging.INFO, "kgitops.serve.audit")
-    with served() as brokers, brokers.client(1) as client:
-        create(client, "bad\nprincipal=User:root")
-    (record,) = (item for item in caplog.records if item.name == "kgitops.serve.audit")
-    assert "\n" not in record.getMessage()
-
-
 def test_a_client_of_the_controller_came_by_no_broker(caplog: pytest.LogCaptureFixture) -> None:
     """F590-31."""
     caplog.set_level(logging.INFO, "kgitops.serve.audit")
     with served() as brokers, brokers.client(3000) as client:
-        assert create(client, "orders") == {"orders": 0}
+        assert created(client, "orders") == {"orders": 0}
     (line,) = lines(caplog)
     assert (line["via"], line["listener"]) == (None, "CONTROLLER")
 

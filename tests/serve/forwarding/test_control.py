@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from serve.forwarding.served import served
+from serve.served import served
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.model.errors import UnreachableError
@@ -41,14 +41,14 @@ def test_a_controller_that_is_down_can_not_become_active() -> None:
 
 def test_lines_that_are_no_json() -> None:
     with served() as brokers, socket.socket(socket.AF_UNIX) as control:
-        control.connect(str(brokers._control))
+        control.connect(str(brokers.control))
         control.sendall(b"hold\n")
         assert b'"ok":false' in control.recv(1000)
 
 
 def test_only_its_owner_can_use_it() -> None:
     with served() as brokers:
-        assert stat.S_IMODE(brokers._control.stat().st_mode) == 0o600
+        assert stat.S_IMODE(brokers.control.stat().st_mode) == 0o600
 
 
 def test_a_file_that_can_not_be_made_is_one_sentence(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 import pytest
-from serve.forwarding.served import ServedBrokers, new_topic, served
+from serve.served import ServedCluster, repeating, served
+from serve.topic_requests import creating, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.serve.announced import announced_versions
@@ -42,9 +43,8 @@ def real(api: str, version: int) -> Iterator[Message]:
     m = messages
     match api:
         case "CreateTopics":
-            bad = new_topic("a b")
-            yield m.CreateTopicsRequest(topics=[new_topic("orders"), new_topic("audit", 3, 3), bad])
-            again = m.CreateTopicsRequest(topics=[new_topic("orders"), new_topic("x", factor=9)])
+            yield creating("orders", new_topic("audit", 3, 3), "a b")
+            again = m.CreateTopicsRequest(topics=[new_topic("orders"), new_topic("x", 1, 9)])
             again.topics[1].configs = [
                 m.CreateTopicsRequest.CreatableTopicConfig(name="retention.ms", value="-7")
             ]
@@ -202,19 +202,21 @@ def virtual_clusters(api: str) -> Iterator[Message]:
 
 
 @pytest.fixture(scope="module")
-def pairs() -> Iterator[dict[Compat, tuple[ServedBrokers, ServedBrokers]]]:
+def pairs() -> Iterator[dict[Compat, tuple[ServedCluster, ServedCluster]]]:
     """For each mode two clusters with the same past: one decides directly, one forwards."""
     with ExitStack() as stack:
         yield {
-            compat: (
-                stack.enter_context(served(compat=compat, routing=Routing.DIRECT)),
-                stack.enter_context(served(compat=compat)),
+            compat: tuple(
+                stack.enter_context(
+                    served(compat=compat, routing=routing, clock_and_ids=repeating())
+                )
+                for routing in (Routing.DIRECT, Routing.FORWARD)
             )
             for compat in Compat
         }
 
 
-def answers(brokers: ServedBrokers, api: str, version: int) -> tuple[list[bytes], list[int]]:
+def answers(brokers: ServedCluster, api: str, version: int) -> tuple[list[bytes], list[int]]:
     """The whole frames that a client gets, and how many Envelopes the broker sent for each.
 
     A topic ``there`` and a virtual cluster ``team`` are there before each request.
@@ -224,14 +226,14 @@ def answers(brokers: ServedBrokers, api: str, version: int) -> tuple[list[bytes]
     team = messages.CreateVirtualClustersRequest.CreatableVirtualCluster(name="team")
     with brokers.client(1) as client:
         for request in (message_class(found.request)(), *real(api, version)):
-            client.ask("CreateTopics", 7, messages.CreateTopicsRequest([new_topic("there", 2, 2)]))
+            client.ask("CreateTopics", 7, creating(new_topic("there", 2, 2)))
             client.ask("CreateVirtualClusters", 0, messages.CreateVirtualClustersRequest([team]))
             before = brokers.redirected()
             client.socket.sendall(request_frame(found, version, 4711, "raw", request))
             got.append(client.receive_frame())
             envelopes.append(brokers.redirected() - before)
     # Only the ports of the two clusters differ, which DescribeQuorum tells.
-    port = struct.pack(">H", brokers.broker(3000).port)
+    port = struct.pack(">H", brokers.endpoint(3000).port)
     if api == "DescribeQuorum":
         got = [data.replace(port, b"PO") for data in got]
     return got, envelopes
@@ -239,9 +241,12 @@ def answers(brokers: ServedBrokers, api: str, version: int) -> tuple[list[bytes]
 
 @pytest.mark.parametrize(("compat", "api", "version"), ALL)
 def test_answers_are_the_same_byte_for_byte(
-    pairs: dict[Compat, tuple[ServedBrokers, ServedBrokers]], compat: Compat, api: str, version: int
+    pairs: dict[Compat, tuple[ServedCluster, ServedCluster]], compat: Compat, api: str, version: int
 ) -> None:
-    """F590-04, F590-05, F590-06, F590-16, F590-23, A4-30, A4-60, A4-82, A4-106."""
+    """F590-04, F590-05, F590-06, F590-09, F590-16, F590-23, F590-41, A4-30, A4-60, A4-82, A4-106.
+
+    F590-13: a broker that decides directly is one of before the upgrade.
+    """
     direct, forwarded = pairs[compat]
     got, envelopes = answers(forwarded, api, version)
     assert (got, [0] * len(got)) == answers(direct, api, version)
@@ -253,7 +258,7 @@ def test_answers_are_the_same_byte_for_byte(
 
 @pytest.mark.parametrize("compat", Compat)
 def test_every_version_that_a_broker_announces_is_compared(
-    pairs: dict[Compat, tuple[ServedBrokers, ServedBrokers]], compat: Compat
+    pairs: dict[Compat, tuple[ServedCluster, ServedCluster]], compat: Compat
 ) -> None:
     """F590-06, F590-23: those of the test above are what a client is told."""
     _, forwarded = pairs[compat]

@@ -6,9 +6,9 @@ import pytest
 from cluster.clusters import BOTH, a_grant
 from cluster.policing import Recorder, denying, policed
 from patience import eventually
-from serve.forwarding.served import create, creating, served
 from serve.forwarding.test_envelopes import enveloped, frame_of
-from serve.raw_client import RawClient
+from serve.served import served
+from serve.topic_requests import created, creating, new_topic, seen
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -23,24 +23,11 @@ ABSENT = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 OFFSETS = "__consumer_offsets"
 
 
-def wanted(client: RawClient, name: str) -> int:
-    topic = messages.MetadataRequest.MetadataRequestTopic(name=name)
-    (row,) = client.ask("Metadata", 12, messages.MetadataRequest(topics=[topic])).topics
-    return row.error_code
-
-
-def wanted_quietly(client: RawClient, name: str) -> int:
-    topic = messages.MetadataRequest.MetadataRequestTopic(name=name)
-    request = messages.MetadataRequest(topics=[topic], allow_auto_topic_creation=False)
-    (row,) = client.ask("Metadata", 12, request).topics
-    return row.error_code
-
-
 def test_metadata_has_the_controller_create_a_topic() -> None:
     """F590-32, F590-35: the client waits meanwhile; with the client's principal."""
     recorder = Recorder()
     with served(policed(recorder)) as brokers, brokers.client(2, "User:alice") as client:
-        assert wanted(client, "orders") == 0
+        assert seen(client, "orders", creates=True) == 0
         assert brokers.redirected() == 1
         assert [call.principal for call in recorder.requests] == [Principal("User", "alice")]
 
@@ -48,14 +35,14 @@ def test_metadata_has_the_controller_create_a_topic() -> None:
 def test_as_kafka_has_it_the_client_is_not_waited_with() -> None:
     """F590-35, F590-36, C-21: it is answered 3 at once, and asks again."""
     with served(compat=Compat.KRAFT) as brokers, brokers.client(1) as client:
-        assert wanted(client, "orders") == ABSENT
+        assert seen(client, "orders", creates=True) == ABSENT
         with brokers.client(3) as other:
             eventually(
-                lambda: wanted_quietly(other, "orders"),
+                lambda: seen(other, "orders"),
                 lambda code: not code,
                 what="the topic is created",
             )
-        assert wanted(client, "orders") == 0
+        assert seen(client, "orders", creates=True) == 0
 
 
 @pytest.mark.parametrize("compat", BOTH)
@@ -63,12 +50,15 @@ def test_a_client_without_the_right_gets_no_topic(compat: Compat) -> None:
     """F590-36: the controller asks for the client's rights."""
     grants = (a_grant(Operation.DESCRIBE, ResourceType.TOPIC, "orders", "User:a"),)
     with (
-        served(compat=compat, acls=grants) as brokers,
+        served(compat=compat, rights=grants) as brokers,
         brokers.client(1, "User:a") as client,
     ):
-        assert wanted(client, "orders") in (ABSENT, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        assert seen(client, "orders", creates=True) in (
+            ABSENT,
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        )
         with brokers.client(1, "User:root") as root:
-            assert create(root, "other") == {"other": 0}
+            assert created(root, "other") == {"other": 0}
         assert brokers.topics() == ["other"]
 
 
@@ -76,16 +66,16 @@ def test_topics_are_only_created_where_brokers_allow_that() -> None:
     """F590-32: ``auto.create.topics.enable``."""
     static = {"auto.create.topics.enable": "false"}
     with served(static_configs=static) as brokers, brokers.client(1) as client:
-        assert wanted(client, "orders") == ABSENT
+        assert seen(client, "orders", creates=True) == ABSENT
         assert brokers.server.forwarding_metrics == {}
 
 
 def test_an_internal_topic_passes_by_the_policies() -> None:
     """F590-33, F590-34, C-17: they did while brokers wrote them themselves; no other topic does."""
     with served(policed(denying("no topics here"))) as brokers, brokers.client(1) as client:
-        assert wanted(client, OFFSETS) == 0
-        assert wanted(client, "orders") == ABSENT
-        assert create(client, "orders") == {"orders": ErrorCode.POLICY_VIOLATION}
+        assert seen(client, OFFSETS, creates=True) == 0
+        assert seen(client, "orders", creates=True) == ABSENT
+        assert created(client, "orders") == {"orders": ErrorCode.POLICY_VIOLATION}
         assert brokers.topics() == [OFFSETS]
 
 
@@ -96,8 +86,8 @@ def test_in_kraft_an_internal_topic_is_judged() -> None:
         brokers.client(1) as client,
     ):
         for _ in range(3):
-            assert wanted(client, OFFSETS) == ABSENT
-        assert create(client, "orders") == {"orders": ErrorCode.POLICY_VIOLATION}
+            assert seen(client, OFFSETS, creates=True) == ABSENT
+        assert created(client, "orders") == {"orders": ErrorCode.POLICY_VIOLATION}
         assert brokers.topics() == []
 
 
@@ -124,10 +114,8 @@ def test_the_flag_is_a_brokers_and_for_its_own_topics(
 ) -> None:
     """F590-34, C-17: for clients it does not count, nor for other topics."""
     with served(policed(denying("no topics here"))) as brokers, brokers.as_broker() as broker:
-        topic = messages.CreateTopicsRequest.CreatableTopic(
-            name=name, num_partitions=1, replication_factor=1
-        )
-        envelope = as_client(create_topics_frame("broker-1", topic, 1000), principal)
+        frame = create_topics_frame("broker-1", new_topic(name, 1, 1), 1000)
+        envelope = as_client(frame, principal)
         # Kafka's Envelope and this one have the same bytes, but for the tags.
         body = write(envelope, 0)
         assert read(messages.EnvelopeRequest, 0, bytes(body)).request_data
@@ -149,7 +137,7 @@ def test_a_broker_needs_no_acl_for_its_own_topics() -> None:
     """F590-33: a client's right to a group suffices to have the topic of groups created."""
     group = a_grant(Operation.DESCRIBE, ResourceType.GROUP, "g", "User:alice")
     with (
-        served(acls=(group,), internal_topics=True) as brokers,
+        served(rights=(group,), internal_topics=True) as brokers,
         brokers.client(1, "User:alice") as client,
     ):
         request = messages.FindCoordinatorRequest(key="g", key_type=0)
@@ -159,8 +147,8 @@ def test_a_broker_needs_no_acl_for_its_own_topics() -> None:
 
 def test_only_a_forwarding_broker_creates_internal_topics_without_acls() -> None:
     """F590-34: a client that asks a controller itself doesn't get the brokers' rights by name."""
-    with served(acls=()) as brokers, brokers.client(3000, "User:kafka") as client:
-        assert create(client, OFFSETS) == {OFFSETS: ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+    with served(rights=()) as brokers, brokers.client(3000, "User:kafka") as client:
+        assert created(client, OFFSETS) == {OFFSETS: ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
         assert brokers.topics() == []
 
 
@@ -183,7 +171,7 @@ def test_many_that_want_a_topic_make_one_request() -> None:
 
         def ask() -> None:
             with brokers.client(1) as client:
-                found.append(wanted(client, "orders"))
+                found.append(seen(client, "orders", creates=True))
 
         threads = [threading.Thread(target=ask) for _ in range(5)]
         for thread in threads:
@@ -205,7 +193,7 @@ def test_internal_topics_are_as_brokers_configs_say() -> None:
     """F590-32: partitions, replicas on no more brokers than there are, and compaction."""
     static = {"offsets.topic.num.partitions": "7"}
     with served(static_configs=static) as brokers, brokers.client(1) as client:
-        assert wanted(client, OFFSETS) == 0
+        assert seen(client, OFFSETS, creates=True) == 0
         topic = brokers.embedded.controller.image().topics.by_name[OFFSETS]
         assert (len(topic.assignment), len(topic.assignment[0])) == (7, 3)
         assert topic.configs["cleanup.policy"] == "compact"

@@ -1,7 +1,8 @@
 """Metrics of forwarding."""
 
 from patience import eventually
-from serve.forwarding.served import create, creating, served
+from serve.served import served
+from serve.topic_requests import created, creating
 
 from kgitops.model.results import ErrorCode
 from kgitops.serve.forwarding.metrics import ForwardingMetrics, metrics_text
@@ -37,7 +38,7 @@ def test_a_client_counts_while_its_request_is_forwarded() -> None:
 def test_each_envelope_counts() -> None:
     """F590-39: whatever is in it."""
     with served() as brokers, brokers.client(1) as client:
-        create(client, "one")
+        created(client, "one")
         client.ask("ListPartitionReassignments", 0)
         assert brokers.metrics()["num-messages-redirected-count"] == 2
         assert brokers.metrics()["num-messages-redirected-rate"] > 0
@@ -46,7 +47,7 @@ def test_each_envelope_counts() -> None:
 def test_a_broker_without_the_right_is_noticed() -> None:
     """F590-22, F590-39b: its clients get -1, as the mistake is not theirs."""
     with served(broker_rights=False) as brokers, brokers.client(1) as client:
-        assert create(client, "one") == {"one": ErrorCode.UNKNOWN_SERVER_ERROR}
+        assert created(client, "one") == {"one": ErrorCode.UNKNOWN_SERVER_ERROR}
         assert brokers.metrics()[UNAUTHORIZED] == 1
         assert brokers.topics() == []
 

@@ -9,8 +9,9 @@ import threading
 import pytest
 from cluster.policing import Recorder, policed
 from patience import eventually
-from serve.forwarding.served import ServedBrokers, create, creating, new_topic, served
 from serve.raw_client import RawClient
+from serve.served import ServedCluster, served
+from serve.topic_requests import created, creating, new_topic
 
 from kgitops.model.errors import LockedError
 from kgitops.model.results import ErrorCode
@@ -27,18 +28,18 @@ def is_waiting(client: RawClient) -> bool:
     return not select.select([client.socket], [], [], 0)[0]
 
 
-def begin_slow(brokers: ServedBrokers, client: RawClient) -> None:
+def begin_slow(brokers: ServedCluster, client: RawClient) -> None:
     """Ask for a topic that gets no leaders, and go on once it is there."""
     brokers.embedded.faults.leaderless_topics = frozenset({"slow"})
     client.send("CreateTopics", 7, creating("slow"))
     until_there(brokers, "slow")
 
 
-def until_there(brokers: ServedBrokers, topic: str) -> None:
+def until_there(brokers: ServedCluster, topic: str) -> None:
     eventually(brokers.topics, lambda names: topic in names, what=f"{topic} is there")
 
 
-def slow_code(brokers: ServedBrokers, client: RawClient) -> int:
+def slow_code(brokers: ServedCluster, client: RawClient) -> int:
     """The result of the slow request, which was not answered before and can be now."""
     assert is_waiting(client)
     brokers.embedded.release()
@@ -50,7 +51,7 @@ def test_a_request_that_waits_holds_no_other_client_up() -> None:
     """F590-14, A4-41: the answer to the later request comes first, over the same connection."""
     with served() as brokers, brokers.client(1) as waiting, brokers.client(1) as other:
         begin_slow(brokers, waiting)
-        assert create(other, "quick") == {"quick": 0}
+        assert created(other, "quick") == {"quick": 0}
         assert brokers.redirected() == 2
         assert slow_code(brokers, waiting) == 0
 
@@ -91,7 +92,7 @@ def test_a_client_is_asked_for_one_after_the_other() -> None:
             )
         )
         until_there(brokers, "slow")
-        assert create(other, "quick") == {"quick": 0}
+        assert created(other, "quick") == {"quick": 0}
         assert brokers.redirected() == 2
         assert brokers.topics() == ["quick", "slow"]
         brokers.embedded.release()
@@ -108,7 +109,7 @@ def test_what_a_controller_has_decided_it_answers_after_it_moved() -> None:
     ):
         begin_slow(brokers, waiting)
         brokers.done("move-controller", controller=3001)
-        assert create(other, "quick") == {"quick": 0}
+        assert created(other, "quick") == {"quick": 0}
         assert brokers.redirected() == 3
         assert slow_code(brokers, waiting) == 0
         assert brokers.redirected() == 3
@@ -134,7 +135,7 @@ def test_a_request_that_fails_costs_no_other_client(
         begin_slow(brokers, waiting)
         monkeypatch.setitem(ANSWERS, "ElectLeaders", failing)  # type: ignore[arg-type]
         assert other.ask("ElectLeaders", 2, messages.ElectLeadersRequest()).error_code == code
-        assert create(other, "quick") == {"quick": 0}
+        assert created(other, "quick") == {"quick": 0}
         assert slow_code(brokers, waiting) == 0
         assert brokers.redirected() == 3
 
@@ -144,7 +145,7 @@ def test_more_may_wait_than_are_asked_for_at_a_time() -> None:
     names = [f"slow-{number}" for number in range(80)]
     with served() as brokers, brokers.client(1) as first:
         brokers.embedded.faults.leaderless_topics = frozenset(names)
-        clients = [RawClient(brokers.broker(1)) for _ in names]
+        clients = [RawClient(brokers.endpoint(1)) for _ in names]
         try:
             for client, name in zip(clients, names, strict=True):
                 request = messages.CreateTopicsRequest([new_topic(name)], timeout_ms=60_000)
@@ -156,4 +157,4 @@ def test_more_may_wait_than_are_asked_for_at_a_time() -> None:
         finally:
             for client in clients:
                 client.close()
-        assert create(first, "quick") == {"quick": 0}
+        assert created(first, "quick") == {"quick": 0}

@@ -5,7 +5,8 @@ import time
 import pytest
 from cluster.clusters import a_cluster, a_grant, a_new_topic, admin
 from patience import eventually
-from serve.forwarding.served import create, creating, seen, served
+from serve.served import served
+from serve.topic_requests import created, creating, seen
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -21,7 +22,7 @@ def test_a_broker_that_holds_still_catches_up() -> None:
     """F590-02, F590-44, A4-89, A4-103: success is what the controller stored."""
     with served() as brokers, brokers.client(1) as client, brokers.client(2) as other:
         brokers.done("hold", broker=2)
-        assert create(other, "orders") == {"orders": 0}
+        assert created(other, "orders") == {"orders": 0}
         assert (seen(client, "orders"), seen(other, "orders")) == (0, ABSENT)
         assert brokers.topics() == ["orders"]
         brokers.done("release", broker=2)
@@ -34,7 +35,7 @@ def test_a_broker_that_was_down_catches_up() -> None:
         brokers.done("stop", node=2)
         with pytest.raises(ConnectionRefusedError), brokers.client(2):
             pass
-        assert create(client, "orders") == {"orders": 0}
+        assert created(client, "orders") == {"orders": 0}
         brokers.done("start", node=2)
         with brokers.client(2) as other:
             assert seen(other, "orders") == 0
@@ -44,7 +45,7 @@ def test_a_broker_without_a_view_of_its_writes_is_polled() -> None:
     """A4-26, A4-27, A4-101, F590-43: by default stale reads are the retriable 3, and end."""
     with served(lag_ms=100) as brokers, brokers.client(1) as client:
         since = time.monotonic()
-        assert create(client, "orders") == {"orders": 0}
+        assert created(client, "orders") == {"orders": 0}
         assert seen(client, "orders") == ABSENT
         eventually(
             lambda: seen(client, "orders"), lambda code: not code, what="the broker sees the topic"
@@ -57,7 +58,7 @@ def test_consistency_of_the_cluster() -> None:
     with served(lag_ms=80, consistency=Consistency.CLUSTER) as brokers:
         with brokers.client(1) as client:
             since = time.monotonic()
-            assert create(client, "orders") == {"orders": 0}
+            assert created(client, "orders") == {"orders": 0}
             assert time.monotonic() - since >= 0.08
         for broker in (1, 2, 3):
             with brokers.client(broker) as client:
@@ -80,7 +81,7 @@ def test_brokers_that_hold_still_are_not_waited_for() -> None:
     with served(consistency=Consistency.CLUSTER) as brokers, brokers.client(1) as client:
         brokers.done("lag", broker=2, ms=20_000)
         brokers.done("hold", broker=2)
-        assert create(client, "orders") == {"orders": 0}
+        assert created(client, "orders") == {"orders": 0}
 
 
 def test_a_fenced_broker_is_not_in_metadata() -> None:
@@ -97,7 +98,7 @@ def test_a_fenced_broker_is_not_in_metadata() -> None:
 def test_acls_may_be_later_than_topics() -> None:
     """A4-103: as with the proposal's brokers; one log for all, as KRaft has it, by default."""
     with (
-        served(compat=Compat.KRAFT, acls=()) as brokers,
+        served(compat=Compat.KRAFT, rights=()) as brokers,
         brokers.client(1, "User:a") as alice,
     ):
         brokers.done("lag", broker=1, acls_ms=60_000)

@@ -1,8 +1,8 @@
 """Steps of a client that manages topics, rights, quotas and users, each about several at once."""
 
-from serve.answers.served import new_topic
 from serve.answers.settings.test_acl_answers import binding, matching
 from serve.killing.step import Step
+from serve.topic_requests import new_topic
 
 from kgitops.wire import messages
 from kgitops.wire.messages import Message

@@ -12,14 +12,12 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
-from uuid import UUID
 
-from cluster.clusters import NOON
+from serve.served import repeating
 
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import AuthorizerKind, ClockAndIds, Options, uuid_text
+from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.cluster.embedded.store import store as stores
 from kgitops.serve import server as servers
 from kgitops.serve.listening.protocol import KafkaProtocol
@@ -135,16 +133,8 @@ def serve(store: Path, boundaries: Boundaries, *, first_id: int, mutant: str | N
             super().connection_made(_Transport(transport, boundaries))
 
     servers.KafkaProtocol = Protocol
-    numbers = count(first_id)
     with served_alone(store):
-        cluster = boot(
-            store,
-            brokers=1,
-            options=OPTIONS,
-            clock_and_ids=ClockAndIds(
-                now=lambda: NOON, new_id=lambda: uuid_text(UUID(int=next(numbers) << 64))
-            ),
-        )
+        cluster = boot(store, brokers=1, options=OPTIONS, clock_and_ids=repeating(first_id))
         try:
             # The store is opened by then, by what is not mutated.
             _Connection.mutant = mutant

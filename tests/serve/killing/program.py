@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from serve.answers.served import new_topic
 from serve.killing.admin_steps import (
     alter_configs,
     alter_quotas,
@@ -23,6 +22,7 @@ from serve.killing.record_steps import (
 )
 from serve.killing.step import Client, Step
 from serve.raw_client import RawClient
+from serve.topic_requests import new_topic
 
 COMMITTED, ABORTED = b"committed", b"aborted"
 """The values of the transactions' records."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from serve.answers.groups.group_client import fetch as fetch_offsets
-from serve.answers.served import metadata
 from serve.answers.settings import test_acl_answers, test_quota_answers
 from serve.answers.settings.asking import describe
 from serve.answers.test_scram_answers import describe as describe_scram
 from serve.data.batches import fetch
 from serve.killing.record_steps import GROUP, TRANSACTION
 from serve.raw_client import RawClient
+from serve.topic_requests import metadata
 
 from kgitops.wire import messages
 from kgitops.wire.batch_records import batch_records

@@ -1,54 +1,15 @@
-"""Served clusters of any options, and the requests that tests of answers send."""
+"""Requests about topics, and what tests look at in their answers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
-from cluster.clusters import ROOT, admin
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
 
-from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
-from kgitops.model.cluster_state import Broker
-from kgitops.model.resources.acls import AclBinding
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import NIL_UUID, Message
 
 
-@contextmanager
-def served(
-    cluster: EmbeddedCluster, broker: int = 0, client_id: str | None = "raw"
-) -> Iterator[RawClient]:
-    """A connection to a broker of the cluster, by its number in the order of ids."""
-    with serving(cluster) as server, raw_client(server.endpoints[broker], client_id) as client:
-        yield client
-
-
-def cluster_of(
-    *,
-    compat: Compat = Compat.SEED,
-    brokers: int | Sequence[Broker] = 3,
-    static_configs: Mapping[str, str] | None = None,
-    rights: Sequence[AclBinding] | None = None,
-) -> EmbeddedCluster:
-    """A cluster in memory; with ``rights`` clients have these alone, of User:ANONYMOUS."""
-    cluster = boot(
-        None,
-        brokers=brokers,
-        options=Options(
-            compat=compat,
-            static_configs=static_configs or {},
-            authorizer=AuthorizerKind.NONE if rights is None else AuthorizerKind.ACLS,
-            super_users=frozenset({ROOT}),
-        ),
-    )
-    assert all(result.ok for result in admin(cluster, ROOT).create_acls(rights or ()))
-    return cluster
-
-
 def new_topic(
-    name: str,
+    name: str = "orders",
     partitions: int = 2,
     replication_factor: int = 3,
     *,
@@ -72,20 +33,25 @@ def new_topic(
     )
 
 
+def creating(*topics: str | Message, timeout_ms: int = 60_000, **fields: object) -> Message:
+    """A CreateTopics; of a topic that has only a name, with one partition and replica."""
+    rows = [new_topic(topic, 1, 1) if isinstance(topic, str) else topic for topic in topics]
+    return messages.CreateTopicsRequest(topics=rows, timeout_ms=timeout_ms, **fields)
+
+
 def create(
-    client: RawClient,
-    *topics: str | Message,
-    version: int = 7,
-    timeout_ms: int = 10_000,
-    validate_only: bool = False,
+    client: RawClient, *topics: str | Message, version: int = 7, **fields: object
 ) -> list[Message]:
-    """Send CreateTopics; its rows."""
-    request = messages.CreateTopicsRequest(
-        topics=[new_topic(topic) if isinstance(topic, str) else topic for topic in topics],
-        timeout_ms=timeout_ms,
-        validate_only=validate_only,
-    )
-    return list(client.ask("CreateTopics", version, request).topics)
+    """Create topics, of two partitions if nothing is said; the rows of the answer."""
+    rows = [new_topic(topic) if isinstance(topic, str) else topic for topic in topics]
+    return list(client.ask("CreateTopics", version, creating(*rows, **fields)).topics)
+
+
+def created(
+    client: RawClient, *names: str, version: int = 7, **fields: object
+) -> dict[str | None, int]:
+    """Create topics of one partition; their error codes."""
+    return codes(client.ask("CreateTopics", version, creating(*names, **fields)).topics)
 
 
 def delete(
@@ -110,6 +76,13 @@ def metadata(client: RawClient, *names: str | None, version: int = 13, **how: ob
     if version >= 4:
         how.setdefault("allow_auto_topic_creation", False)
     return client.ask("Metadata", version, request(topics=topics, **how))
+
+
+def seen(client: RawClient, name: str, *, creates: bool = False) -> int:
+    """The error that Metadata has for a topic, which it may have created."""
+    (row,) = metadata(client, name, allow_auto_topic_creation=creates).topics
+    code: int = row.error_code
+    return code
 
 
 def codes(rows: Sequence[Message]) -> dict[str | None, int]:
