@@ -8,7 +8,6 @@ from serve.raw_client import RawClient, raw_client
 from serve.served import client_of, cluster_of
 from serve.topic_requests import create
 
-from kgitops.cluster.embedded.options import Compat
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.serve.nodes import Endpoint
@@ -147,9 +146,3 @@ def test_levels_of_features_are_fixed(client: RawClient, version: int) -> None:
     if version >= 1:
         assert update(client, version, ("metadata.version", level - 1, 2)).error_code == 95
         assert update(client, version, ("metadata.version", level, 9)).error_code == 95
-
-
-def test_who_may_update_features() -> None:
-    """Alter on the cluster."""
-    with client_of(compat=Compat.KRAFT, rights=[]) as client:
-        assert update(client, 2, ("kraft.version", 1, 1)).error_code == 31

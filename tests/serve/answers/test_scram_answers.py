@@ -62,15 +62,6 @@ def test_set_and_described() -> None:
     cluster.close()
 
 
-def test_without_rights() -> None:
-    cluster = cluster_of(brokers=1, rights=[])
-    with client_of(cluster) as client:
-        answer = client.ask(REQUESTS[0], 0, ALTER(upsertions=[upsertion("alice")]))
-        assert [(row.user, row.error_code) for row in answer.results] == [("alice", 31)]
-        assert describe(client).error_code == 31
-    cluster.close()
-
-
 def test_in_a_virtual_cluster_only_its_members(tmp_path: Path) -> None:
     """VC-160c, VC-151, VC-159: for a user who logs in and administers its virtual cluster."""
     path = tmp_path / "served.db"

@@ -129,8 +129,9 @@ def _described_config(kind: int, name: str) -> Fields:
     return {"resources": {"resource_type": kind, "resource_name": name, "configuration_keys": None}}
 
 
+_ANY, _TOPIC, _NO_SUCH_TYPE = 1, 2, 99
+"""Types of resources; rights are asked for before a request is looked at."""
 _ACL = {
-    "resource_type": 2,
     "resource_pattern_type": 3,
     "principal": "User:ANONYMOUS",
     "host": "*",
@@ -138,7 +139,6 @@ _ACL = {
     "permission_type": 3,
 }
 _ACL_FILTER = {
-    "resource_type_filter": 1,
     "pattern_type_filter": 1,
     "operation": 1,
     "permission_type": 1,
@@ -368,13 +368,32 @@ DENIALS: Mapping[str, Sequence[Denial]] = {
         due(NO_GROUP, lambda n: _config(32, n.group)),
     ],
     "ListConfigResources": [due(NO_CLUSTER), due(NO_CLUSTER, lambda _: {"resource_types": [32]})],
-    "DescribeAcls": [due(NO_CLUSTER, lambda _: _ACL_FILTER)],
-    "CreateAcls": [
-        due(NO_CLUSTER, lambda n: {"creations": {**_ACL, "resource_name": n.topic}}),
+    "DescribeAcls": [
+        due(NO_CLUSTER, lambda _, kind=kind: {**_ACL_FILTER, "resource_type_filter": kind})
+        for kind in (_ANY, _NO_SUCH_TYPE)
     ],
-    "DeleteAcls": [due(NO_CLUSTER, lambda _: {"filters": _ACL_FILTER})],
+    "CreateAcls": [
+        due(
+            NO_CLUSTER,
+            lambda n, kinds=kinds: {
+                "creations": [{**_ACL, "resource_type": k, "resource_name": n.topic} for k in kinds]
+            },
+        )
+        for kinds in ([_TOPIC], [_NO_SUCH_TYPE, _TOPIC])
+    ],
+    "DeleteAcls": [
+        due(
+            NO_CLUSTER,
+            lambda _, kind=kind: {"filters": {**_ACL_FILTER, "resource_type_filter": kind}},
+        )
+        for kind in (_ANY, _NO_SUCH_TYPE)
+    ],
     "DescribeClientQuotas": [
         due(NO_CLUSTER),
+        due(
+            NO_CLUSTER,
+            lambda _: {"components": {"entity_type": "user", "match_type": 9, "match": None}},
+        ),
         due(
             NO_CLUSTER,
             lambda n: {"components": {"entity_type": "user", "match_type": 0, "match": n.user}},

@@ -282,14 +282,6 @@ def test_rights_on_groups() -> None:
             assert (row.error_code, row.error_message) == (30, "Group authorization failed.")
             assert client.ask("JoinGroup", 9, join_request("g")).error_code == 30
             assert client.ask("JoinGroup", 9, join_request("")).error_code == 30
-            beat = messages.HeartbeatRequest(group_id="g")
-            assert client.ask("Heartbeat", 4, beat).error_code == 30
-            leave = messages.LeaveGroupRequest(group_id="g")
-            assert client.ask("LeaveGroup", 5, leave).error_code == 30
-            assert describe(client, "g").error_code == 30
-            assert delete(client, "g") == 30
-            assert commit(client, 9, commit_request("g", "orders", {0: 1})) == {0: 30}
-            assert not cluster.controller.image().groups.groups
             root = EmbeddedAdmin(cluster.controller, principal="User:root")
             root.create_acls([a_grant(Operation.DESCRIBE, ResourceType.GROUP, "g", ANONYMOUS)])
             assert describe(client, "g").error_code == 69

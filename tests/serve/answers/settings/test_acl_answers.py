@@ -1,15 +1,12 @@
 """DescribeAcls, CreateAcls and DeleteAcls: Kafka's numbers both ways, in its words."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
-from cluster.clusters import BOTH, a_grant, admin
+from cluster.clusters import a_grant, admin
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
+from kgitops.cluster.embedded.options import AuthorizerKind
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.serve.background import serving
 from kgitops.wire import messages
@@ -91,15 +88,6 @@ def delete(client: RawClient, *filters: Message, version: int = 3) -> list[Messa
     """The outcomes."""
     request = messages.DeleteAclsRequest(filters=list(filters))
     return client.ask("DeleteAcls", version, request).filter_results
-
-
-@contextmanager
-def served(options: Options) -> Iterator[tuple[EmbeddedCluster, RawClient]]:
-    """A cluster with these options, and a client of it."""
-    cluster = boot(None, brokers=1, options=options)
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as connected:
-        yield cluster, connected
-    cluster.close()
 
 
 def test_acls_are_created_found_and_deleted(client: RawClient) -> None:
@@ -205,24 +193,13 @@ def test_the_number_zero_closes_the_connection(client: RawClient, field: str) ->
 
 def test_without_an_authorizer_acls_are_refused() -> None:
     """A4-95: SECURITY_DISABLED for the request, and for each of its items."""
-    with served(Options(authorizer=AuthorizerKind.DISABLED)) as (_, client):
+    with client_of(authorizer=AuthorizerKind.DISABLED) as client:
         answer = client.ask("DescribeAcls", 3, matching(messages.DescribeAclsRequest))
         refused = (54, "No Authorizer is configured on the broker.")
         assert (answer.error_code, answer.error_message, answer.resources) == (*refused, [])
         assert create(client, binding(), binding()) == [refused] * 2
         (outcome,) = delete(client, matching(messages.DeleteAclsRequest.DeleteAclsFilter))
         assert (outcome.error_code, outcome.error_message) == refused
-
-
-@pytest.mark.parametrize("compat", BOTH, ids=str)
-def test_rights_are_asked_for(compat: Compat) -> None:
-    """A4-88, A4-93: and asked for before anything is looked at."""
-    with served(Options(compat=compat, authorizer=AuthorizerKind.ACLS)) as (_, client):
-        answer = client.ask("DescribeAcls", 3, matching(messages.DescribeAclsRequest, kind=99))
-        assert answer.error_code == 31
-        assert [code for code, _ in create(client, binding(kind=99), binding())] == [31, 31]
-        wanted = matching(messages.DeleteAclsRequest.DeleteAclsFilter, kind=99)
-        assert [row.error_code for row in delete(client, wanted)] == [31]
 
 
 def test_a_member_finds_its_own_by_local_names(embedded: EmbeddedCluster) -> None:

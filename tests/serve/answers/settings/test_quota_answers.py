@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 import pytest
-from serve.answers.settings.test_acl_answers import make_member, served
+from serve.answers.settings.test_acl_answers import make_member
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.serve.background import serving
 from kgitops.wire import messages
 
@@ -182,15 +181,6 @@ def test_filters_that_are_refused(
     client: RawClient, components: list[tuple[str, int, str | None]], code: int, message: str
 ) -> None:
     assert describe(client, *components) == (code, message)
-
-
-def test_rights_are_asked_for() -> None:
-    """F590-52: before the filter is looked at."""
-    with served(Options(authorizer=AuthorizerKind.ACLS)) as (_, client):
-        assert alter(client, (JANE, [(RATE, 7.0)]))[0][0] == 31
-        refused = describe(client, ("user", 9, None))
-        assert isinstance(refused, tuple)
-        assert refused[0] == 31
 
 
 def test_a_member_names_users_without_its_virtual_cluster(embedded: EmbeddedCluster) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 from serve.answers.settings.asking import GROUP, SET, TOPIC, alter, describe, shown
-from serve.answers.settings.test_acl_answers import make_member, served
+from serve.answers.settings.test_acl_answers import make_member
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
@@ -141,22 +141,12 @@ def test_the_feature_announces_them(client: RawClient) -> None:
 
 def test_without_the_feature_there_are_none() -> None:
     """VC-351: neither the keys, nor the feature, nor an answer."""
-    with served(Options(virtual_clusters=False)) as (_, client):
+    with client_of(virtual_clusters=False) as client:
         answer = client.ask("ApiVersions", 4)
         assert not {row.api_key for row in answer.api_keys} & set(KEYS)
         assert "virtual.clusters" not in {row.name for row in answer.supported_features}
         with pytest.raises(ConnectionResetError):
             names_of(client)
-
-
-def test_rights_are_asked_for() -> None:
-    """VC-244: 31 whether or not there is such a virtual cluster; a list shows what one may see."""
-    with served(Options(authorizer=AuthorizerKind.ACLS)) as (_, client):
-        assert create(client, "sales") == [("sales", 31)]
-        assert change_members(client, "sales", change(USER, "User:a")) == [31]
-        assert delete(client, "sales") == [("sales", 31)]
-        assert contents(client, "sales").error_code == 31
-        assert names_of(client) == (0, [])
 
 
 def test_a_member_configures_by_local_names(embedded: EmbeddedCluster) -> None:
