@@ -7,15 +7,13 @@ from cluster.clusters import BOTH, a_new_topic, admin
 from cluster.embedded.bound.tenancies import change, execute, link
 from serve.answers.test_metadata_answers import by_id
 from serve.answers.test_partition_answers import elect, elected, move, moving, page
-from serve.raw_client import RawClient, raw_client
-from serve.served import cluster_of
+from serve.raw_client import RawClient
+from serve.served import cluster_of, served
 from serve.topic_requests import codes, create, delete, metadata
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.options import Compat
 from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import NIL_UUID
 
@@ -24,25 +22,23 @@ APP = "app"
 
 
 @pytest.fixture(params=BOTH)
-def tenants(request: pytest.FixtureRequest) -> Iterator[EmbeddedCluster]:
+def tenants(request: pytest.FixtureRequest) -> EmbeddedCluster:
     """A virtual cluster with a link to one of two topics; the client id is in it."""
-    compat: Compat = request.param
-    cluster = cluster_of(compat=compat)
+    cluster = cluster_of(compat=request.param)
     admin(cluster).create_topics([a_new_topic(ORDERS), a_new_topic(OTHER)])
     execute(cluster, req.CreateVirtualClusterRequest(virtual_cluster="sales"))
     link(cluster, "sales", "orders", ORDERS)
     change(cluster, "sales", EntityType.CLIENT_ID, APP)
-    yield cluster
-    cluster.close()
+    return cluster
 
 
 @pytest.fixture
 def both(tenants: EmbeddedCluster) -> Iterator[tuple[RawClient, RawClient]]:
     """A client in the virtual cluster, and one outside."""
     with (
-        serving(tenants) as server,
-        raw_client(server.endpoints[0], APP) as inside,
-        raw_client(server.endpoints[0], "outside") as outside,
+        served(tenants) as cluster,
+        cluster.client(client_id=APP) as inside,
+        cluster.client(client_id="outside") as outside,
     ):
         yield inside, outside
 

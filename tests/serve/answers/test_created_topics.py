@@ -5,13 +5,11 @@ import threading
 import pytest
 from cluster.clusters import BOTH, a_grant, topic_grant
 from patience import eventually
-from serve.raw_client import raw_client
-from serve.served import client_of, cluster_of
+from serve.served import client_of, cluster_of, served
 from serve.topic_requests import codes, create, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
-from kgitops.serve.background import serving
 from kgitops.wire.messages import NIL_UUID
 
 ME = "User:ANONYMOUS"
@@ -157,9 +155,9 @@ def test_who_waits_for_leaders_holds_up_nobody() -> None:
     cluster = cluster_of()
     cluster.faults.leaderless_topics = frozenset({"slow"})
     with (
-        serving(cluster) as server,
-        raw_client(server.endpoints[0]) as waiting,
-        raw_client(server.endpoints[0]) as other,
+        served(cluster) as brokers,
+        brokers.client() as waiting,
+        brokers.client() as other,
     ):
         assert codes(create(waiting, "slow", "quick", timeout_ms=50)) == {"slow": 7, "quick": 0}
         cluster.faults.leaderless_topics = frozenset({"later"})

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
 from serve.served import client_of, cluster_of
 from serve.topic_requests import codes, create, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import NIL_UUID, Message
 
@@ -229,7 +228,7 @@ def test_leaders_are_the_preferred_ones_already(version: int) -> None:
 def test_log_directories(version: int) -> None:
     """Each broker has one, with its own replicas; version 0 is of the seed."""
     cluster = cluster_of()
-    with serving(cluster) as server, raw_client(server.endpoints[1]) as client:
+    with client_of(cluster, broker=1) as client:
         create(client, new_topic("a", assignments=[(0, [1, 2]), (1, [3, 1])]))
         create(client, new_topic("b", assignments=[(0, [2])]))
         cluster.produce("b", 0, 3, 100)

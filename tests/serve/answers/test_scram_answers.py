@@ -9,7 +9,7 @@ from cluster.embedded.bound.tenancies import SALES, change, execute, on_cluster
 from serve.login.logging_in import PASSWORD, SASL, authenticate, log_in, scram_final, shake_hands
 from serve.login.logging_in import served as with_logins
 from serve.raw_client import RawClient, raw_client
-from serve.served import client_of, cluster_of
+from serve.served import client_of
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
@@ -42,8 +42,7 @@ def describe(client: RawClient, *users: str):
 
 def test_set_and_described() -> None:
     """Keys and salts are told to nobody."""
-    cluster = cluster_of(brokers=1)
-    with client_of(cluster) as client:
+    with client_of(brokers=1) as client:
         request = ALTER(
             upsertions=[upsertion("alice"), upsertion("bob", 9), upsertion("carol", 1, 1)],
             deletions=[ALTER.ScramCredentialDeletion(name="dave", mechanism=1)],
@@ -59,7 +58,6 @@ def test_set_and_described() -> None:
         assert row.user == "alice"
         assert [(info.mechanism, info.iterations) for info in row.credential_infos] == [(2, 4096)]
         assert [row.error_code for row in describe(client, "alice", "bob").results] == [0, 91]
-    cluster.close()
 
 
 def test_in_a_virtual_cluster_only_its_members(tmp_path: Path) -> None:

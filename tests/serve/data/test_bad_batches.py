@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import pytest
 from serve.data.bad_batches import ANSWERS, Case, answer_to, cases, make_topics, pack, raw, rec
 from serve.data.batches import fetch
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
+from serve.served import client_of
 
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Compat, Options
+from kgitops.cluster.embedded.options import Compat
 from kgitops.model.results import ErrorCode
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.batch_records import MOST_RECORDS, batch_records
 from kgitops.wire.batches import read_header
@@ -28,11 +27,9 @@ UNLIKE_KAFKA = {
 @pytest.fixture(scope="module")
 def client() -> Iterator[RawClient]:
     """A connection to a served cluster of one broker with ``TOPICS``."""
-    cluster = boot(None, options=Options(compat=Compat.KRAFT), brokers=1)
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as connected:
+    with client_of(brokers=1, compat=Compat.KRAFT) as connected:
         make_topics(connected)
         yield connected
-    cluster.close()
 
 
 def test_every_batch_gets_kafkas_answer(client: RawClient) -> None:

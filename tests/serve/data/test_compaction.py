@@ -7,11 +7,8 @@ from pathlib import Path
 
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import make_topic, recent
-from serve.raw_client import raw_client
+from serve.served import client_of, cluster_of
 
-from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.serve.background import serving
 from kgitops.serve.data.compaction import ChangedBatch, compact
 from kgitops.serve.data.partition_log import AbortedTransaction
 from kgitops.wire.batch_records import batch_records
@@ -122,23 +119,16 @@ def test_one_batch_is_in_memory_at_a_time() -> None:
 def test_a_store_that_is_served_again(tmp_path: Path) -> None:
     """Its compacted topics are, its others are not."""
     path = tmp_path / "local.db"
-
-    def write(cluster: EmbeddedCluster) -> None:
-        make_topic(cluster, cleanup_policy="compact")
-        make_topic(cluster, "other")
-        with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
-            for value in (b"1", b"2"):
-                for topic in ("orders", "other"):
-                    assert not produce(
-                        client, batch(value, first_ms=recent()), topic=topic
-                    ).error_code
-
-    cluster = boot(path, brokers=3)
-    write(cluster)
-    cluster.close()
-    cluster = boot(path)
+    cluster = cluster_of(path)
+    make_topic(cluster, cleanup_policy="compact")
+    make_topic(cluster, "other")
+    with client_of(cluster) as client:
+        for value in (b"1", b"2"):
+            for topic in ("orders", "other"):
+                assert not produce(client, batch(value, first_ms=recent()), topic=topic).error_code
+    cluster = cluster_of(path)
     size = cluster.read_usage(frozenset({"orders"})).topics["orders"].size_bytes[0]
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+    with client_of(cluster) as client:
         row = fetch(client)
         assert [(one.offset, one.value) for one in batch_records(row.records)] == [(1, b"2")]
         assert (row.high_watermark, row.log_start_offset) == (2, 0)
@@ -147,4 +137,3 @@ def test_a_store_that_is_served_again(tmp_path: Path) -> None:
         after = cluster.read_usage(frozenset({"orders"})).topics["orders"].size_bytes[0]
         assert after * 2 == size
         assert produce(client, batch(b"3", first_ms=recent())).base_offset == 2
-    cluster.close()

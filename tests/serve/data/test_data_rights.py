@@ -3,44 +3,36 @@
 from collections.abc import Iterator
 
 import pytest
-from cluster.clusters import a_grant
+from cluster.clusters import ROOT, a_grant, admin
 from cluster.embedded.bound.tenancies import change, execute, link
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import list_offset, make_topic, recent
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.controls.topics import NewTopic
-from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.serve.background import serving
 from kgitops.wire import messages
-
-ROOT = "User:root"
 
 
 @pytest.fixture
 def guarded() -> Iterator[tuple[EmbeddedCluster, RawClient]]:
     """A cluster in which ACLs count, and a client without any."""
-    options = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({ROOT}))
-    cluster = boot(None, brokers=1, options=options)
-    admin = EmbeddedAdmin(cluster.controller, principal=ROOT)
+    cluster = cluster_of(brokers=1, rights=())
     topic = NewTopic(name="orders", num_partitions=1, replication_factor=1)
-    assert admin.create_topics([topic])["orders"].ok
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+    assert admin(cluster, ROOT).create_topics([topic])["orders"].ok
+    with client_of(cluster) as client:
         yield cluster, client
-    cluster.close()
 
 
 def grant(cluster: EmbeddedCluster, operation: Operation, kind: ResourceType, name: str) -> None:
     """Give the client a right."""
     binding = a_grant(operation, kind, name, "User:ANONYMOUS")
-    (result,) = EmbeddedAdmin(cluster.controller, principal=ROOT).create_acls([binding])
+    (result,) = admin(cluster, ROOT).create_acls([binding])
     assert result.ok
 
 

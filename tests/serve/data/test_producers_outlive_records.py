@@ -1,30 +1,18 @@
 """Producers are known after a restart, even where their records were deleted or compacted away."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import recent
 from serve.data.test_transactions import add, end, init, write
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
+from serve.served import client_of
 from serve.topic_requests import create, new_topic
 
-from kgitops.cluster.embedded.boot import boot
 from kgitops.model.results import ErrorCode
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.batches import read_header
-
-
-@contextmanager
-def started(path: Path) -> Iterator[RawClient]:
-    """A client of the store, which is served anew."""
-    cluster = boot(path, brokers=1)
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
-        yield client
-    cluster.close()
 
 
 def make_topic(client: RawClient, policy: str = "delete") -> None:
@@ -53,7 +41,7 @@ def described(client: RawClient) -> list[object]:
 def test_a_batch_sent_again_after_deleted_records_and_a_restart(tmp_path: Path) -> None:
     """It is not written twice; nor are records kept that were deleted."""
     path, value = tmp_path / "local.db", b"a value that no checksum looks like"
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         make_topic(client)
         producer = init(client, None)
         for sequence in range(3):
@@ -61,14 +49,14 @@ def test_a_batch_sent_again_after_deleted_records_and_a_restart(tmp_path: Path) 
             assert row.base_offset == sequence
         delete_records(client, -1)
     for _ in range(2):
-        with started(path) as client:
+        with client_of(store=path, brokers=1) as client:
             row = write(client, producer, 2, value=value, transactional=False)
             assert (row.error_code, row.base_offset, row.log_start_offset) == (0, 2, 3)
             row = fetch(client, 3)
             assert (row.high_watermark, row.log_start_offset, row.records) == (3, 3, b"")
             assert fetch(client, 2).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
             delete_records(client, -1)
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         row = write(client, producer, 4, transactional=False)
         assert row.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         assert write(client, producer, 3, transactional=False).base_offset == 3
@@ -80,7 +68,7 @@ def test_a_batch_sent_again_after_deleted_records_and_a_restart(tmp_path: Path) 
 def test_a_producer_of_deleted_transactions_goes_on(tmp_path: Path, before: int) -> None:
     """Whether the marker of the last one's end is left or not."""
     path = tmp_path / "local.db"
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         make_topic(client)
         producer = init(client)
         assert add(client, producer) == 0
@@ -88,7 +76,7 @@ def test_a_producer_of_deleted_transactions_goes_on(tmp_path: Path, before: int)
         assert end(client, producer, committed=True) == 0
         delete_records(client, before)
         known = described(client)
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         assert described(client) == known
         assert add(client, producer) == 0
         assert write(client, producer, 1).base_offset == 2
@@ -98,14 +86,14 @@ def test_a_producer_of_deleted_transactions_goes_on(tmp_path: Path, before: int)
 def test_a_producer_of_compacted_transactions_goes_on(tmp_path: Path) -> None:
     """Another one has written newer values for all of its keys."""
     path = tmp_path / "local.db"
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         make_topic(client, "compact")
         producer = init(client)
         assert add(client, producer) == 0
         assert write(client, producer, 0).base_offset == 0
         assert end(client, producer, committed=True) == 0
         assert produce(client, batch(b"newer", first_ms=recent())).base_offset == 2
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         assert read_header(fetch(client).records).records == 0
         assert add(client, producer) == 0
         assert write(client, producer, 1).base_offset == 3
@@ -115,7 +103,7 @@ def test_a_producer_of_compacted_transactions_goes_on(tmp_path: Path) -> None:
 def test_an_open_transaction_is_ended_without_its_first_records(tmp_path: Path) -> None:
     """What follows waits for its end."""
     path = tmp_path / "local.db"
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         make_topic(client)
         producer = init(client)
         assert add(client, producer) == 0
@@ -123,7 +111,7 @@ def test_an_open_transaction_is_ended_without_its_first_records(tmp_path: Path) 
         delete_records(client, -1)
         assert produce(client, batch(b"other", first_ms=recent())).base_offset == 1
         before = fetch(client, 1, committed=True)
-    with started(path) as client:
+    with client_of(store=path, brokers=1) as client:
         row = fetch(client, 1, committed=True)
         assert (row.last_stable_offset, row.high_watermark) == (1, 2)
         assert row == before

@@ -7,12 +7,12 @@ from patience import eventually
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import list_offset, make_topic, recent
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of
+from serve.topic_requests import codes, create, new_topic
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.model.results import ErrorCode
-from kgitops.serve.background import serving
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 
@@ -222,17 +222,14 @@ def test_no_pattern_of_transactional_ids_takes_for_ever(client: RawClient) -> No
 def test_a_restart_forgets_nothing(tmp_path: Path, committed: bool) -> None:
     """Records, sequence numbers, and an open transaction, which can be ended afterwards."""
     path = tmp_path / "local.db"
-    cluster = boot(path, brokers=1)
-    make_single(cluster)
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+    with client_of(store=path, brokers=1) as client:
+        assert codes(create(client, new_topic("orders", 1, 1))) == {"orders": 0}
         producer = init(client)
         add(client, producer)
         assert write(client, producer, 0).base_offset == 0
         plain = init(client, None)
         assert write(client, plain, 0, transactional=False).base_offset == 1
-    cluster.close()
-    cluster = boot(path)
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+    with client_of(store=path, brokers=1) as client:
         row = fetch(client, committed=True)
         assert (row.high_watermark, row.last_stable_offset) == (2, 0)
         assert write(client, plain, 0, transactional=False).base_offset == 1
@@ -241,12 +238,3 @@ def test_a_restart_forgets_nothing(tmp_path: Path, committed: bool) -> None:
         row = fetch(client, committed=True)
         assert (row.high_watermark, row.last_stable_offset) == (4, 4)
         assert len(row.aborted_transactions) == (0 if committed else 1)
-    cluster.close()
-
-
-def make_single(cluster: EmbeddedCluster) -> None:
-    """The topic, on the one broker."""
-    from kgitops.cluster.embedded.controls.topics import NewTopic
-
-    topic = NewTopic(name="orders", num_partitions=1, replication_factor=1)
-    assert EmbeddedAdmin(cluster.controller).create_topics([topic])["orders"].ok

@@ -1,15 +1,14 @@
 """Consumers of librdkafka in a served cluster's groups."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 from serve.answers.groups.group_client import make_topic
 from serve.raw_client import RawClient
+from serve.served import cluster_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Options
 from kgitops.serve.server import KafkaServer
 
 if TYPE_CHECKING:
@@ -20,12 +19,9 @@ _ROUNDS = 600
 
 
 @pytest.fixture
-def embedded() -> Iterator[EmbeddedCluster]:
+def embedded() -> EmbeddedCluster:
     """A cluster whose members of KIP-848 send heartbeats often."""
-    configs = {"group.consumer.heartbeat.interval.ms": "50"}
-    cluster = boot(None, brokers=3, options=Options(static_configs=configs))
-    yield cluster
-    cluster.close()
+    return cluster_of(static_configs={"group.consumer.heartbeat.interval.ms": "50"})
 
 
 def configs(server: KafkaServer, protocol: str = "classic", **more: object) -> dict[str, object]:

@@ -3,7 +3,8 @@
 from contextlib import ExitStack
 
 import pytest
-from cluster.clusters import a_grant
+from cluster.clusters import ROOT, a_grant, admin
+from cluster.embedded.bound.tenancies import change, execute
 from patience import eventually
 from serve.answers.groups.group_client import (
     CONSUMER,
@@ -18,18 +19,12 @@ from serve.answers.groups.group_client import (
     sync,
 )
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.options import AuthorizerKind, Options
-from kgitops.model.requests import (
-    AlterVirtualClusterRequest,
-    CreateVirtualClusterRequest,
-    DeleteGroupRequest,
-)
+from kgitops.model.requests import CreateVirtualClusterRequest, DeleteGroupRequest
 from kgitops.model.resources.acls import Operation, ResourceType
-from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.serve.background import serving
 from kgitops.serve.listening.answering import ANONYMOUS
 from kgitops.serve.server import KafkaServer
@@ -245,16 +240,8 @@ def test_a_restart_makes_members_join_again(embedded: EmbeddedCluster) -> None:
 
 def test_groups_of_a_virtual_cluster(embedded: EmbeddedCluster) -> None:
     """VC-110, VC-111, VC-116: the same local id is another group; it can't be deleted in use."""
-    for request in (
-        CreateVirtualClusterRequest(virtual_cluster="sales"),
-        AlterVirtualClusterRequest(
-            virtual_cluster="sales",
-            change=ChangeType.ADD,
-            entity_type=EntityType.CLIENT_ID,
-            entity_name="app",
-        ),
-    ):
-        assert embedded.execute([request], validate_only=False, principal="User:x")[0].ok
+    execute(embedded, CreateVirtualClusterRequest(virtual_cluster="sales"))
+    change(embedded, "sales", EntityType.CLIENT_ID, "app")
     with serving(embedded) as server, ExitStack() as stack:
         outside = stack.enter_context(raw_client(server.endpoints[0]))
         inside = stack.enter_context(raw_client(server.endpoints[0], "app"))
@@ -273,22 +260,17 @@ def test_groups_of_a_virtual_cluster(embedded: EmbeddedCluster) -> None:
 
 def test_rights_on_groups() -> None:
     """Read for members, Describe to find and describe, Delete to delete."""
-    options = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({"User:root"}))
-    cluster = boot(None, brokers=1, options=options)
-    try:
-        with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
-            request = messages.FindCoordinatorRequest(coordinator_keys=["g"])
-            row = client.ask("FindCoordinator", 6, request).coordinators[0]
-            assert (row.error_code, row.error_message) == (30, "Group authorization failed.")
-            assert client.ask("JoinGroup", 9, join_request("g")).error_code == 30
-            assert client.ask("JoinGroup", 9, join_request("")).error_code == 30
-            root = EmbeddedAdmin(cluster.controller, principal="User:root")
-            root.create_acls([a_grant(Operation.DESCRIBE, ResourceType.GROUP, "g", ANONYMOUS)])
-            assert describe(client, "g").error_code == 69
-            assert client.ask("JoinGroup", 9, join_request("g")).error_code == 30
-            root.create_acls([a_grant(Operation.READ, ResourceType.GROUP, "g", ANONYMOUS)])
-            assert join(client, "g").error_code == 0
-            assert listed(client).keys() == {"g"}
-            assert delete(client, "g") == 30
-    finally:
-        cluster.close()
+    cluster = cluster_of(brokers=1, rights=())
+    with client_of(cluster) as client:
+        request = messages.FindCoordinatorRequest(coordinator_keys=["g"])
+        row = client.ask("FindCoordinator", 6, request).coordinators[0]
+        assert (row.error_code, row.error_message) == (30, "Group authorization failed.")
+        assert client.ask("JoinGroup", 9, join_request("")).error_code == 30
+        root = admin(cluster, ROOT)
+        root.create_acls([a_grant(Operation.DESCRIBE, ResourceType.GROUP, "g", ANONYMOUS)])
+        assert describe(client, "g").error_code == 69
+        assert client.ask("JoinGroup", 9, join_request("g")).error_code == 30
+        root.create_acls([a_grant(Operation.READ, ResourceType.GROUP, "g", ANONYMOUS)])
+        assert join(client, "g").error_code == 0
+        assert listed(client).keys() == {"g"}
+        assert delete(client, "g") == 30

@@ -14,12 +14,11 @@ from serve.answers.groups.group_client import (
     make_topic,
     sync,
 )
-from serve.raw_client import RawClient
+from serve.raw_client import RawClient, raw_client
+from serve.served import served
 
-from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
 from kgitops.cluster.embedded.store.store import dump_json
-from kgitops.serve.background import serving
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 
@@ -138,28 +137,21 @@ def test_offsets_outlive_the_server(tmp_path: Path) -> None:
     """Also their metadata, leader epoch and time; a snapshot of the image has them too."""
     path = tmp_path / "store.db"
     for round_ in range(2):
-        cluster = boot(path, brokers=1)
-        try:
-            with serving(cluster) as server, ExitStack() as stack:
-                client = RawClient(server.endpoints[0])
-                stack.callback(client.close)
-                if round_ == 0:
-                    make_topic(client, "orders")
-                    made = commit_request("g", "orders", {0: 5}, metadata="é", leader_epoch=2)
-                    assert commit(client, 9, made) == {0: 0}
-                assert fetch(client, 9, "g", None) == {("orders", 0): (5, 2, "é", 0)}
-                image = cluster.controller.image()
-                assert image.groups.groups["g"].details["orders", 0].timestamp_ms > 0
-                assert image_from_text(dump_json(image_to_json(image))).groups == image.groups
-        finally:
-            cluster.close()
+        with served(store=path, brokers=1) as cluster, cluster.client() as client:
+            if round_ == 0:
+                make_topic(client, "orders")
+                made = commit_request("g", "orders", {0: 5}, metadata="é", leader_epoch=2)
+                assert commit(client, 9, made) == {0: 0}
+            assert fetch(client, 9, "g", None) == {("orders", 0): (5, 2, "é", 0)}
+            image = cluster.embedded.controller.image()
+            assert image.groups.groups["g"].details["orders", 0].timestamp_ms > 0
+            assert image_from_text(dump_json(image_to_json(image))).groups == image.groups
 
 
 def test_groups_whose_offsets_can_not_be_seen(server: KafkaServer, there: RawClient) -> None:
     """The error is the group's, or in version 1 each partition's."""
     wrong = next(item for item in server.endpoints if item.port != there.socket.getpeername()[1])
-    other = RawClient(wrong)
-    try:
+    with raw_client(wrong) as other:
         for version in range(1, 10):
             request = fetch_request(version, "g", {"orders": [0]})
             answer = other.ask("OffsetFetch", version, request)
@@ -167,5 +159,3 @@ def test_groups_whose_offsets_can_not_be_seen(server: KafkaServer, there: RawCli
                 answer = answer.groups[0]
             found = answer.topics[0].partitions[0] if version == 1 else answer
             assert found.error_code == 16
-    finally:
-        other.close()

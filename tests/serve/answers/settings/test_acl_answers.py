@@ -1,14 +1,11 @@
 """DescribeAcls, CreateAcls and DeleteAcls: Kafka's numbers both ways, in its words."""
 
 import pytest
-from cluster.clusters import a_grant, admin
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
 from serve.served import client_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import AuthorizerKind
-from kgitops.model.resources.acls import Operation, ResourceType
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
@@ -202,32 +199,9 @@ def test_without_an_authorizer_acls_are_refused() -> None:
         assert (outcome.error_code, outcome.error_message) == refused
 
 
-def test_a_member_finds_its_own_by_local_names(embedded: EmbeddedCluster) -> None:
+def test_a_member_finds_its_own_by_local_names(client: RawClient, member: RawClient) -> None:
     """VC-249, VC-248: what it makes is of its virtual cluster, and nobody outside sees it."""
-    root = admin(embedded)
-    local = a_grant(Operation.READ, ResourceType.TOPIC, "outside")
-    assert all(result.ok for result in root.create_acls([local]))
-    with serving(embedded) as server:
-        endpoint = server.endpoints[0]
-        with raw_client(endpoint) as client:
-            make_member(client, "sales", "app")
-        with raw_client(endpoint, "app") as member:
-            assert create(member, binding(name="mine")) == [DONE]
-            assert [row[1] for row in describe(member)] == ["mine"]
-        with raw_client(endpoint) as client:
-            assert [row[1] for row in describe(client)] == ["outside"]
-
-
-def make_member(client: RawClient, virtual_cluster: str, client_id: str) -> None:
-    """Make a virtual cluster, and let it have those who call themselves so."""
-    request = messages.CreateVirtualClustersRequest
-    new = request.CreatableVirtualCluster(name=virtual_cluster)
-    made = client.ask("CreateVirtualClusters", 0, request(virtual_clusters=[new]))
-    assert [row.error_code for row in made.virtual_clusters] == [0]
-    alter = messages.AlterVirtualClustersRequest
-    resource = alter.VirtualClusterResource(
-        resource_type=8, resource_name=client_id, resource_operation=0
-    )
-    row = alter.VirtualClusterData(name=virtual_cluster, resources=[resource])
-    done = client.ask("AlterVirtualClusters", 0, alter(virtual_cluster=[row]))
-    assert [item.error_code for item in done.virtual_cluster[0].resources] == [0]
+    assert create(client, binding(name="outside")) == [DONE]
+    assert create(member, binding(name="mine")) == [DONE]
+    assert [row[1] for row in describe(member)] == ["mine"]
+    assert [row[1] for row in describe(client)] == ["outside"]

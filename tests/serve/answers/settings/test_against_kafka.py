@@ -25,14 +25,14 @@ from serve.answers.settings.test_acl_answers import binding, create
 from serve.answers.settings.test_quota_answers import alter as alter_quotas
 from serve.answers.settings.test_quota_answers import describe as describe_quotas
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of
+from serve.topic_requests import create as create_topics
+from serve.topic_requests import new_topic
 
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Compat, Options
+from kgitops.cluster.embedded.options import Compat
 from kgitops.cluster.port import Cluster
 from kgitops.sandbox.sandbox import Sandbox
-from kgitops.serve.background import serving
 from kgitops.serve.nodes import Endpoint
-from kgitops.wire import messages
 
 pytestmark = pytest.mark.kafka
 
@@ -122,12 +122,10 @@ _ACLS = [
 @pytest.fixture
 def ours() -> Iterator[RawClient]:
     """A client of the first broker of a served cluster without virtual clusters."""
-    options = Options(compat=Compat.KRAFT, virtual_clusters=False)
-    cluster = boot(None, brokers=3, options=options)
+    cluster = cluster_of(compat=Compat.KRAFT, virtual_clusters=False)
     assert admin(cluster).create_topics([a_new_topic()])["orders"].ok
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+    with client_of(cluster) as client:
         yield client
-    cluster.close()
 
 
 @pytest.fixture
@@ -135,11 +133,7 @@ def theirs(kafka: Sandbox, kafka_cluster: Cluster) -> Iterator[RawClient]:
     """A client of the first broker of a real Kafka."""
     host, _, port = kafka.servers.split(",")[0].rpartition(":")
     with raw_client(Endpoint(host, int(port))) as client:
-        topic = messages.CreateTopicsRequest.CreatableTopic(
-            name="orders", num_partitions=2, replication_factor=2
-        )
-        request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
-        client.ask("CreateTopics", 7, request)
+        create_topics(client, new_topic("orders", 2, 2), timeout_ms=30_000)
         # The broker that is asked hears of it a moment later.
         eventually(
             lambda: describe(client, TOPIC, "orders").error_code,

@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
-from serve.answers.settings.test_acl_answers import make_member
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
 
-from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 
 Entity = tuple[tuple[str, str | None], ...]
@@ -183,16 +180,11 @@ def test_filters_that_are_refused(
     assert describe(client, *components) == (code, message)
 
 
-def test_a_member_names_users_without_its_virtual_cluster(embedded: EmbeddedCluster) -> None:
+def test_a_member_names_users_without_its_virtual_cluster(
+    client: RawClient, member: RawClient
+) -> None:
     """VC-249, VC-208: outside, the entity has the virtual cluster too."""
-    with serving(embedded) as server:
-        endpoint = server.endpoints[0]
-        with raw_client(endpoint) as client:
-            make_member(client, "sales", "app")
-        with raw_client(endpoint, "app") as member:
-            assert alter(member, (JANE, [(RATE, 7.0)])) == [DONE]
-            assert describe(member) == {JANE: {RATE: 7.0}}
-            assert describe(member, ("user", EXACT, "jane"), strict=True) == {JANE: {RATE: 7.0}}
-        with raw_client(endpoint) as client:
-            inside = (("virtual-cluster", "sales"), *JANE)
-            assert describe(client) == {inside: {RATE: 7.0}}
+    assert alter(member, (JANE, [(RATE, 7.0)])) == [DONE]
+    assert describe(member) == {JANE: {RATE: 7.0}}
+    assert describe(member, ("user", EXACT, "jane"), strict=True) == {JANE: {RATE: 7.0}}
+    assert describe(client) == {(("virtual-cluster", "sales"), *JANE): {RATE: 7.0}}

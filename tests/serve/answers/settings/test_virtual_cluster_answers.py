@@ -2,12 +2,9 @@
 
 import pytest
 from serve.answers.settings.asking import GROUP, SET, TOPIC, alter, describe, shown
-from serve.answers.settings.test_acl_answers import make_member
-from serve.raw_client import RawClient, raw_client
+from serve.raw_client import RawClient
 from serve.served import client_of
 
-from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.serve.background import serving
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
@@ -149,21 +146,15 @@ def test_without_the_feature_there_are_none() -> None:
             names_of(client)
 
 
-def test_a_member_configures_by_local_names(embedded: EmbeddedCluster) -> None:
+def test_a_member_configures_by_local_names(client: RawClient, member: RawClient) -> None:
     """VC-249, VC-035: topics by their links, groups by its own ids, and no other name."""
-    with serving(embedded) as server:
-        endpoint = server.endpoints[0]
-        with raw_client(endpoint) as client:
-            make_member(client, "sales", "app")
-            assert change_members(client, "sales", change(TOPIC, "mine", topic="orders")) == [0]
-        session = ("consumer.session.timeout.ms", SET, "50000")
-        with raw_client(endpoint, "app") as member:
-            assert shown(describe(member, TOPIC, "mine"), "retention.ms").value == "77"
-            assert describe(member, TOPIC, "orders").error_code == 3
-            set_there = (TOPIC, "mine", [("retention.ms", SET, "88")])
-            assert alter(member, set_there, (GROUP, "g", [session])) == [(0, None)] * 2
-            assert shown(describe(member, GROUP, "g"), session[0]).value == "50000"
-        with raw_client(endpoint) as client:
-            assert shown(describe(client, TOPIC, "orders"), "retention.ms").value == "88"
-            assert shown(describe(client, GROUP, "g"), session[0]).config_source == 5
-            assert shown(describe(client, GROUP, "sales:g"), session[0]).config_source == 8
+    assert change_members(client, "sales", change(TOPIC, "mine", topic="orders")) == [0]
+    session = ("consumer.session.timeout.ms", SET, "50000")
+    assert shown(describe(member, TOPIC, "mine"), "retention.ms").value == "77"
+    assert describe(member, TOPIC, "orders").error_code == 3
+    set_there = (TOPIC, "mine", [("retention.ms", SET, "88")])
+    assert alter(member, set_there, (GROUP, "g", [session])) == [(0, None)] * 2
+    assert shown(describe(member, GROUP, "g"), session[0]).value == "50000"
+    assert shown(describe(client, TOPIC, "orders"), "retention.ms").value == "88"
+    assert shown(describe(client, GROUP, "g"), session[0]).config_source == 5
+    assert shown(describe(client, GROUP, "sales:g"), session[0]).config_source == 8

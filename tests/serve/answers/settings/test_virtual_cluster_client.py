@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from cluster.clusters import topic_grant
+from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.kafka.adapter import boot
@@ -15,26 +17,17 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.resources.acls import (
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.serve.background import serving
+from kgitops.serve.server import KafkaServer
 
 
 @pytest.fixture
-def brokers(embedded: EmbeddedCluster) -> Iterator[VirtualClusterBrokers]:
+def brokers(server: KafkaServer) -> Iterator[VirtualClusterBrokers]:
     """The port on the served cluster."""
-    with serving(embedded) as server:
-        endpoint = server.endpoints[0]
-        cluster = VirtualClusterBrokers(boot(f"{endpoint.host}:{endpoint.port}", {}))
-        with closing(cluster):
-            yield cluster
+    with closing(VirtualClusterBrokers(boot(str(server.endpoints[0]), {}))) as cluster:
+        yield cluster
 
 
 def send(cluster: VirtualClusterBrokers, request: Request, **how: bool) -> RequestResult:
@@ -109,16 +102,7 @@ def test_what_has_no_field_is_not_sent(brokers: VirtualClusterBrokers) -> None:
     create(brokers, "a")
     adopting = altered(EntityType.GROUP, "g", adopts="old")
     assert send(brokers, adopting).code is ErrorCode.INVALID_REQUEST
-    binding = AclBinding(
-        resource_type=ResourceType.TOPIC,
-        resource_name="orders",
-        pattern_type=PatternType.LITERAL,
-        principal="User:jane",
-        host="*",
-        operation=Operation.READ,
-        permission_type=PermissionType.ALLOW,
-        virtual_cluster="a",
-    )
+    binding = replace(topic_grant(Operation.READ), virtual_cluster="a")
     for validate_only in (True, False):
         result = send(brokers, CreateAclRequest(binding=binding), validate_only=validate_only)
         assert result.code is ErrorCode.INVALID_REQUEST
