@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from serve.raw_client import RawClient, raw_client
+from serve.served import cluster_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
 from kgitops.serve.background import serving
 from kgitops.serve.server import KafkaServer
 
@@ -14,7 +14,7 @@ from kgitops.serve.server import KafkaServer
 @pytest.fixture
 def embedded() -> Iterator[EmbeddedCluster]:
     """A cluster in memory."""
-    cluster = boot(None, brokers=3)
+    cluster = cluster_of()
     yield cluster
     cluster.close()
 

@@ -4,25 +4,21 @@ import socket
 
 import pytest
 from serve.raw_client import RawClient, raw_client
+from serve.topic_requests import create, metadata
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import UnreachableError
 from kgitops.serve.background import serving
 from kgitops.serve.server import KafkaServer, ServeOptions
-from kgitops.wire import messages
 
 
 def test_a_topic_is_created_and_found(server: KafkaServer, client: RawClient) -> None:
     """At another broker than the one that it was created at."""
-    topic = messages.CreateTopicsRequest.CreatableTopic(
-        name="orders", num_partitions=3, replication_factor=2
-    )
-    created = client.ask("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic]))
-    assert [(row.name, row.error_code) for row in created.topics] == [("orders", 0)]
+    (created,) = create(client, "orders")
+    assert (created.name, created.error_code) == ("orders", 0)
     with raw_client(server.endpoints[1]) as another:
-        found = another.ask("Metadata", 13, messages.MetadataRequest(topics=None))
-    assert [row.name for row in found.topics] == ["orders"]
-    assert found.topics[0].topic_id == created.topics[0].topic_id
+        found = metadata(another, None)
+    assert [(row.name, row.topic_id) for row in found.topics] == [("orders", created.topic_id)]
     assert [(row.host, row.port) for row in found.brokers] == [
         (endpoint.host, endpoint.port) for endpoint in server.endpoints
     ]

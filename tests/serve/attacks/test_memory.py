@@ -5,7 +5,7 @@ import gzip
 import select
 import struct
 import zlib
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from unittest.mock import Mock
 
 import lz4.frame
@@ -17,15 +17,13 @@ from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import make_topic, recent
 from serve.groups.steps import GroupSteps
 from serve.raw_client import RawClient, raw_client
+from serve.served import client_of, cluster_of, served
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Options
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.records.partition_offsets import list_offsets, offset_for_leader_epoch
 from kgitops.serve.answers.records.producers import describe_producers
 from kgitops.serve.answers.table import WaitingAnswer
-from kgitops.serve.background import serving
 from kgitops.serve.call import make_call
 from kgitops.serve.data.data_plane import Place
 from kgitops.serve.groups import joining
@@ -199,15 +197,14 @@ def test_an_answer_names_nothing_twice(embedded: EmbeddedCluster, client: RawCli
 
 def test_a_fetch_is_bounded_whatever_it_asks_for() -> None:
     """``fetch.max.bytes`` of a broker."""
-    cluster = boot(None, brokers=3, options=Options(static_configs={"fetch.max.bytes": "1024"}))
+    cluster = cluster_of(static_configs={"fetch.max.bytes": "1024"})
     make_topic(cluster)
     data = batch(bytes(500), first_ms=recent())
-    with serving(cluster) as server, raw_client(server.endpoints[0]) as client:
+    with client_of(cluster) as client:
         for _ in range(5):
             assert not produce(client, data).error_code
         row = fetch(client, max_bytes=2**31 - 1, partition_max_bytes=2**31 - 1)
         assert len(row.records) == 1024 // len(data) * len(data)
-    cluster.close()
 
 
 def test_member_ids_are_not_given_out_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,19 +218,15 @@ def test_member_ids_are_not_given_out_without_end(monkeypatch: pytest.MonkeyPatc
 
 def test_requests_that_are_being_answered_count() -> None:
     """A Fetch that waits keeps its request in memory, and room from others as long."""
-    cluster = boot(
-        None, brokers=3, options=Options(static_configs={"queued.max.request.bytes": "100000"})
-    )
+    cluster = cluster_of(static_configs={"queued.max.request.bytes": "100000"})
     make_topic(cluster)
     partition = {"partition": 0, "partition_max_bytes": 1 << 20}
     topics = {"topic": "orders", "partitions": partition}
     waiting = {"max_wait_ms": 60_000, "min_bytes": 1, "max_bytes": 1000, "rack_id": "r" * 60_000}
     asked = request_of("Fetch", {**waiting, "topics": topics})
-    with serving(cluster) as server, ExitStack() as stack:
-        clients = [stack.enter_context(raw_client(server.endpoints[0])) for _ in range(2)]
-        for client in clients:
+    with served(cluster) as brokers, brokers.client() as one, brokers.client() as other:
+        for client in (one, other):
             client.send("Fetch", 12, asked)
-        ((closed, *_), _, _) = select.select([client.socket for client in clients], [], [], 30)
+        ((closed, *_), _, _) = select.select([one.socket, other.socket], [], [], 30)
         with suppress(ConnectionError):
             assert closed.recv(1) == b""
-    cluster.close()

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from serve.served import served
 
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.serve.background import serving
+from kgitops.cluster.embedded.options import Compat
 
 
 @pytest.fixture
@@ -26,9 +25,5 @@ def old_servers() -> Iterator[str]:
 
 @contextmanager
 def _served(compat: Compat) -> Iterator[str]:
-    cluster = boot(None, brokers=3, options=Options(compat=compat))
-    try:
-        with serving(cluster) as server:
-            yield ",".join(map(str, server.endpoints))
-    finally:
-        cluster.close()
+    with served(compat=compat) as started:
+        yield ",".join(map(str, started.server.endpoints))

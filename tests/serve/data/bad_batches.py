@@ -16,9 +16,9 @@ from msgspec import Struct
 from patience import eventually
 from serve.data.batches import part, produce, varint
 from serve.raw_client import RawClient
+from serve.topic_requests import create, new_topic
 
 from kgitops.model.results import ErrorCode
-from kgitops.wire import messages
 from kgitops.wire.batches import HEADER_BYTES, seal
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -376,21 +376,8 @@ ANSWERS: dict[str, list[Any]] = json.loads(
 
 def make_topics(client: RawClient) -> None:
     """Make the ``TOPICS`` on the broker, and wait until it leads them."""
-    request = messages.CreateTopicsRequest
-    topics = [
-        request.CreatableTopic(
-            name=name,
-            num_partitions=1,
-            replication_factor=1,
-            configs=[
-                request.CreatableTopicConfig(name=key, value=value)
-                for key, value in configs.items()
-            ],
-        )
-        for name, configs in TOPICS.items()
-    ]
-    answer = client.ask("CreateTopics", 7, request(timeout_ms=20_000, topics=topics))
-    assert not any(topic.error_code for topic in answer.topics)
+    topics = [new_topic(name, 1, 1, configs=configs) for name, configs in TOPICS.items()]
+    assert not any(row.error_code for row in create(client, *topics, timeout_ms=20_000))
     for topic in TOPICS:
         case = Case(lambda: raw(rec()), topic)
         eventually(

@@ -15,7 +15,6 @@ from serve.raw_client import raw_client
 from serve.served import ServedCluster, served
 from serve.topic_requests import created, creating
 
-from kgitops.cluster.embedded.boot import boot
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.table import ANSWERS, WAITING
 from kgitops.serve.forwarding.apis import FORWARDED
@@ -118,13 +117,13 @@ def test_a_controller_that_moves_while_a_request_waits_for_it() -> None:
 def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
     """F590-03: the store is the truth, for the controllers of another process too."""
     store = tmp_path / "store"
-    with served(boot(store, brokers=3)) as brokers, brokers.client(2) as client:
+    with served(store=store) as brokers, brokers.client(2) as client:
         assert created(client, "orders") == {"orders": 0}
         # As it is at this moment, with the server still running.
         copied = tmp_path / "copied"
         for file in tmp_path.glob("store*"):
             (tmp_path / file.name.replace("store", "copied")).write_bytes(file.read_bytes())
-    with served(boot(copied, brokers=3)) as brokers:
+    with served(store=copied) as brokers:
         assert brokers.topics() == ["orders"]
 
 

@@ -13,12 +13,11 @@ import psutil
 import pytest
 from patience import eventually
 from serve.raw_client import RawClient, raw_client
+from serve.served import ServedCluster, client_of, served
+from serve.topic_requests import created, creating
 
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Options
-from kgitops.serve.background import serving
 from kgitops.serve.nodes import FIRST_CONTROLLER
-from kgitops.serve.server import KafkaServer, ServeOptions
+from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 from kgitops.wire.apis import Api, apis, keys
 from kgitops.wire.frames import request_frame
@@ -26,10 +25,8 @@ from kgitops.wire.frames import request_frame
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[KafkaServer]:
-    cluster = boot(None, brokers=1)
-    with serving(cluster, ServeOptions(port=0)) as started:
-        yield started
-    cluster.close()
+    with served(brokers=1) as started:
+        yield started.server
 
 
 def sized(frame: bytes) -> bytes:
@@ -118,12 +115,9 @@ def test_byte_by_byte(server: KafkaServer) -> None:
 
 def test_pipelined_requests_are_answered_in_order(server: KafkaServer) -> None:
     """Small and large ones, and ones that write, of which each takes another thread."""
-    topic = messages.CreateTopicsRequest.CreatableTopic(
-        name="x", num_partitions=1, replication_factor=1
-    )
     kinds = [
         ("Metadata", 12, messages.MetadataRequest(topics=None)),
-        ("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic], validate_only=True)),
+        ("CreateTopics", 7, creating("x", validate_only=True)),
         (
             "ApiVersions",
             3,
@@ -170,16 +164,15 @@ def test_a_client_that_vanishes_in_a_request(
 
 def test_half_open_connections_end(caplog: pytest.LogCaptureFixture) -> None:
     """Those that say nothing, or never end what they say, or never read."""
-    cluster = boot(None, brokers=1, options=_with({"connections.max.idle.ms": "150"}))
-    with serving(cluster, ServeOptions(port=0)) as server, ExitStack() as stack:
-        silent, unfinished = (
-            stack.enter_context(raw_client(server.endpoints[0])) for _ in range(2)
-        )
+    with (
+        served(brokers=1, static_configs={"connections.max.idle.ms": "150"}) as brokers,
+        brokers.client() as silent,
+        brokers.client() as unfinished,
+    ):
         unfinished.socket.sendall(sized(header(METADATA, 1))[:-3])
         with caplog.at_level(logging.INFO, "kgitops.serve"):
             assert is_closed(silent.socket)
             assert is_closed(unfinished.socket)
-    cluster.close()
     assert [record.getMessage() for record in caplog.records] == [
         "a connection from 127.0.0.1 is closed: it was idle for 0.15 s"
     ] * 2
@@ -224,43 +217,38 @@ def test_500_slow_connections(server: KafkaServer) -> None:
 def test_too_many_connections(caplog: pytest.LogCaptureFixture) -> None:
     """Of all hosts, and of one; a place that is left can be taken."""
     for key in ("max.connections", "max.connections.per.ip"):
-        cluster = boot(None, brokers=1, options=_with({key: "2"}))
-        with serving(cluster, ServeOptions(port=0)) as server, ExitStack() as stack:
-            first, second = (stack.enter_context(raw_client(server.endpoints[0])) for _ in range(2))
+        with (
+            served(brokers=1, static_configs={key: "2"}) as brokers,
+            brokers.client() as first,
+            brokers.client() as second,
+        ):
             assert first.ask("Metadata", 12).brokers
             assert second.ask("Metadata", 12).brokers
-            with one_line(caplog) as lines, raw_client(server.endpoints[0]) as third:
+            with one_line(caplog) as lines, brokers.client() as third:
                 assert is_closed(third.socket)
             assert f"2 connections already ({key})" in lines[0]
             second.close()
-            _until_answered(server)
-        cluster.close()
+            _until_answered(brokers)
 
 
 def test_clients_leave_brokers_room_to_forward() -> None:
     """The connections of brokers to controllers are counted on their own."""
-    cluster = boot(None, brokers=1, options=_with({"max.connections": "1"}))
-    with serving(cluster, ServeOptions(port=0)) as server, raw_client(server.endpoints[0]) as only:
-        topic = messages.CreateTopicsRequest.CreatableTopic(
-            name="x", num_partitions=1, replication_factor=1
-        )
-        answer = only.ask("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic]))
-        assert [row.error_code for row in answer.topics] == [0]
-    cluster.close()
+    with client_of(brokers=1, static_configs={"max.connections": "1"}) as only:
+        assert created(only, "x") == {"x": 0}
 
 
 def test_too_many_bytes_wait(caplog: pytest.LogCaptureFixture) -> None:
     """Of all connections together: the one that sends more is closed."""
-    options = _with({"queued.max.request.bytes": "100000"})
-    cluster = boot(None, brokers=1, options=options)
-    with serving(cluster, ServeOptions(port=0)) as server, ExitStack() as stack:
-        one, other = (stack.enter_context(raw_client(server.endpoints[0])) for _ in range(2))
+    with (
+        served(brokers=1, static_configs={"queued.max.request.bytes": "100000"}) as brokers,
+        brokers.client() as one,
+        brokers.client() as other,
+    ):
         one.socket.sendall((90_000).to_bytes(4, "big") + bytes(80_000))
         with one_line(caplog) as lines:
             other.socket.sendall((90_000).to_bytes(4, "big") + bytes(80_000))
             assert is_closed(_first_closed(one, other))
         assert "queued.max.request.bytes" in lines[0]
-    cluster.close()
 
 
 def fuzz(server: KafkaServer, count: int, seed: int) -> None:
@@ -304,13 +292,8 @@ _WAITS = {"Fetch", "JoinGroup", "SyncGroup", "Produce"}
 
 def test_fuzz(caplog: pytest.LogCaptureFixture) -> None:
     """A few thousand frames, and at most twenty lines in ten seconds."""
-    cluster = boot(None, brokers=1)
-    with (
-        serving(cluster, ServeOptions(port=0)) as fresh,
-        caplog.at_level(logging.INFO, "kgitops.serve"),
-    ):
-        fuzz(fresh, 2000, 1)
-    cluster.close()
+    with served(brokers=1) as fresh, caplog.at_level(logging.INFO, "kgitops.serve"):
+        fuzz(fresh.server, 2000, 1)
     lines = [record for record in caplog.records if "is closed" in record.getMessage()]
     # Twenty in ten seconds, and a slow machine takes longer.
     assert 0 < len(lines) <= 200
@@ -324,13 +307,9 @@ def test_fuzz_long(server: KafkaServer) -> None:
     assert psutil.Process().memory_info().rss - before < 100_000_000
 
 
-def _with(configs: dict[str, str]) -> Options:
-    return Options(static_configs=configs)
-
-
-def _until_answered(server: KafkaServer) -> None:
+def _until_answered(brokers: ServedCluster) -> None:
     def answered() -> bool:
-        with raw_client(server.endpoints[0]) as client, suppress(ConnectionError):
+        with brokers.client() as client, suppress(ConnectionError):
             return bool(client.ask("Metadata", 12).brokers)
         return False
 

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from cluster.clusters import admin
 from patience import eventually
 from serve.raw_client import RawClient
+from serve.served import cluster_of
+from serve.served import served as serve_cluster
 
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.controls.scram import ScramUpsertion
-from kgitops.cluster.embedded.options import Options
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.sandbox.certificates import Certificates
-from kgitops.serve.background import serving
-from kgitops.serve.server import KafkaServer, ServeOptions
+from kgitops.serve.listening.open_connections import ConnectionLimits
+from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
@@ -64,19 +64,17 @@ def upsertion(mechanism: ScramMechanism, user: str, password: str) -> ScramUpser
 
 
 @contextmanager
-def served(configs: Mapping[str, str], store: Path | None = None) -> Iterator[KafkaServer]:
+def served(
+    configs: Mapping[str, str], store: Path | None = None, limits: ConnectionLimits | None = None
+) -> Iterator[KafkaServer]:
     """A broker with these configs, on which alice and carol have both SCRAM mechanisms."""
-    cluster = boot(store, brokers=1, options=Options(static_configs=configs))
-    try:
-        admin = EmbeddedAdmin(cluster.controller)
-        for mechanism in ScramMechanism:
-            users = [upsertion(mechanism, user, PASSWORD) for user in ("alice", "carol")]
-            results = admin.alter_user_scram_credentials(upsertions=users)
-            assert all(result.ok for result in results.values())
-        with serving(cluster, ServeOptions()) as server:
-            yield server
-    finally:
-        cluster.close()
+    cluster = cluster_of(store, brokers=1, static_configs=configs)
+    for mechanism in ScramMechanism:
+        users = [upsertion(mechanism, user, PASSWORD) for user in ("alice", "carol")]
+        results = admin(cluster).alter_user_scram_credentials(upsertions=users)
+        assert all(result.ok for result in results.values())
+    with serve_cluster(cluster, limits=limits) as started:
+        yield started.server
 
 
 def told(caplog: pytest.LogCaptureFixture) -> str:

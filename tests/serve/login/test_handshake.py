@@ -17,12 +17,12 @@ from serve.login.logging_in import (
     told,
 )
 from serve.raw_client import RawClient, raw_client
+from serve.topic_requests import created
 
 from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.policy_hook import static_configs
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.serve.server import KafkaServer
-from kgitops.wire import messages
 
 
 @pytest.fixture(scope="module")
@@ -230,14 +230,10 @@ def test_a_large_message_before_a_login(client: RawClient) -> None:
 
 def test_acls_count_where_clients_log_in(sasl: KafkaServer) -> None:
     """Of super.users, and of others."""
-    topic = messages.CreateTopicsRequest.CreatableTopic(
-        name="orders", num_partitions=1, replication_factor=1
-    )
-    request = messages.CreateTopicsRequest(topics=[topic], validate_only=True)
     for user, password, code in (("alice", PASSWORD, 0), ("bob", "bob's", 31)):
         with raw_client(sasl.endpoints[0]) as client:
             assert log_in(client, user, password).error_code == 0
-            assert client.ask("CreateTopics", 7, request).topics[0].error_code == code
+            assert created(client, "orders", validate_only=True) == {"orders": code}
 
 
 def test_secrets_are_not_among_the_configs(sasl: KafkaServer) -> None:

@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 
 from serve.raw_client import RawClient, raw_client
+from serve.topic_requests import create, new_topic
 
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
@@ -16,12 +17,9 @@ SUBSCRIBED_TO_ORDERS = bytes.fromhex("0000 00000001 0006") + b"orders" + bytes.f
 
 def make_topic(client: RawClient, name: str, partitions: int = 3) -> bytes:
     """Create a topic; its id."""
-    topic = messages.CreateTopicsRequest.CreatableTopic(
-        name=name, num_partitions=partitions, replication_factor=1
-    )
-    made = client.ask("CreateTopics", 7, messages.CreateTopicsRequest(topics=[topic]))
-    assert made.topics[0].error_code == 0
-    return bytes(made.topics[0].topic_id)
+    (made,) = create(client, new_topic(name, partitions, 1))
+    assert made.error_code == 0
+    return bytes(made.topic_id)
 
 
 def coordinator_of(client: RawClient, server: KafkaServer, group: str) -> int:
