@@ -49,6 +49,11 @@ with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows
 - Files are UTF-8, with or without a byte order mark.
 - Values of `configs` may be text, numbers, booleans or lists, and are compared as Kafka reads them:
   `"604800000"` and `604800000` are the same, and so are `compact,delete` and `[delete, compact]`.
+- Where Kafka counts milliseconds or bytes (configs that end with `.ms` or `.bytes`, quotas that end
+  with `_byte_rate`), a value may be one number and one unit: `7d`, `12h`, `1.5h`, `1GiB`, `10MB`.
+  The units are `ms`, `s`, `m`, `h`, `d`, `w`, and `B`, `kB`, `MB`, `GB`, `TB` (powers of 1,000),
+  `KiB`, `MiB`, `GiB`, `TiB` (powers of 1,024). Plans, exports and the registry have Kafka's own
+  number.
 
 All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what to do`.
 
@@ -56,10 +61,12 @@ All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what 
 
 `${var:NAME}` stands for one of the cluster's `variables`, `${env:NAME}` for an environment
 variable, and `${var:NAME:-text}` has a default. They may be anywhere in a value. A value that is
-one placeholder without quotes is read as YAML again, so `partitions: ${var:count}` is a number.
+one placeholder without quotes is read as YAML again, so `partitions: ${var:count}` is a number. In
+quotes, a placeholder alone has the type that its field wants: `{partitions: "${var:count}"}` is a
+number, `{name: "${var:count}"}` is text.
 A placeholder that has no value is an error; a cluster that is given by its URL has no variables,
 unless `--variables-of NAME` takes those of a cluster of the project. `$${` stands for `${` itself.
-Between `{…}` and `[…]`, put a placeholder in quotes.
+Between `{…}` and `[…]`, a placeholder needs the quotes.
 
 ## Removing an object
 

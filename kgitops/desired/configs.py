@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from kgitops.desired.findings import Findings, counted
 from kgitops.manifests.expanded import ExpandedDocument
+from kgitops.manifests.kinds.amounts import amount, meant
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import scalar_text
@@ -100,7 +101,8 @@ class ConfigReader:
             return None
         text = config_text(value, whole=config is not None and config.type in _WHOLE)
         if problem := config_problem(key, text):
-            self.findings.error(document, path, problem, "correct the value")
+            problem += as_written(document, path, text)
+            self.findings.error(document, path, problem, meant(key, text) or "correct the value")
             return None
         return normal_value(key, text)
 
@@ -140,6 +142,12 @@ def config_text(value: ConfigValue, *, whole: bool) -> str:
             return str(int(value))
         case _:
             return scalar_text(value)
+
+
+def as_written(document: Document, path: tuple[str, ...], text: str) -> str:
+    """The number as it is written with a unit, for the end of a sentence: `` (10GiB)``."""
+    written = document.written(*path)
+    return f" ({written})" if written and str(amount(path[-1], written)) == text else ""
 
 
 def _unknown(key: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from kgitops.desired.state import (
     OffsetReset,
 )
 from kgitops.desired.virtual_clusters.members import build_local_group
+from kgitops.manifests.kinds.amounts import meant
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
@@ -182,7 +183,7 @@ def read_resource_configs(
             continue
         text = config_text(value, whole=reader.config.type is ConfigType.INT)
         if wrong := resource_config_problem(kind, key, text):
-            findings.error(document, path, wrong, "correct the value")
+            findings.error(document, path, wrong, meant(key, text) or "correct the value")
             continue
         configs[key] = normal_resource_value(kind, key, text)
     return configs

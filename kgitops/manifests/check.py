@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from kgitops.manifests.kind_models import KINDS, adapter
+from kgitops.manifests.kind_models import KINDS
 from kgitops.manifests.kinds.fields import API_VERSION
-from kgitops.manifests.problems import model_findings, suggestion, written_value
+from kgitops.manifests.problems import model_findings, suggestion, validated, written_value
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.parse import ParsedDocument
@@ -48,7 +48,7 @@ def check(
 ) -> "Declaration | None":
     """The declaration that a document makes; None, and findings, if it is not valid."""
     try:
-        model = adapter(kind).validator.validate_python(content)
+        model = validated(kind, content)
     except ValidationError as error:
         findings.extend(model_findings(error, kind, document, content))
         return None

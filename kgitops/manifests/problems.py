@@ -3,16 +3,19 @@
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from kgitops.manifests.kind_models import adapter
+from kgitops.manifests.kinds.amounts import meant
 from kgitops.manifests.kinds.fields import REFUSED
 from kgitops.manifests.schema import field_names, may_be_empty, may_be_null
-from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.construct import Content, QuotedPlaceholder
 from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.nodes import EMPTY
+from kgitops.manifests.yaml.nodes import EMPTY, plain_value
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
 
@@ -56,6 +59,38 @@ def model_findings(
         if path not in reported:
             reported.add(path)
             yield _finding(details, kind, document, path, is_key=is_key)
+
+
+def validated(kind: str, content: Content) -> Any:  # noqa: ANN401 (the kind's model)
+    """The declaration of a document; a placeholder in quotes has the type of its field.
+
+    Raises:
+        ValidationError: see ``model_findings``.
+    """
+    validate = adapter(kind).validator.validate_python
+    try:
+        return validate(content)
+    except ValidationError as error:
+        if not _retyped(error, content):
+            raise
+    return validate(content)
+
+
+def _retyped(error: ValidationError, content: Content) -> bool:
+    found = False
+    for details in error.errors(include_url=False):
+        path, is_key = _path(details, content)
+        if is_key or not path:
+            continue
+        inside = content
+        for step in path[:-1]:
+            inside = inside[step]
+        value = inside.get(path[-1]) if isinstance(inside, dict) else inside[path[-1]]
+        if value and isinstance(value, QuotedPlaceholder):
+            with suppress(ValueError):  # thousands of digits
+                inside[path[-1]] = plain_value(value)
+                found = True
+    return found
 
 
 def _is_open(value: object) -> bool:
@@ -131,6 +166,9 @@ def _finding(
 def _wrong_value(details: ErrorDetails, kind: str, document: Document, path: Path) -> Finding:
     expected, advice = _expected(details["type"], details.get("ctx", {}))
     value = details["input"]
+    if isinstance(value, str) and "number" in expected:
+        is_part = "${" in (document.written(*path) or "")
+        advice = (None if is_part else _as_number(path, value)) or advice
     if isinstance(value, list) and (nothing := _first_nothing(value)) is not None:
         path, value, expected = (*path, nothing), value[nothing], "a value"
     text = written_value(document, path, value)
@@ -140,6 +178,15 @@ def _wrong_value(details: ErrorDetails, kind: str, document: Document, path: Pat
         if text != shown(value):
             problem = f"{dotted(path)} must be {expected}, and {text} is {shown(value)} here"
     return Finding(source=document.at(*path), problem=problem, advice=advice)
+
+
+def _as_number(path: Path, text: str) -> str | None:
+    """Advice on text where a number is wanted, if it is one in quotes, or has a unit."""
+    try:
+        is_number = isinstance(plain_value(text), int | float)
+    except ValueError:
+        return None
+    return "remove the quotes" if text and is_number else meant(path[-1], text)
 
 
 def _first_nothing(items: list[object]) -> int | None:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import EnumName, ErrorText, NotNull, Number, Text, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
@@ -137,7 +138,7 @@ class ClientQuotaSpec:
 
     entity: QuotaEntity
     """The entity that the quotas are for."""
-    quotas: Annotated[dict[str, Rate], MinLen(1)]
+    quotas: Annotated[dict[str, Rate], MinLen(1), Amounts()]
     """Quota key to its value: producer_byte_rate, consumer_byte_rate, request_percentage,
     controller_mutation_rate; for an ip: connection_creation_rate."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
@@ -13,7 +14,7 @@ from kgitops.manifests.kinds.topic_profile import ConfigValue
 class ClientMetricsSpec:
     """A subscription, which exists as long as it has configs."""
 
-    configs: Annotated[dict[str, ConfigValue], MinLen(1)]
+    configs: Annotated[dict[str, ConfigValue], MinLen(1), Amounts()]
     """Kafka's own keys: metrics (prefixes of names, or *), interval.ms, and match (KEY=REGEX of
     client_id, client_instance_id, client_software_name and others)."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None

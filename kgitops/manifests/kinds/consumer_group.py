@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     ErrorText,
@@ -60,7 +61,7 @@ class ResetOffsets:
 class ConsumerGroupSpec:
     """A consumer group."""
 
-    configs: Annotated[dict[str, ConfigValue], NotNull()] = field(default_factory=dict)
+    configs: Annotated[dict[str, ConfigValue], NotNull(), Amounts()] = field(default_factory=dict)
     """Kafka's group configs by their own names, such as consumer.session.timeout.ms. Not in a
     virtual cluster."""
     reset_offsets: Annotated[ResetOffsets | None, NotNull()] = None

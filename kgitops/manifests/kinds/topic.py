@@ -3,6 +3,7 @@
 from dataclasses import field
 from typing import Annotated, Literal
 
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     BrokerId,
@@ -30,7 +31,7 @@ class TopicSpec:
     assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()] = None
     """Partition id to the brokers of its replicas, the preferred leader first; instead of
     partitions and replicationFactor."""
-    configs: dict[str, ConfigValue | None] = field(default_factory=dict)
+    configs: Annotated[dict[str, ConfigValue | None], Amounts()] = field(default_factory=dict)
     """Kafka's topic configs by their own names, such as retention.ms; null removes a key that the
     profile or a default gives."""
     configs_policy: Annotated[Literal["Declared", "Exact"] | None, NotNull()] = None

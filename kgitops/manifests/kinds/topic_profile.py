@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import ErrorText, IntRange, NotNull, Text, manifest
 
 ConfigScalar = str | int | float | bool
@@ -24,7 +25,7 @@ class TopicDefaults:
     """The number of partitions."""
     replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
     """The number of replicas of each partition."""
-    configs: dict[str, ConfigValue] = field(default_factory=dict)
+    configs: Annotated[dict[str, ConfigValue], Amounts()] = field(default_factory=dict)
     """Kafka's topic configs by their own names; a topic's own win, key by key."""
     configs_policy: Annotated[Literal["Declared", "Exact"] | None, NotNull()] = None
     """Declared leaves config keys that no manifest declares as they are; Exact removes them."""

@@ -6,6 +6,7 @@ from typing import Annotated
 from annotated_types import MinLen
 
 from kgitops.manifests.kinds.access import AclResource, DefaultEntity
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     BrokerId,
     EnumName,
@@ -48,7 +49,7 @@ class GivenTopic:
     """The number of replicas of each partition; kgitops places them."""
     assignments: Assignments = None
     """Partition id to the brokers of its replicas, the preferred leader first."""
-    configs: dict[str, ConfigValue] = field(default_factory=dict)
+    configs: Annotated[dict[str, ConfigValue], Amounts()] = field(default_factory=dict)
     """The topic's own configs."""
 
 
@@ -94,7 +95,7 @@ class GivenQuota:
 
     entity: GivenEntity
     """The entity that the quotas are for."""
-    quotas: Annotated[dict[str, Number], MinLen(1)]
+    quotas: Annotated[dict[str, Number], MinLen(1), Amounts()]
     """Quota key to its value."""
 
 

@@ -7,6 +7,7 @@ from annotated_types import MinLen
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
+from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     EnumName,
@@ -105,7 +106,7 @@ class AlterClientQuotaStep:
 
     entity: GivenEntity
     """The entity that the quotas are for."""
-    quotas: Annotated[dict[str, QuotaChange], MinLen(1)]
+    quotas: Annotated[dict[str, QuotaChange], MinLen(1), Amounts()]
     """Quota key to its new value; null removes the key."""
 
 
@@ -117,7 +118,7 @@ class AlterBrokerStep:
     """The broker's id."""
     configs: Annotated[dict[str, ConfigChange], MinLen(1)]
     """Config key to its new value; null removes the key."""
-    current: dict[str, ConfigValue] = field(default_factory=dict)
+    current: Annotated[dict[str, ConfigValue], Amounts()] = field(default_factory=dict)
     """The broker's configs as they are."""
 
 

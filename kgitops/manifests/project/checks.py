@@ -11,7 +11,7 @@ from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, kind_of
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import adapter
-from kgitops.manifests.problems import model_findings, suggestion
+from kgitops.manifests.problems import model_findings, suggestion, validated
 from kgitops.manifests.project.document import Project
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
@@ -100,7 +100,7 @@ def validate_project(
     if len(findings) > before:
         return None
     try:
-        project: Project = adapter("Project").validate_python(content)
+        project: Project = validated("Project", content)
     except ValidationError as error:
         findings.extend(model_findings(error, "Project", document, content))
         return None

@@ -39,6 +39,12 @@ class PlainPlaceholder(str):
     __slots__ = ()
 
 
+class QuotedPlaceholder(str):
+    """A scalar that is one placeholder in quotes: its value has the type that the field wants."""
+
+    __slots__ = ()
+
+
 class Constructor:
     """Builds the values of one file's documents.
 
@@ -91,7 +97,8 @@ class Constructor:
         if node.tag:  # None unless it was written
             return self._tagged(node)
         if node.style:
-            return text
+            is_placeholder = node.style in "'\"" and _PLACEHOLDER.fullmatch(text)
+            return QuotedPlaceholder(text) if is_placeholder else text
         try:
             return self._plain[text]
         except KeyError:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
-from kgitops.manifests.yaml.construct import Content, PlainPlaceholder
+from kgitops.manifests.yaml.construct import Content, PlainPlaceholder, QuotedPlaceholder
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import EMPTY, plain_value
 from kgitops.model.source import Finding
@@ -83,7 +83,10 @@ Missing = Callable[[Path, str, PlaceholderError], Content]
 def substitute(
     content: Content, document: Document, lookup: Lookup, findings: list[Finding]
 ) -> Content:
-    """The content with every placeholder replaced; one without a value is a finding."""
+    """The content with every placeholder replaced; one without a value is a finding.
+
+    What came of one in quotes remembers that, for ``problems.validated``.
+    """
 
     def missing(path: Path, text: str, error: PlaceholderError) -> Content:
         findings.append(
@@ -126,6 +129,8 @@ def _walk(content: Content, path: Path, lookup: Lookup, missing: Missing) -> Con
 def _text(text: str, path: Path, lookup: Lookup, missing: Missing) -> Content:
     try:
         replaced = lookup.replace(text)
+        if isinstance(text, QuotedPlaceholder):
+            return QuotedPlaceholder(replaced)
         if not isinstance(text, PlainPlaceholder):
             return replaced
         return plain_value(replaced) if replaced else EMPTY

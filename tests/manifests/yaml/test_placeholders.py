@@ -22,10 +22,16 @@ def test_one_plain_placeholder_is_read_as_yaml_again(tmp_path: Path) -> None:
     assert (built.partitions, built.replication_factor) == (6, 3)
 
 
-def test_a_quoted_placeholder_is_text(tmp_path: Path) -> None:
-    write(tmp_path, {"a.yaml": topic(spec='{partitions: "${var:n}", replicationFactor: 1}')})
+def test_a_quoted_placeholder_alone_has_the_type_that_its_field_wants(tmp_path: Path) -> None:
+    built = build_topic(tmp_path, '"${var:n}"', '{partitions: "${var:n}", replicationFactor: 1}')
+    assert (built.name, built.partitions) == ("6", 6)
+
+
+@pytest.mark.parametrize("text", ["1${var:n}", "${var:n}${var:two}", "${var:text}", "${var:empty}"])
+def test_other_text_in_quotes_is_text(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"a.yaml": topic(spec=f'{{partitions: "{text}", replicationFactor: 1}}')})
     (said,) = findings(load(tmp_path, variables=VARIABLES))
-    assert "not '${var:n}'" in said
+    assert f"not '{text}'" in said
 
 
 def test_placeholders_stand_anywhere_in_text(tmp_path: Path) -> None:
