@@ -75,6 +75,18 @@ def render_page(rows: Sequence[Row], explained: Mapping[str, Reason]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def embedded_answers(page: str) -> Mapping[str, str]:
+    """What the page says that the embedded cluster answers, by the labels of cases."""
+    found, rpc = {}, ""
+    for line in page.partition("## Summary")[2].splitlines():
+        if line.startswith("## "):
+            rpc = line.removeprefix("## ")
+        elif rpc and line.startswith("| ") and not line.startswith(("| case |", "| --- |")):
+            case, real, *more = (cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1])
+            found[f"{rpc}: {case}"] = more[0] if more and more[0] != "the same" else real
+    return found
+
+
 def _summary(by_rpc: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     yield "| request | cases | same | explained | which differ |"
     yield "| --- | ---: | ---: | ---: | --- |"
@@ -100,20 +112,21 @@ def _table(group: Sequence[Row], explained: Mapping[str, Reason]) -> Iterator[st
         yield ""
         yield "| case | real Kafka and embedded `kraft` |"
         yield "| --- | --- |"
-        yield from (f"| {row.case} | {_cell(row.real)} |" for row in group)
+        yield from (f"| {row.case} | {answer_cell(row.real)} |" for row in group)
         return
     yield "| case | real Kafka | embedded `kraft` | same, or why not |"
     yield "| --- | --- | --- | --- |"
     for row in group:
-        real, embedded = _cell(row.real), "the same"
+        real, embedded = answer_cell(row.real), "the same"
         why = "same"
         if row.differs:
-            embedded = _cell(row.embedded)
+            embedded = answer_cell(row.embedded)
             why = f"explained: {explained.get(row.label, '**nobody knows why**')}"
         yield f"| {row.case} | {real} | {embedded} | {why} |"
 
 
-def _cell(answers: Answers) -> str:
+def answer_cell(answers: Answers) -> str:
+    """Return what one cluster answered, as it stands in a row."""
     done, judged = answers.done, answers.judged
     if done is None:
         return f"{_text(judged)} (judged only)"

@@ -4,6 +4,7 @@ import os
 import re
 import zipfile
 from collections.abc import Sequence
+from contextlib import closing
 
 import pytest
 from cluster.kafka.difference_access import ACCESS
@@ -12,7 +13,16 @@ from cluster.kafka.difference_dead import DEAD, DEAD_BROKER
 from cluster.kafka.difference_rights import RIGHTS
 from cluster.kafka.difference_topics import TOPICS
 from cluster.kafka.difference_world import Ask, Case, World, can_be_validated
-from cluster.kafka.differences_page import PAGE, WRITE, Answers, Row, render_page, shortened
+from cluster.kafka.differences_page import (
+    PAGE,
+    WRITE,
+    Answers,
+    Row,
+    answer_cell,
+    embedded_answers,
+    render_page,
+    shortened,
+)
 from cluster.kafka.explained_differences import EXPLAINED, Source
 from kafka_clusters import StartKafka
 from test_cited_rules import rules as known_rules
@@ -57,6 +67,14 @@ def _ask(world: World, case: Case, asked: Sequence[Ask]) -> Answers:
 
 def _object_name(case: Case) -> str:
     return re.sub("[^A-Za-z0-9]+", "-", case.label)
+
+
+def test_the_embedded_cluster_answers_what_the_page_says() -> None:
+    """All cases, also where no Kafka is asked: the page has what Kafka answered."""
+    with closing(EmbeddedClusters()) as clusters:
+        answers = _ask_all(World(clusters=clusters))
+    told = {case.label: answer_cell(item) for case, item in zip(CASES, answers, strict=True)}
+    assert told == embedded_answers(PAGE.read_text(encoding="utf-8"))
 
 
 def test_every_difference_is_explained_and_every_explanation_needed(rows: Sequence[Row]) -> None:
