@@ -96,7 +96,7 @@ def test_what_can_not_be_created(cluster: Cluster):
 
 
 def test_results_are_in_order_and_one_failure_hides_no_other(cluster: Cluster):
-    """A4-05, A4-46."""
+    """A4-05, A4-46, A4-50: each request has one result."""
     requests = [creation("a"), creation("b", configs={"retention.ms": "soon"}), creation("c")]
     results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
     assert [result.ok for result in results] == [True, False, True]
@@ -143,7 +143,7 @@ def test_no_topic_of_a_batch_hides_what_became_of_another(cluster: Cluster):
 
 
 def test_configs_are_set_and_removed_and_others_left_alone(cluster: Cluster):
-    """A4-74, A4-77, P201-27."""
+    """A4-74, A4-77, P201-27, C-31: after a dry run, which every version of Kafka's has."""
     topic = created(cluster, "orders", retention_ms="1000", cleanup_policy="compact")
     request = alteration(topic, CONFIGS, configs={"retention.ms": None, "segment.bytes": "1048576"})
     assert judge(cluster, request) is ErrorCode.NONE

@@ -52,6 +52,7 @@ def test_one_is_made_empty_and_deleted_empty(cluster: Cluster) -> None:
     """VC-001, VC-231, VC-245."""
     options = LoweringOptions(cap_lowering=CapLowering.DIVIDE)
     state = all_done(cluster, make("emea.sales"), make("a"))
+    assert [*state.virtual_clusters] == ["a", "emea.sales"]
     assert state.virtual_clusters == {
         "a": VirtualCluster(name="a"),
         "emea.sales": VirtualCluster(name="emea.sales"),
@@ -180,7 +181,7 @@ def test_members_of_every_kind(cluster: Cluster) -> None:
 
 
 def test_a_topic_made_in_one_has_a_name_of_its_own(cluster: Cluster) -> None:
-    """VC-056, 057, 061, 067: the same name elsewhere and again is another topic."""
+    """VC-055, 056, 057, 061, 067: the same name outside, elsewhere and again is another topic."""
     created(cluster, "Orders")
     all_done(cluster, make("a"), make("b"))
     first, other = linked(cluster, "a", "Orders"), linked(cluster, "b", "Orders")
@@ -253,6 +254,7 @@ def test_topics_of_links_are_read_beside_those_that_are_named(cluster: Cluster) 
     state = cluster.read_state(frozenset({"orders"}), links)
     assert state.topics.keys() == {"orders", "other"}
     assert cluster.read_state(frozenset(), links).topics.keys() == {"other"}
+    assert cluster.read_state(None, links).topics.keys() == {"orders", "other", "third"}
     whole, part = cluster.read_state(), cluster.read_state(frozenset())
     assert comparable(part).virtual_clusters == whole.virtual_clusters
     assert send(cluster, remove("a", TOPIC, "x")).ok

@@ -2,13 +2,10 @@
 
 import threading
 
-import pytest
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, a_new_topic, admin
-from msgspec.structs import replace
 from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import TopicUsage
@@ -54,20 +51,6 @@ def test_steps_of_several_kinds_go_in_one_batch():
     assert topics["a"].configs == {"retention.ms": "1"}
     assert topics["b"].assignment == (*b.assignment, (3, 1))
     assert topics["c"].assignment == ((1, 2, 3), (2, 3, 1))
-
-
-def test_a_held_reassignment_shows_its_target():
-    """P201-16."""
-    cluster = a_cluster_with("a")
-    cluster.faults.hold_reassignments = True
-    topic = replace(cluster.read_state().topics["a"], configs={})
-    target = tuple((*replicas, 6 - sum(replicas)) for replicas in topic.assignment)
-    (result,) = send(cluster, alteration(topic, req.AlterStep.REPLICAS, assignment=target))
-    assert result.ok
-    moving = cluster.read_state().topics["a"]
-    assert (moving.reassigning, moving.assignment) == (True, target)
-    cluster.release()
-    assert not cluster.read_state().topics["a"].reassigning
 
 
 def test_a_held_deletion_and_a_leaderless_topic_time_out():
@@ -137,12 +120,6 @@ def test_a_batch_beyond_ten_thousand_records_is_refused_whole():
     assert send(cluster, creation("a", 6_000))[0].ok
 
 
-@pytest.mark.parametrize("validate_only", [True, False])
-def test_an_empty_batch_is_an_empty_success(validate_only: bool):
-    """A4-08."""
-    assert send(a_cluster(), validate_only=validate_only) == []
-
-
 def test_a_principal_without_rights_is_refused():
     """A4-32, A4-88, F590-52."""
     cluster = a_cluster(compat=Compat.KRAFT, authorizer=AuthorizerKind.ACLS)
@@ -168,14 +145,6 @@ def test_the_state_is_in_order_whatever_the_order_of_changes():
     state = used(cluster)
     assert list(state.topics) == list(state.usage) == ["a", "b", "c"]
     assert list(state.quotas) == [(("user", None),), (("user", "a"),), (("user", "b"),)]
-
-
-def test_broker_defaults_reach_the_planner():
-    cluster = a_cluster()
-    resource = ConfigResource(type="broker", name="")
-    change = [AlterConfig(key="min.insync.replicas", value="2")]
-    admin(cluster).incremental_alter_configs([(resource, change)])
-    assert cluster.read_state().broker_defaults == {"min.insync.replicas": "2"}
 
 
 def test_several_threads_take_turns():

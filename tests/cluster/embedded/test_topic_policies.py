@@ -694,7 +694,7 @@ def test_a_denial_counts_more_than_a_failure():
 
 
 def test_the_first_version_of_create_topics_has_the_code_without_words():
-    """P108-13, P108-14, P108-15, P108-16, C-12: no remapping here, and no dry run."""
+    """P108-13, P108-14, P108-15, P108-16, C-12, C-30: no remapping here, and no dry run."""
     cluster = policed(denying("why"))
     connection = admin(cluster)
     answers = {

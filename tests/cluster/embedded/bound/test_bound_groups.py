@@ -226,15 +226,6 @@ def test_deleting_groups():
     }
 
 
-def test_offsets_outlive_the_association():
-    """VC-119: an administrator reads them by the physical id."""
-    cluster = two_tenants()
-    change(cluster, SALES, EntityType.GROUP, "g")
-    connect(cluster).offset_commit("g", {FIRST: 7})
-    change(cluster, SALES, EntityType.GROUP, "g", ChangeType.REMOVE)
-    assert root(cluster).offset_fetch("sales:g").offsets == {(PHYSICAL[SALES], 0): 7}
-
-
 def test_a_group_outside_is_not_taken_for_one_inside():
     """VC-117: it was there before the virtual cluster, or is refused."""
     cluster = two_tenants()

@@ -74,16 +74,6 @@ def test_how_long_a_local_name_may_be():
     assert "212" in (made[too_long].message or "")
 
 
-def test_only_validating_mints_nothing():
-    """VC-064."""
-    cluster = two_tenants()
-    before = cluster.read_state()
-    result = connect(cluster).create_topics([a_new_topic("invoices")], validate_only=True)
-    assert result["invoices"].ok
-    assert result["invoices"].topic_id is None
-    assert cluster.read_state() == before
-
-
 @pytest.mark.parametrize("compat", BOTH)
 @pytest.mark.parametrize(
     ("binding", "allowed"),
@@ -122,19 +112,6 @@ def test_deleting_removes_the_link_only(compat: Compat):
     assert {SHARED, PHYSICAL[SALES]} <= topics(cluster)
     shared = connect(cluster, "User:b").metadata(["prices"])[0]
     assert shared.error is ErrorCode.NONE
-
-
-def test_created_again_it_is_another_topic():
-    """VC-067."""
-    cluster = two_tenants()
-    a = connect(cluster)
-    names = []
-    for _ in range(2):
-        assert a.create_topics([a_new_topic("x")])["x"].ok
-        names.append(tenant(cluster).links["x"].topic)
-        assert a.delete_topics(["x"])["x"].ok
-    assert names[0] != names[1]
-    assert set(names) <= topics(cluster)
 
 
 @pytest.mark.parametrize("compat", BOTH)

@@ -101,9 +101,3 @@ def test_asked_by_name_each_topic_has_an_answer():
     ]
     hidden = admin(cluster, "User:b").metadata(["orders", "none"])
     assert {topic.error for topic in hidden} == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
-
-
-def test_asked_for_all_hidden_topics_are_left_out():
-    """Why managed topics that are missing must be asked for by name."""
-    cluster = a_guarded_cluster(Compat.KRAFT)
-    assert admin(cluster, "User:nobody").metadata() == ()

@@ -588,12 +588,6 @@ def test_a_team_makes_virtual_clusters_of_its_prefix():
     assert not allowed(ana, create, "org.x")
 
 
-def test_one_is_listed_only_to_who_may():
-    """VC-236: the others are not there for them."""
-    root, ana = guarded(a_right(Operation.LIST_VIRTUAL_CLUSTERS))
-    assert (root.list_virtual_clusters(), ana.list_virtual_clusters()) == ((B, A), (A,))
-
-
 def test_a_move_needs_the_right_on_both():
     """VC-086: else it is neither given up nor taken."""
     root, ana = guarded(a_right(Operation.ALTER_VIRTUAL_CLUSTER))

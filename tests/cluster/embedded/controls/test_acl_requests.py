@@ -58,15 +58,6 @@ def test_what_can_be_created(binding, code: ErrorCode):
     assert cluster.read_state().acls == ({binding} if code is ErrorCode.NONE else set())
 
 
-def test_results_are_in_order_and_independent():
-    """A4-87, A4-95."""
-    cluster = a_cluster()
-    bad = replace(READ, principal="nobody")
-    results = admin(cluster).create_acls([READ, bad, WRITE])
-    assert [result.ok for result in results] == [True, False, True]
-    assert cluster.read_state().acls == {READ, WRITE}
-
-
 def test_what_exists_already_is_a_success_and_writes_nothing():
     """A4-95."""
     cluster = a_cluster()

@@ -69,18 +69,6 @@ def test_only_lists_can_be_appended_to(op: ConfigOp, key: str):
     assert altered(orders_with(), (op, key, "1")) is ErrorCode.INVALID_CONFIG
 
 
-def test_one_bad_key_fails_the_resource_and_no_other():
-    """A4-75."""
-    cluster = a_cluster_with("orders", "other")
-    other = ConfigResource(type="topic", name="other")
-    good = AlterConfig(key="retention.ms", value="1")
-    bad = AlterConfig(key="segment.bytes", value="small")
-    results = admin(cluster).incremental_alter_configs([(ORDERS, [good, bad]), (other, [good])])
-    assert codes(results) == {ORDERS: ErrorCode.INVALID_CONFIG, other: ErrorCode.NONE}
-    topics = cluster.read_state().topics
-    assert (topics["orders"].configs, topics["other"].configs) == ({}, {"retention.ms": "1"})
-
-
 def test_a_resource_twice_is_refused():
     """A4-76."""
     cluster = a_cluster_with("orders")
@@ -213,12 +201,3 @@ def test_what_was_set_before_counts():
     off = (SET, "remote.storage.enable", "false")
     assert altered(cluster, off) is ErrorCode.INVALID_CONFIG
     assert altered(cluster, off, (SET, "remote.log.delete.on.disable", "true")) is ErrorCode.NONE
-
-
-def test_validate_only_changes_nothing():
-    """C-31: the KIP's newer version leaves it out, and Kafka has it in each."""
-    cluster = orders_with()
-    change = [(ORDERS, [AlterConfig(key="retention.ms", value="1")])]
-    results = admin(cluster).incremental_alter_configs(change, validate_only=True)
-    assert results[ORDERS].ok
-    assert cluster.read_state().topics["orders"].configs == {}

@@ -128,23 +128,6 @@ def test_removing_what_is_not_there_changes_nothing():
     assert cluster.controller.image() is before
 
 
-def test_an_entity_without_quotas_is_gone():
-    cluster = a_cluster()
-    for value in (1.0, None):
-        admin(cluster).alter_client_quotas(
-            [QuotaAlteration(entity=USER, operations=[(RATE, value)])]
-        )
-    assert cluster.read_state().quotas == {}
-
-
-def test_validate_only_changes_nothing():
-    """F590-52."""
-    cluster = a_cluster()
-    alteration = QuotaAlteration(entity=USER, operations=[(RATE, 1.0)])
-    assert admin(cluster).alter_client_quotas([alteration], validate_only=True)[USER].ok
-    assert cluster.read_state().quotas == {}
-
-
 @pytest.mark.parametrize("compat", list(Compat))
 def test_altering_needs_alter_configs_and_describing_describe_configs(compat: Compat):
     """F590-52."""

@@ -96,14 +96,6 @@ def test_growing_needs_alter():
         assert codes(admin(cluster, principal).create_partitions([item])) == {"orders": code}
 
 
-def test_validate_only_changes_nothing():
-    """A4-73."""
-    cluster = a_cluster_with("orders")
-    item = NewPartitions(topic="orders", count=3)
-    assert admin(cluster).create_partitions([item], validate_only=True)["orders"].ok
-    assert cluster.read_state().topics["orders"].num_partitions == 2
-
-
 def test_new_partitions_without_leaders_are_waited_for():
     """A4-42."""
     cluster = a_cluster_with("orders")

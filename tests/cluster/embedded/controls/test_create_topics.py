@@ -42,11 +42,6 @@ def test_an_empty_batch_is_an_empty_success():
     assert admin(a_cluster()).create_topics([]) == {}
 
 
-def test_creating_twice_is_refused():
-    """A4-09."""
-    assert code_of(a_new_topic("a.b")) is ErrorCode.TOPIC_ALREADY_EXISTS
-
-
 @pytest.mark.parametrize(
     "name",
     ["", ".", "..", "a b", "ä", "a/b", "x" * 250, "a_b"],
@@ -179,18 +174,6 @@ def test_a_topic_twice_in_a_request_runs_neither_and_hides_no_other(caplog):
     ]
 
 
-def test_one_failure_does_not_hide_the_others():
-    """A4-05, A4-46, A4-50: every name is answered exactly once."""
-    results = admin(a_cluster()).create_topics(
-        [a_new_topic("a"), a_new_topic("b", retention_ms="long"), a_new_topic("c")]
-    )
-    assert codes(results) == {
-        "a": ErrorCode.NONE,
-        "b": ErrorCode.INVALID_CONFIG,
-        "c": ErrorCode.NONE,
-    }
-
-
 @pytest.mark.parametrize(
     ("compat", "denied"),
     [(SEED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), (KRAFT, ErrorCode.TOPIC_AUTHORIZATION_FAILED)],
@@ -263,14 +246,6 @@ def test_the_brokers_place_as_the_planner_does():
     admin(cluster).create_topics([NewTopic(name="x", num_partitions=12, replication_factor=3)])
     placed = place(racks, partitions=12, replication_factor=3, seed="x")
     assert cluster.read_state().topics["x"].assignment == placed
-
-
-def test_configs_are_kept_as_text():
-    """A4-39."""
-    cluster = a_cluster()
-    admin(cluster).create_topics([a_new_topic("x", retention_ms="1000"), a_new_topic("y")])
-    topics = cluster.read_state().topics
-    assert (topics["x"].configs, topics["y"].configs) == ({"retention.ms": "1000"}, {})
 
 
 def test_a_config_without_a_value_is_refused():
@@ -395,26 +370,6 @@ def test_authorization_is_asked_before_the_name_is_looked_at(compat: Compat):
 def test_the_clusters_own_logs_can_not_be_created(name: str):
     """A4-49, and the registry, which the store keeps itself."""
     assert code_of(a_new_topic(name)) is ErrorCode.INVALID_REQUEST
-
-
-def test_validate_only_judges_and_creates_nothing():
-    """Spec §8b: not even an id is used up."""
-    cluster = a_cluster()
-    results = admin(cluster).create_topics(
-        [a_new_topic("x"), a_new_topic("y", retention_ms="x")], validate_only=True
-    )
-    assert codes(results) == {"x": ErrorCode.NONE, "y": ErrorCode.INVALID_CONFIG}
-    assert cluster.read_state().topics == {}
-
-
-def test_version_0_has_neither_words_nor_validate_only():
-    """C-30: both came with version 1, which Kafka 4 no longer speaks."""
-    connection = admin(a_cluster())
-    bad = a_new_topic("a b")
-    assert connection.create_topics([bad], version=0)["a b"].message is None
-    assert connection.create_topics([bad], version=1)["a b"].message is not None
-    refused = connection.create_topics([a_new_topic("x")], version=0, validate_only=True)
-    assert codes(refused) == {"x": ErrorCode.UNSUPPORTED_VERSION}
 
 
 def test_a_batch_beyond_ten_thousand_records_is_refused_whole():

@@ -129,11 +129,3 @@ def test_the_first_version_has_neither_a_dry_run_nor_words(compat: Compat):
     refused = admin(cluster).delete_records({ORDERS: 50}, validate_only=True, **first)[ORDERS]
     assert refused.result.code is ErrorCode.UNSUPPORTED_VERSION
     assert start_of(cluster) == 10
-
-
-def test_one_partitions_failure_is_its_own():
-    """A4-05."""
-    cluster = orders()
-    outcomes = admin(cluster).delete_records({ORDERS: 50, ("orders", 7): 1})
-    assert outcomes[ORDERS].result.ok
-    assert not outcomes["orders", 7].result.ok

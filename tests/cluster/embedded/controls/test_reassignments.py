@@ -54,19 +54,6 @@ def test_each_answer(partition, replicas, code: ErrorCode):
     assert cluster.read_state().topics["orders"].assignment == (moved, (2, 3))
 
 
-def test_errors_are_by_partition():
-    """A4-80, A4-05."""
-    cluster = orders()
-    results = admin(cluster).alter_partition_reassignments(
-        {("orders", 0): [4, 5], ("orders", 1): [9]}
-    )
-    assert codes(results) == {
-        ("orders", 0): ErrorCode.NONE,
-        ("orders", 1): ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-    }
-    assert cluster.read_state().topics["orders"].assignment == ((4, 5), (2, 3))
-
-
 @pytest.mark.parametrize(
     ("replicas", "code"),
     [([3, 4], ErrorCode.NONE), ([3], ErrorCode.INVALID_REPLICATION_FACTOR)],

@@ -56,21 +56,6 @@ DONE = (0, None)
 TWICE = (92, "A user credential cannot be altered twice in the same request")
 
 
-def test_set_described_and_removed():
-    client = admin(a_cluster())
-    assert altered(client, setting("alice"), setting("bob", SHA_512, 8192)) == {
-        "alice": DONE,
-        "bob": DONE,
-    }
-    assert altered(client, setting("alice", SHA_512, 16384)) == {"alice": DONE}
-    assert described(client) == {"alice": {SHA_256: 4096, SHA_512: 16384}, "bob": {SHA_512: 8192}}
-    assert altered(client, removing("bob", SHA_512)) == {"bob": DONE}
-    assert described(client, ["bob", "alice"]) == {
-        "bob": ErrorCode.RESOURCE_NOT_FOUND,
-        "alice": {SHA_256: 4096, SHA_512: 16384},
-    }
-
-
 @pytest.mark.parametrize(
     ("items", "answer"),
     [

@@ -39,7 +39,6 @@ from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
-    VirtualCluster,
 )
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -98,47 +97,6 @@ def test_it_has_them_natively():
         assert capabilities.validation[api] is Validator.NOT_SUPPORTED
 
 
-def test_a_virtual_cluster_is_made_altered_and_deleted():
-    """VC-001: empty when it is made, and in the order of names."""
-    cluster = with_virtual_clusters()
-    state = cluster.read_state()
-    assert list(state.virtual_clusters.items()) == [
-        (B, VirtualCluster(name=B)),
-        (A, VirtualCluster(name=A)),
-    ]
-    options = LoweringOptions(cap_lowering=CapLowering.NONE, deny_wins=True)
-    done(cluster, req.AlterVirtualClusterRequest(virtual_cluster=A, options=options))
-    done(cluster, delete(B))
-    assert dict(cluster.read_state().virtual_clusters) == {
-        A: VirtualCluster(name=A, options=options)
-    }
-
-
-def test_members_come_and_go():
-    """VC-001, VC-096: users, client ids, groups, transactional ids and links."""
-    members = [(USER, "User:x"), (CLIENT, "c"), (GROUP, "g"), (TXN, "t")]
-    cluster = with_virtual_clusters("orders")
-    done(cluster, link("l", "orders"), *(add(kind, name) for kind, name in members))
-    found = cluster.read_state().virtual_clusters[A]
-    assert all(found.members(kind) == {name} for kind, name in [*members, (TOPIC, "l")])
-    assert found.links["l"].topic_id == cluster.read_state().topics["orders"].topic_id
-    done(cluster, remove(TOPIC, "l"), *(remove(kind, name) for kind, name in members))
-    assert cluster.read_state().virtual_clusters[A].empty
-
-
-def test_one_bad_request_does_not_hide_the_others():
-    cluster = a_cluster()
-    results = ask(cluster, create(A), create(A), create("no name"), create(B))
-    assert [result.code for result in results] == [
-        ErrorCode.NONE,
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.NONE,
-    ]
-    assert "VC_ALREADY_EXISTS" in (results[1].message or "")
-    assert sorted(cluster.read_state().virtual_clusters) == [B, A]
-
-
 @pytest.mark.parametrize(
     "requests",
     [
@@ -193,23 +151,6 @@ def test_topic_and_link_are_one_batch():
     before = log_length(cluster)
     done(cluster, a_local_topic())
     assert log_length(cluster) == before + 1
-
-
-def test_a_topic_outside_keeps_its_name():
-    """VC-055."""
-    cluster = with_virtual_clusters("Orders")
-    assert list(cluster.read_state().topics) == ["Orders"]
-    assert not cluster.controller.image().virtual_clusters.links
-
-
-@pytest.mark.parametrize(
-    ("length", "code"), [(212, ErrorCode.NONE), (213, ErrorCode.INVALID_TOPIC_EXCEPTION)]
-)
-def test_the_uuid_takes_37_characters_of_a_name(length: int, code: ErrorCode):
-    """VC-058."""
-    (result,) = ask(with_virtual_clusters(), a_local_topic(LocalName(A, "x" * length)))
-    assert result.code is code
-    assert result.ok or "212 are allowed" in (result.message or "")
 
 
 def test_a_name_is_taken_only_where_it_is():
@@ -323,15 +264,6 @@ def test_a_linked_topic_is_not_deleted():
     assert not cluster.read_state().topics
 
 
-def test_a_link_of_one_goes_and_others_stay():
-    """VC-031 at the controller: other virtual clusters' links are not touched."""
-    cluster = done(with_virtual_clusters("orders"), link("a", "orders"), link("b", "orders", B))
-    done(cluster, remove(TOPIC, "a"))
-    found = cluster.read_state().virtual_clusters
-    assert (set(found[A].links), set(found[B].links)) == (set(), {"b"})
-    assert "orders" in cluster.read_state().topics
-
-
 def test_links_change_nothing_of_a_topic():
     """VC-008, VC-069: neither its name, its id nor what it holds."""
     cluster = with_virtual_clusters("orders")
@@ -365,14 +297,6 @@ def test_a_move_is_one_batch():
     done(cluster, add(USER, "User:x", B, moved_from=A))
     assert log_length(cluster) == before + 1
     assert cluster.controller.image().virtual_clusters.users == {"User:x": B}
-
-
-def test_links_are_read_beside_the_topics_that_are_asked_for():
-    cluster = done(with_virtual_clusters("one", "two", "three"), link("l", "two"))
-    links = frozenset({LocalName(A, "l"), LocalName(A, "none"), LocalName("none", "l")})
-    assert list(cluster.read_state(frozenset({"one"}), links).topics) == ["one", "two"]
-    assert list(cluster.read_state(frozenset(), links).topics) == ["two"]
-    assert list(cluster.read_state(None, links).topics) == ["one", "three", "two"]
 
 
 def test_the_store_remembers_everything(tmp_path: Path):

@@ -27,12 +27,6 @@ def contents(cluster: EmbeddedCluster, since: int = 0) -> list:
     return [(item.offset, item.key, item.value) for item in cluster.registry.read(since) or ()]
 
 
-def test_there_is_no_registry_before_the_first_append():
-    cluster = a_cluster()
-    assert cluster.registry.read() is None
-    assert cluster.read_state().registry is None
-
-
 def test_the_first_append_creates_it_with_its_mark():
     cluster = a_cluster()
     assert cluster.registry.append([project_record("uid", "payments")]) == 1
@@ -73,16 +67,6 @@ def test_a_key_twice_in_one_append_keeps_the_last():
     cluster = a_cluster()
     cluster.registry.append([("lock/a", entry(1)), ("lock/a", entry(2))])
     assert contents(cluster)[1:] == [(2, "lock/a", entry(2))]
-
-
-def test_owners_add_up():
-    cluster = a_cluster()
-    owner = Owner(project="uid", topic_id="t1", last_applied=last_applied(a_topic("a")))
-    cluster.registry.append([owner_record("topic/a", owner), owner_record("topic/b", owner)])
-    cluster.registry.append([owner_record("topic/b", None)])
-    state = cluster.read_state().registry
-    assert state is not None
-    assert (state.owners, state.offset) == ({"topic/a": owner}, 3)
 
 
 def test_metadata_and_registry_are_read_at_one_moment(tmp_path: Path):
