@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
@@ -76,6 +78,20 @@ def judging(
 def outcomes(judgements: Sequence[RequestRulings]) -> list[dict[str, str]]:
     """Per request, policy to outcome; a crash is called one."""
     return [{ruling.policy: said(ruling) for ruling in item} for item in judgements]
+
+
+def is_running(pid: int) -> bool:
+    """Return whether the process is there, and no zombie that waits for a reaper."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def started() -> set[int]:
+    """The processes that this one started, and those that they did."""
+    below = psutil.Process().children(recursive=True)
+    return {process.pid for process in below if is_running(process.pid)}
 
 
 def said(ruling: Ruling) -> str:

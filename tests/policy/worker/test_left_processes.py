@@ -10,9 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 from patience import eventually
-from policy.worker.judgings import SHORT, a_creation, a_policy, judging
+from policy.worker.judgings import SHORT, a_creation, a_policy, is_running, judging, started
 
 from kgitops.model.errors import KgitopsError
+from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
 pytestmark = pytest.mark.skipif(
@@ -21,16 +22,9 @@ pytestmark = pytest.mark.skipif(
 PATIENCE_S = 30
 
 
-def leaving(file: Path, then: str = "") -> WorkerEvaluator:
+def leaving(file: Path, then: str = "", limits: Limits = SHORT) -> WorkerEvaluator:
     policy = a_policy("bad:LeavesADaemon", configs={"file": str(file), "then": then})
-    return judging(policy, limits=SHORT)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return judging(policy, limits=limits)
 
 
 def open_files() -> int:
@@ -44,7 +38,8 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("then", ["", "die", "hang", "stop the supervisor", "kill the group"])
 def test_a_daemon_ends_with_the_worker(file: Path, then: str) -> None:
-    """Once the judging is closed, it is gone: nobody need wait for it."""
+    """Once the judging is closed, it and the worker are gone: nobody need wait for them."""
+    before = started()
     with leaving(file, then) as judge:
         judge.judge(a_creation("orders"))
         daemon = int(file.read_text())
@@ -52,6 +47,7 @@ def test_a_daemon_ends_with_the_worker(file: Path, then: str) -> None:
         assert is_running(daemon) is (then in ("", "stop the supervisor"))
 
     assert not is_running(daemon)
+    assert started() == before
 
 
 def test_who_kills_the_supervisor_leaves_nothing_either(file: Path) -> None:
@@ -64,13 +60,15 @@ def test_who_kills_the_supervisor_leaves_nothing_either(file: Path) -> None:
 
 @pytest.mark.parametrize("then", ["", "hang"])
 def test_a_daemon_ends_soon_after_kgitops_is_killed(file: Path, then: str) -> None:
+    """So does the worker, also where a policy is at work and nobody reads its pipes any more."""
     program = f"""
 import sys, time
 sys.path[:] = {sys.path!r}
 from pathlib import Path
 from policy.worker.judgings import a_creation
 from policy.worker.test_left_processes import leaving
-with leaving(Path({str(file)!r}), {then!r}) as judge:
+from kgitops.policy.worker.limits import Limits
+with leaving(Path({str(file)!r}), {then!r}, Limits(seconds=3600)) as judge:
     judge.judge(a_creation("orders"))
     time.sleep(3600)
 """

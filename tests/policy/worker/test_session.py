@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -13,41 +11,26 @@ from types import MappingProxyType
 import pytest
 from msgspec.structs import replace
 from patience import eventually
-from policy.worker.judgings import FOLDER, STATE, a_creation, a_policy, judging, outcomes, said
+from policy.worker.judgings import (
+    FOLDER,
+    STATE,
+    a_creation,
+    a_policy,
+    judging,
+    outcomes,
+    said,
+    started,
+)
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
-from kgitops.model.requests import AlterBrokerRequest, DeleteTopicRequest
-from kgitops.model.resources.topics import TopicState
+from kgitops.model.requests import AlterBrokerRequest
 from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
 from kgitops.policy.evaluator import open_evaluator
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
 NOTHING = ClusterState(cluster_id="test", backend="embedded")
-
-
-def test_a_cap_cannot_be_got_round_by_asking_for_many_at_once():
-    """P201-41, P201-09: of three topics with 4 partitions each, 10 partitions hold two."""
-    requests = [a_creation(name, partitions=4) for name in ("a", "b", "c")]
-
-    with judging(a_policy("good:Cap"), state=NOTHING) as judge:
-        judgements = judge.judge_all(requests)
-
-    assert outcomes(judgements) == [{"Cap": "passed"}, {"Cap": "passed"}, {"Cap": "denied"}]
-    assert judgements[2].message == "12 partitions, 10 are allowed"
-    assert judgements[2][0].field == "partitions"
-
-
-def test_a_cap_holds_for_a_broker_that_asks_one_by_one():
-    """P201-41: what was accepted is seen, what was only asked about isn't."""
-    with judging(a_policy("good:Cap"), state=NOTHING) as judge:
-        for name in ("a", "b"):
-            request = a_creation(name, partitions=4)
-            assert not judge.judge(request).stops
-            assert not judge.judge(request).stops
-            judge.accept(request)
-        assert judge.judge(a_creation("c", partitions=4)).stops
 
 
 def test_a_policy_that_breaks_its_limits_hides_nothing_that_was_accepted():
@@ -173,30 +156,6 @@ def test_after_an_interrupt_judging_goes_on_from_what_is_known():
         assert not judge.judge(a_creation("good", partitions=9)).stops
 
 
-def test_a_policy_sees_the_state_before_the_request_and_the_node_that_asks():
-    """P201-35, P201-40: and neither of another request, another node or an older state."""
-    topic = TopicState(name="orders", topic_id="id", assignment=((1,),))
-    state = ClusterState(cluster_id="test", backend="embedded", topics={"orders": topic})
-    deletion = DeleteTopicRequest(topic="orders", topic_id="id")
-
-    with judging(a_policy("good:Everything"), state=state) as judge:
-        before = judge.judge(deletion, broker_configs={"node.id": "1"}).message
-        judge.accept(deletion)
-        after = judge.judge(deletion, broker_configs={"node.id": "2"}).message
-        judge.begin(state, principal="User:bob")
-        again = judge.judge(deletion).message
-
-    assert before is not None
-    assert after is not None
-    assert again is not None
-    assert "on [TopicState(name='orders'" in before
-    assert "{'node.id': '1'}" in before
-    assert "on [] []" in after
-    assert "{'node.id': '2'}" in after
-    assert "on [TopicState(name='orders'" in again
-    assert "{} for User:bob" in again
-
-
 def test_without_any_policy_there_is_no_process():
     off = a_policy("bad:Exits", level=Level.OFF)
 
@@ -276,7 +235,9 @@ def test_loading_is_bounded_like_judging(tmp_path: Path, code: str, problem: str
     """P201-68: a module that never ends is a finding of its policy."""
     (tmp_path / "loading.py").write_text(code)
     policies = [a_policy("good:Accepts"), a_policy("loading:X", folder=tmp_path)]
-    judge = WorkerEvaluator(policies, limits=Limits(loading_seconds=1, memory=256 << 20))
+    seconds = 1 if "1 s" in problem else 60
+    limits = Limits(loading_seconds=seconds, memory=256 << 20)
+    judge = WorkerEvaluator(policies, limits=limits)
 
     with pytest.raises(FindingsError) as caught:
         judge.begin(STATE, principal="User:alice")
@@ -285,29 +246,6 @@ def test_loading_is_bounded_like_judging(tmp_path: Path, code: str, problem: str
     (finding,) = caught.value.findings
     assert finding.problem.startswith(f"the policy X can't be loaded: {problem}")
     assert str(finding.source) == "kgitops.yaml:7:3"
-
-
-def test_the_process_ends_soon_after_its_parent(tmp_path: Path):
-    """Also where a policy is at work and nobody reads its pipes any more."""
-    file = tmp_path / "pid"
-    program = f"""
-import sys
-sys.path[:] = {sys.path!r}
-from policy.worker.judgings import a_policy, a_creation, judging
-from kgitops.policy.worker.limits import Limits
-policy = a_policy("bad:TellsItsProcess", configs={{"file": {str(file)!r}}})
-with judging(policy, limits=Limits(seconds=3600)) as judge:
-    judge.judge(a_creation("orders"))
-"""
-    parent = subprocess.Popen([sys.executable, "-c", program])
-    eventually(lambda: file.exists() and file.read_text(), what="the policy is asked")
-    worker = int(file.read_text())
-    assert is_running(worker)
-
-    parent.kill()
-    parent.wait()
-
-    eventually(lambda: not is_running(worker), what="the worker ends")
 
 
 def test_the_process_holds_none_of_its_parents_files(tmp_path: Path):
@@ -321,26 +259,14 @@ def test_the_process_holds_none_of_its_parents_files(tmp_path: Path):
     assert "secret" not in files
 
 
-def test_no_process_is_left_behind(tmp_path: Path):
-    """Neither the worker nor what a policy started in it."""
-    file = tmp_path / "pid"
-    with judging(a_policy("bad:StartsAProcess", configs={"file": str(file)})) as judge:
-        judge.judge(a_creation("orders"))
-        worker, child = judge._process._child.pid, int(file.read_text())
-        assert is_running(child)
-
-    assert not is_running(worker)
-    eventually(lambda: not is_running(child), what="what the policy started ends")
-
-
 def test_a_judging_that_is_forgotten_ends_its_process():
+    before = started()
     judge = WorkerEvaluator([a_policy("good:Accepts")])
-    worker = judge._process._child.pid
-    assert is_running(worker)
+    assert started() > before
 
     del judge
 
-    eventually(lambda: not is_running(worker), what="the worker ends")
+    eventually(started, lambda left: left == before, what="the worker ends")
 
 
 @contextmanager
@@ -358,12 +284,3 @@ def interrupt_after(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def is_running(process: int) -> bool:
-    """Whether it is there and no zombie that waits for a reaper."""
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"

@@ -4,7 +4,6 @@ import ctypes
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -298,18 +297,6 @@ class HangsInClose(BaseTopicPolicy):
         time.sleep(3600)
 
 
-class TellsItsProcess(BaseTopicPolicy):
-    """Writes down where it runs, then never comes back."""
-
-    def configure(self, configs):
-        self.file = configs["file"]
-
-    def validate_create_topic(self, request, cluster_state):
-        Path(self.file).write_text(str(os.getpid()))
-        while True:
-            pass
-
-
 class TellsItsFiles(BaseTopicPolicy):
     def validate_create_topic(self, request, cluster_state):
         targets = []
@@ -322,15 +309,6 @@ class TellsItsFiles(BaseTopicPolicy):
 class Naps(Bad):
     def go_wrong(self, request, cluster_state):
         time.sleep(1)
-
-
-class StartsAProcess(BaseTopicPolicy):
-    def configure(self, configs):
-        self.file = configs["file"]
-
-    def validate_create_topic(self, request, cluster_state):
-        started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-        Path(self.file).write_text(str(started.pid))
 
 
 class LeavesADaemon(BaseTopicPolicy):
