@@ -1,18 +1,15 @@
 """A machine's clock is ahead of the brokers': a suspension lasts until both say that it is over."""
 
 from collections.abc import Callable
-from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from cli.projects import UID, topic
+from cli.projects import topic
 from reconcile.turning import Turns
 
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
-from kgitops.model import clock as moments
-from kgitops.reconcile.status import Suspension, TurnOutcome
-from kgitops.reconcile.suspension import suspension_record
+from kgitops.reconcile.status import TurnOutcome
 
 ZSTD = {"compression.type": "zstd"}
 HOUR = timedelta(hours=1)
@@ -25,21 +22,13 @@ def turns(tmp_path: Path) -> Turns:
     return Turns(tmp_path / "payments").declare(topic(configs=ZSTD))
 
 
-def suspend(turns: Turns, until: datetime) -> None:
-    suspension = Suspension(
-        project=UID, by="ops", since="", reason="moving brokers", until=moments.to_text(until)
-    )
-    with closing(turns.project.connect()) as cluster:
-        cluster.registry.append([suspension_record(suspension)])
-
-
 def drift(turns: Turns) -> None:
     turns.set_behind("orders", compression_type="gzip")
 
 
 def test_a_loop_whose_clock_is_ahead_ends_no_suspension_early(turns: Turns) -> None:
     turns.take()
-    suspend(turns, turns.clock.moment + HOUR)
+    turns.suspend(turns.clock.moment + HOUR)
     drift(turns)
     turns.clock.moment += DAY
     result = turns.take()
@@ -49,7 +38,7 @@ def test_a_loop_whose_clock_is_ahead_ends_no_suspension_early(turns: Turns) -> N
 
 def test_a_loop_whose_clock_is_behind_ends_it_by_its_own(turns: Turns) -> None:
     turns.take()
-    suspend(turns, turns.clock.moment - HOUR)
+    turns.suspend(turns.clock.moment - HOUR)
     drift(turns)
     turns.clock.moment -= DAY
     assert turns.take().outcome is TurnOutcome.SUSPENDED
@@ -82,7 +71,7 @@ def test_the_brokers_time_is_asked_under_the_lock(
     turns: Turns, until_written: Callable[[], int]
 ) -> None:
     turns.take()
-    suspend(turns, turns.clock.moment + HOUR)
+    turns.suspend(turns.clock.moment + HOUR)
     drift(turns)
     turns.clock.moment += DAY
     for _ in range(3):
@@ -104,7 +93,7 @@ def test_a_suspension_that_comes_while_a_turn_plans_counts(turns: Turns) -> None
 
         def overtaken(registry: EmbeddedRegistryLog, *arguments: object, **named: object) -> int:
             patched.setattr(EmbeddedRegistryLog, "append", claimed)
-            suspend(turns, turns.clock.moment + HOUR)
+            turns.suspend(turns.clock.moment + HOUR)
             return claimed(registry, *arguments, **named)  # type: ignore[arg-type]
 
         patched.setattr(EmbeddedRegistryLog, "append", overtaken)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli.processes import PausedApply
-from cli.projects import UID, topic
+from cli.projects import topic
 from reconcile.looping import Loops
 from reconcile.turning import Turns
 
@@ -21,8 +21,7 @@ from kgitops.cluster.embedded import options
 from kgitops.model import clock as moments
 from kgitops.model.verdict import ExitCode
 from kgitops.reconcile.loop_status import health_problem
-from kgitops.reconcile.status import Suspension, TurnOutcome
-from kgitops.reconcile.suspension import suspension_record
+from kgitops.reconcile.status import TurnOutcome
 
 ZSTD = {"compression.type": "zstd"}
 INTERVAL = 300
@@ -94,18 +93,9 @@ def test_waits_after_failures_are_as_long_as_ever(
         assert (len(loops.turns), source.asked) == (2 + failures, 2 + failures)
 
 
-def suspend(turns: Turns, hours: int) -> None:
-    end = turns.clock.moment + hours * HOUR
-    suspension = Suspension(
-        by="ops", since="", reason="moving brokers", project=UID, until=moments.to_text(end)
-    )
-    with closing(turns.project.connect()) as cluster:
-        cluster.registry.append([suspension_record(suspension)])
-
-
 def test_a_suspension_never_ends_early(loops: Loops, turns: Turns, jump: timedelta) -> None:
     """By the calendar, but no sooner than it seemed at first: late where the clock is set back."""
-    suspend(turns, 2)
+    turns.suspend(turns.clock.moment + 2 * HOUR)
     drift(turns)
     loops.go(INTERVAL)
     turns.clock.moment += jump
@@ -123,7 +113,7 @@ def test_a_suspension_never_ends_early(loops: Loops, turns: Turns, jump: timedel
 def test_a_suspension_that_is_taken_back_ends_at_once(
     loops: Loops, turns: Turns, jump: timedelta
 ) -> None:
-    suspend(turns, 2)
+    turns.suspend(turns.clock.moment + 2 * HOUR)
     loops.go(INTERVAL)
     assert loops.unit().suspended
     turns.clock.moment += jump

@@ -5,13 +5,15 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cli.projects import Document, Project
+from cli.projects import UID, Document, Project
 
+from kgitops.model import clock as moments
 from kgitops.model.registry import Json
-from kgitops.model.requests import AlterStep, AlterTopicRequest, DeleteTopicRequest
+from kgitops.model.requests import AlterStep, AlterTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.reconcile.revision import Revision
-from kgitops.reconcile.status import TurnResult
+from kgitops.reconcile.status import Suspension, TurnResult
+from kgitops.reconcile.suspension import suspension_record
 from kgitops.reconcile.turns.surroundings import TurnContext, TurnMemory
 from kgitops.reconcile.turns.turn import take_turn
 from kgitops.workflow.project.selection import Selection
@@ -91,11 +93,13 @@ class Turns:
             )
         )
 
-    def delete_behind(self, topic: str) -> None:
-        """Delete a topic as somebody else would."""
+    def suspend(self, until: datetime) -> None:
+        """Suspend the project's reconciliation until then, as another process would."""
+        suspension = Suspension(
+            by="ops", since="", reason="moving brokers", project=UID, until=moments.to_text(until)
+        )
         with closing(self.project.connect()) as cluster:
-            state = cluster.read_state().topics[topic]
-        self.project.change_behind(DeleteTopicRequest(topic=topic, topic_id=state.topic_id))
+            cluster.registry.append([suspension_record(suspension)])
 
     def configs(self, topic: str):
         with closing(self.project.connect()) as cluster:

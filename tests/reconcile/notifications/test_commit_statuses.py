@@ -42,6 +42,8 @@ def test_every_kind_of_event_makes_a_status_that_is_taken_or_none(kind: EventKin
     assert len(stand_in.statuses) == counts.delivered
     silent = {EventKind.RESUMED, EventKind.SOURCE_FAILED, EventKind.SOURCE_RECOVERED}
     assert counts.delivered == (0 if kind in silent else 1)
+    descriptions = [status["description"] for status in stand_in.statuses.values()]
+    assert {len(description) for description in descriptions} <= {140}
 
 
 def test_the_last_state_of_each_cluster_stands_on_each_commit() -> None:

@@ -47,4 +47,5 @@ def test_memory_is_bounded():
     duplicates = Duplicates()
     for number in range(3000):
         assert duplicates.is_new(event(plan_digest=f"sha256:{number}"))
-    assert len(duplicates._lasting["payments", "prod"]) == 1000
+    assert not duplicates.is_new(event(plan_digest="sha256:2000")), "the last thousand are known"
+    assert duplicates.is_new(event(plan_digest="sha256:1999")), "those before are forgotten"

@@ -1,18 +1,16 @@
 """``spec.reconcile.notifications``: what may be written, and the sinks it becomes."""
 
-import json
 import threading
 from typing import get_args
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
-from reconcile.notifications.receivers import event, receiver
+from reconcile.notifications.receivers import event
 
 from kgitops.manifests.project.notifications import EventName, NotificationDocument
 from kgitops.model.errors import UsageError
 from kgitops.reconcile.events import EventKind
-from kgitops.reconcile.notifications.delivery import Patience
-from kgitops.reconcile.notifications.notifying import Notifications, subscriptions_of
+from kgitops.reconcile.notifications.notifying import subscriptions_of
 from kgitops.reconcile.notifications.routing import NotificationRouter
 
 STATUS = {
@@ -27,26 +25,6 @@ def document(written: dict[str, object]) -> NotificationDocument:
 
 def test_the_project_file_names_every_kind_of_event():
     assert set(get_args(EventName)) == set(EventKind)
-
-
-def test_a_commit_status_is_posted_for_each_cluster(tmp_path):
-    with receiver() as github:
-        status = {**STATUS["githubStatus"], "apiUrl": f"{github.root}/api/v3/"}
-        subscriptions = subscriptions_of(
-            [document({**STATUS, "githubStatus": status})], tmp_path, {"TOKEN": "secret-token"}
-        )
-        notifications = Notifications(subscriptions, print, Patience(attempts=1))
-        notifications.notify(event(sentence="x" * 300))
-        notifications.notify(event(EventKind.SYNCED, cluster="dev"))
-        notifications.notify(event(EventKind.RESUMED))
-        notifications.notify(event(EventKind.FAILED, revision="sha256:0"))
-        notifications.close()
-    assert set(github.paths) == {f"/api/v3/repos/org/repo/statuses/{'a' * 40}"}
-    pending, success = (json.loads(body) for body in github.bodies)
-    assert (pending["state"], pending["context"]) == ("pending", "kgitops/prod")
-    assert (success["state"], success["context"]) == ("success", "kgitops/dev")
-    assert len(pending["description"]) == 140
-    assert github.headers[0]["Authorization"] == "Bearer secret-token"
 
 
 class SlowEnvironment(dict[str, str]):

@@ -1,22 +1,14 @@
 """Signed commits and tags: real keys of SSH and OpenPGP, and everybody who may not sign."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from reconcile.sources.repositories import PROJECT, Repository, allowed_signers, run, ssh_key
+from reconcile.sources.repositories import PROJECT, allowed_signers, run, ssh_key
 
 from kgitops.model.errors import SafetyError, UsageError
-from kgitops.reconcile.sources.git import GitOptions, GitSource
 from kgitops.reconcile.sources.git_settings import SignatureKeys
-
-OpenSource = Callable[..., GitSource]
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "origin")
 
 
 @pytest.fixture
@@ -34,27 +26,9 @@ def signers(tmp_path: Path, alice: Path) -> Path:
     return allowed_signers(tmp_path / "signers", alice=alice)
 
 
-@pytest.fixture
-def open_source(tmp_path: Path, repository: Repository) -> Iterator[OpenSource]:
-    opened = []
-
-    def open_(keys: SignatureKeys, **options: object) -> GitSource:
-        options = {"state": tmp_path / "state", "timeout": 30, **options}
-        source = GitSource(
-            GitOptions(url=str(repository.folder), keys=keys, **options),
-            {"PATH": "/usr/local/bin:/usr/bin:/bin"},
-        )
-        opened.append(source)
-        return source
-
-    yield open_
-    for source in opened:
-        source.close()
-
-
 def test_a_commit_of_an_allowed_signer_is_planned(repository, alice, signers, open_source):
     commit = repository.commit(PROJECT, alice)
-    revision = open_source(SignatureKeys(signers)).refresh()
+    revision = open_source(keys=SignatureKeys(signers)).refresh()
     assert revision.name == commit
     assert revision.signed_by.startswith("alice@example.com (SHA256:")
 
@@ -63,7 +37,7 @@ def test_unsigned_and_strangers_commits_leave_the_last_good_one(
     repository, alice, mallory, signers, open_source
 ):
     good = repository.commit(PROJECT, alice)
-    source = open_source(SignatureKeys(signers))
+    source = open_source(keys=SignatureKeys(signers))
     source.refresh()
     unsigned = repository.commit(PROJECT + "# unsigned\n")
     kept = source.refresh()
@@ -85,7 +59,7 @@ def test_unsigned_and_strangers_commits_leave_the_last_good_one(
 
 def test_the_first_revision_must_be_signed_too(repository, mallory, signers, open_source):
     repository.commit(PROJECT, mallory)
-    source = open_source(SignatureKeys(signers))
+    source = open_source(keys=SignatureKeys(signers))
     for _ in range(2):
         with pytest.raises(SafetyError, match="signed by nobody who may"):
             source.refresh()
@@ -100,14 +74,14 @@ def test_a_signature_of_other_content_is_none(repository, alice, signers, open_s
     commit = repository.git("hash-object", "-t", "commit", "-w", str(file))
     repository.git("update-ref", "refs/heads/main", commit)
     with pytest.raises(SafetyError, match="signed by nobody who may"):
-        open_source(SignatureKeys(signers)).refresh()
+        open_source(keys=SignatureKeys(signers)).refresh()
 
 
 def test_who_loses_the_right_takes_the_last_good_revision_along(
     repository, alice, mallory, signers, open_source
 ):
     repository.commit(PROJECT, alice)
-    source = open_source(SignatureKeys(signers))
+    source = open_source(keys=SignatureKeys(signers))
     source.refresh()
     allowed_signers(signers, mallory=mallory)
     with pytest.raises(SafetyError, match="signed by nobody who may"):
@@ -120,13 +94,13 @@ def test_signed_tags_are_asked_for_their_own_signature(repository, alice, signer
     commit = repository.commit(PROJECT)
     repository.tag("v1", alice)
     repository.tag("v2")
-    tagged = open_source(SignatureKeys(signers), ref="v1").refresh()
+    tagged = open_source(keys=SignatureKeys(signers), ref="v1").refresh()
     assert (tagged.name, tagged.signed_by.split()[0]) == (commit, "alice@example.com")
     with pytest.raises(SafetyError, match=r"the tag \w+ at refs/tags/v2 of .* is not signed"):
-        open_source(SignatureKeys(signers), ref="v2").refresh()
+        open_source(keys=SignatureKeys(signers), ref="v2").refresh()
     repository.git("update-ref", "refs/tags/v3", repository.git("rev-parse", "v1"))
     with pytest.raises(SafetyError, match="was signed as the tag v1, not as this one"):
-        open_source(SignatureKeys(signers), ref="v3").refresh()
+        open_source(keys=SignatureKeys(signers), ref="v3").refresh()
 
 
 @pytest.fixture
@@ -150,7 +124,7 @@ def test_open_pgp_keys_sign_too(repository, alice, open_source, gnupg, tmp_path)
         (repository.folder / "kgitops.yaml").write_text(PROJECT)
         repository.git("add", "--all")
         repository.git(*sign, GNUPGHOME=str(home))
-        source = open_source(SignatureKeys(gpg_keys=keys))
+        source = open_source(keys=SignatureKeys(gpg_keys=keys))
         good = source.refresh()
         assert good.signed_by.startswith("carol@example.com (")
         sign = ("-c", "user.signingKey=dave@example.com", *sign[2:])
@@ -175,7 +149,7 @@ def test_a_file_of_keys_that_is_no_good_stops(repository, open_source, tmp_path,
     if content is not None:
         file.write_text(content)
     with pytest.raises(UsageError, match=sentence):
-        open_source(SignatureKeys(file)).refresh()
+        open_source(keys=SignatureKeys(file)).refresh()
 
 
 def test_a_file_of_pgp_keys_without_keys_stops(repository, open_source, tmp_path):
@@ -183,4 +157,4 @@ def test_a_file_of_pgp_keys_without_keys_stops(repository, open_source, tmp_path
     file = tmp_path / "keys"
     file.write_text("no keys\n")
     with pytest.raises(UsageError, match=r"--gpg-keys .* holds no public keys that gpg can import"):
-        open_source(SignatureKeys(gpg_keys=file)).refresh()
+        open_source(keys=SignatureKeys(gpg_keys=file)).refresh()

@@ -6,7 +6,6 @@ import shutil
 import socket
 import stat
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -15,31 +14,6 @@ from reconcile.sources.repositories import PROJECT, Repository
 
 from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
 from kgitops.reconcile.sources.git import GitOptions, GitSource
-
-OpenSource = Callable[..., GitSource]
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "origin")
-
-
-@pytest.fixture
-def open_source(tmp_path: Path, repository: Repository) -> Iterator[OpenSource]:
-    opened = []
-
-    def open_(url: str | None = None, *, environ: dict[str, str] | None = None, **options: object):
-        options = {"state": tmp_path / "state", "timeout": 30, **options}
-        source = GitSource(
-            GitOptions(url=url or str(repository.folder), **options),
-            {"PATH": "/usr/local/bin:/usr/bin:/bin", **(environ or {})},
-        )
-        opened.append(source)
-        return source
-
-    yield open_
-    for source in opened:
-        source.close()
 
 
 def text_of(folder: Path) -> str:
