@@ -23,7 +23,6 @@ PACED: Mapping[str, str] = {
     "gateway/connections/test_binding.py:change": "changes tables at this pace",
     "gateway/running/test_real_gateway.py:_run": "produces at this pace",
     "policy/worker/project/bad.py:go_wrong": "is a policy that never comes back",
-    "policy/worker/project/bad.py:validate_create_topic": "is a policy that never comes back",
     "real_kafka/gateway_members.py:_run": "produces at this pace",
     "real_kafka/migrating_clients.py:_run": "produces at this pace",
     "real_kafka/test_killed_users.py:"
