@@ -156,3 +156,14 @@ def test_a_damaged_run_is_not_to_be_trusted(here: Path, kgitops: Kgitops) -> Non
     assert ran.code == 9
     assert json.loads(ran.out)["verdict"]["exit"] == 9
     assert ran.err.startswith("kgitops: run/fleet.json is not JSON, or is cut off; make it again")
+
+
+def test_diff_shows_runs_side_by_side(here: Path, kgitops: Kgitops) -> None:
+    old, new = here / "old", here / "new"
+    committed(old, (unit("east"), judged_plan()), (unit("west"), twelve_changes()))
+    committed(new, (unit("east"), judged_plan()), (unit("west"), no_changes()))
+    ran = kgitops("diff", old, new, "--detailed-exitcode")
+    assert ran.code == 2, ran.said
+    assert "- west/" in ran.out
+    assert "east/" not in ran.out
+    assert kgitops("diff", old, old, "--detailed-exitcode").code == 0

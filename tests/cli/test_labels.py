@@ -1,7 +1,6 @@
 """``metadata.labels`` in plans, reports and --selector, and in policies wherever they judge."""
 
 import json
-from contextlib import closing
 
 import pytest
 from cli.conftest import Kgitops
@@ -170,94 +169,3 @@ def test_a_saved_plan_is_judged_by_the_labels_that_were_reviewed(
     project.plan_file.write_text(text)
     applied = kgitops("apply", project.plan_file)
     assert applied.code == 0, applied.said
-
-
-def test_reports_tell_whose_it_is(project: Project, kgitops: Kgitops) -> None:
-    project.write(labelled(topic("orders"), team="payments", note="<b>&`"), topic("nobodys"))
-    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 0
-    for format_, expected in (
-        ("text", "KG100 topic-create  (note=<b>&`, team=payments)\n"),
-        ("markdown", "all.yaml:2, note=<b>&`, team=payments)"),
-        ("html", "note=&lt;b&gt;&amp;`, team=payments</span>"),
-    ):
-        shown = kgitops("show", project.plan_file, "--format", format_)
-        assert (shown.code, expected in shown.out) == (0, True), shown.out
-        assert shown.out.count("team=payments") == 1, format_
-
-
-SELECTED = {
-    "team=payments": {"orders", "audit"},
-    "team==payments,env!=prod": {"audit"},
-    "team": {"orders", "audit", "search"},
-    "!team": {"bare"},
-    "team!=payments": {"search", "bare"},
-    "team in (search, payments),env": {"orders"},
-    "team notin (payments)": {"search", "bare"},
-    "env=": {"empty"},
-}
-
-
-@pytest.mark.parametrize("words", SELECTED)
-def test_a_selector_picks_as_kubectl_does(project: Project, kgitops: Kgitops, words: str) -> None:
-    project.write(
-        labelled(topic("orders"), team="payments", env="prod"),
-        labelled(topic("audit"), team="payments"),
-        labelled(topic("search"), team="search"),
-        topic("bare"),
-        *([labelled(topic("empty"), env="", team="")] if words == "env=" else []),
-    )
-    ran = kgitops("plan", project.folder, "--selector", words, "-o", project.plan_file)
-    assert ran.code == 0, ran.said
-    assert {address.partition("/")[2] for address in changes_of(project)} == SELECTED[words]
-    assert "only a part of the project was planned" in ran.out
-
-
-def test_several_selectors_must_all_hold(project: Project, kgitops: Kgitops) -> None:
-    project.write(labelled(topic("a"), team="x", env="prod"), labelled(topic("b"), team="x"))
-    ran = kgitops("apply", project.folder, "-l", "team=x", "-l", "!env", "--auto-approve")
-    assert ran.code == 0, ran.said
-    with closing(project.connect()) as cluster:
-        assert set(cluster.read_state().topics) == {"b"}
-
-
-def test_a_selector_removes_nothing_but_by_a_tombstone_that_it_picks(
-    project: Project, kgitops: Kgitops
-) -> None:
-    deletable = topic("gone", deletionPolicy="Delete")
-    project.write(owned(topic("kept")), owned(deletable), owned(topic("buried")))
-    assert kgitops("apply", project.folder, "--auto-approve").code == 0
-    project.write(owned(topic("kept")), tombstone("topic/buried"))
-    none = kgitops("plan", project.folder, "-l", "team=payments", "--detailed-exitcode")
-    assert none.code == 0, none.said
-    project.write(owned(topic("kept")), owned(tombstone("topic/buried")))
-    some = kgitops("plan", project.folder, "-l", "team=payments", "-o", project.plan_file)
-    assert (some.code, list(changes_of(project))) == (0, ["topic/buried"])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("-l", "team=nobody"), "there are team=payments"),
-        (("-l", "team>1"), None),
-        (("-l", "team in ()"), "can't be read"),
-        (("-l", ""), "an argument is empty"),
-        (("-l", ","), "can't be read"),
-        (("-l", "a=b=c"), "can't be read"),
-        (("-l", "team=payments", "--target", "topic/orders"), "drop one of the two"),
-    ],
-)
-def test_a_selector_that_cant_be_meant_is_never_taken_for_none(
-    project: Project, kgitops: Kgitops, words: tuple[str, ...], said: str | None
-) -> None:
-    """A wrong one must not plan everything."""
-    project.write(labelled(topic("orders"), team="payments"))
-    ran = kgitops("apply", project.folder, *words, "--auto-approve")
-    assert (ran.code, project.records()) == (64, []), ran.said
-    assert said is None or said in ran.err
-
-
-def test_a_saved_plan_takes_no_selector(project: Project, kgitops: Kgitops) -> None:
-    project.write(labelled(topic(), team="payments"))
-    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 0
-    ran = kgitops("apply", project.plan_file, "-l", "team=payments")
-    assert (ran.code, "--selector" in ran.err) == (64, True)

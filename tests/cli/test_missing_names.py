@@ -18,7 +18,6 @@ spec:
   clusters: {local: {url: "embedded:.kgitops/local.db"}}
 """
 DECLARED = topic("orders.return.approved") + "---\n" + topic("payments")
-GROUP = "apiVersion: kgitops/v1\nkind: ConsumerGroup\nmetadata: {name: billing-app}\nspec: {}\n"
 VIRTUAL = """\
 apiVersion: kgitops/v1
 kind: VirtualCluster
@@ -62,22 +61,6 @@ def warned(kgitops: Kgitops, folder: Path, *words: str | Path) -> list[str]:
     ]
 
 
-def test_a_topic_that_is_nowhere_is_named_at_its_line_with_the_near_one(
-    kgitops: Kgitops, shop: Path
-) -> None:
-    text = consumer("[orders.return.aproved, payments, nowhere]")
-    write(shop, {"manifests/acls.yaml": text})
-    effect = "is neither declared here nor on the cluster, so rights on it have no effect"
-    said = [
-        f"7:12: the topic orders.return.aproved {effect}; did you mean orders.return.approved?",
-        f"7:45: the topic nowhere {effect}; declare the topic, or correct the name",
-    ]
-    assert warned(kgitops, shop) == said
-    # The rights are not part of a later change: it says nothing about them again.
-    assert kgitops("apply", shop, "--auto-approve").code == 0
-    assert warned(kgitops, shop) == []
-
-
 def test_a_binding_that_may_create_its_topic(kgitops: Kgitops, shop: Path) -> None:
     text = a_right("{type: topic, name: nowhere}").replace("[Read]", "[Create, Read]")
     write(shop, {"manifests/acls.yaml": text})
@@ -119,45 +102,6 @@ def test_what_is_no_name_of_a_missing_topic(resource: str, kgitops: Kgitops, sho
     write(shop, {"manifests/acls.yaml": text})
     assert warned(kgitops, shop) == []
     assert "acls.yaml" not in kgitops("validate", shop).err
-
-
-def test_a_topic_that_the_plan_deletes(kgitops: Kgitops, shop: Path) -> None:
-    """Also where nothing else of the ACL changes."""
-    write(shop, {"manifests/acls.yaml": consumer("[payments, orders.return.approved]")})
-    assert kgitops("apply", shop, "--auto-approve").code == 0
-    tombstone = (
-        "apiVersion: kgitops/v1\nkind: Tombstone\nmetadata: {name: drop}\n"
-        "spec: {target: {kind: Topic, name: payments}, reason: old}\n"
-    )
-    write(shop, {"manifests/topics.yaml": topic("orders.return.approved") + "---\n" + tombstone})
-    (one,) = warned(kgitops, shop)
-    assert one == (
-        "7:12: this plan deletes the topic payments, which is named here; remove the rights on it "
-        "as well, or keep the topic"
-    )
-    said = kgitops("validate", shop).err
-    assert re.search(r"acls.yaml:7:12: warning: a Tombstone deletes the topic payments", said)
-
-
-def test_a_group_that_is_nearly_a_declared_one(kgitops: Kgitops, shop: Path) -> None:
-    files = {"manifests/groups.yaml": GROUP, "manifests/acls.yaml": consumer("[payments]", "b")}
-    write(shop, files)
-    assert warned(kgitops, shop) == []
-    write(shop, {"manifests/acls.yaml": consumer("[payments]", "biling-app")})
-    said = "the group biling-app; did you mean billing-app?"
-    assert warned(kgitops, shop) == [f"8:10: no document declares {said}"]
-    assert f"acls.yaml:8:10: warning: no document declares {said}" in kgitops("validate", shop).err
-
-
-def test_validate_names_a_typing_error_and_no_topic_of_others(kgitops: Kgitops, shop: Path) -> None:
-    write(shop, {"manifests/acls.yaml": consumer("[orders.return.aproved, theirs, payment5]")})
-    ran = kgitops("validate", shop)
-    assert ran.code == 0
-    (line,) = [line for line in ran.err.splitlines() if "acls.yaml" in line]
-    assert line.endswith(
-        "acls.yaml:7:12: warning: no document declares the topic orders.return.aproved; did you "
-        "mean orders.return.approved?"
-    )
 
 
 def test_a_topic_for_other_clusters_only(kgitops: Kgitops, shop: Path) -> None:

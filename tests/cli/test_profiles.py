@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from cli.conftest import Kgitops
 from manifests.loading import write
 
 from kgitops.desired.state import DesiredState
@@ -135,67 +134,3 @@ def test_a_wrong_use_is_told_at_its_line(spec: str, tmp_path: Path) -> None:
         desired(tmp_path)
     (finding,) = caught.value.findings
     assert WRONG[spec] in f"{finding.problem}; {finding.advice}"
-
-
-def test_what_is_wrong_in_a_profile_is_told_once_at_its_line(
-    tmp_path: Path, kgitops: Kgitops
-) -> None:
-    wrong = PROFILE.replace("segment.ms: 60000", "segment.ms: never")
-    topics = "".join(topic(name, "{profile: compacted, partitions: 1}") for name in "abc")
-    ran = kgitops("validate", project(tmp_path, profiles=wrong, topics=topics), "-c", "local")
-    assert ran.code == 1
-    assert ran.err.count("segment.ms must be") == 1
-    assert "profiles.yaml:4:" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("project_s", "cluster_s", "problem"),
-    [
-        ("min.insync.replicas: 3", "min.insync.replicas: 2", "warning: on small: min.insync"),
-        ("min.insync.replicas: 2", "retention.ms: 7", "warning: on small: min.insync"),
-        ("min.compaction.lag.ms: 7", "max.compaction.lag.ms: 2", "on small: min.compaction.lag"),
-        ("retention.ms: 7", "retention.ms: never", "on small: retention.ms must be"),
-    ],
-)
-def test_defaults_that_contradict_each_other_are_told_once(
-    project_s: str, cluster_s: str, problem: str, tmp_path: Path, kgitops: Kgitops
-) -> None:
-    project(tmp_path, topics="".join(topic(f"t{number}", "{partitions: 1}") for number in range(9)))
-    written = PROJECT.replace("retention.ms: 1000, min.insync.replicas: 2", project_s)
-    written = written.replace("min.insync.replicas: 1", cluster_s)
-    (tmp_path / "kgitops.yaml").write_text(written)
-    ran = kgitops("validate", tmp_path)
-    found = [line for line in ran.err.splitlines() if ": on small: " in line]
-    assert len(found) == 1
-    assert problem in found[0]
-    assert "kgitops.yaml:" in found[0]
-
-
-def test_a_cluster_s_default_mends_the_project_s(tmp_path: Path, kgitops: Kgitops) -> None:
-    project(tmp_path, topics=topic("a", "{partitions: 1}"))
-    written = PROJECT.replace("topic: {replicationFactor: 3", "topic: {replicationFactor: 1")
-    written = written.replace(
-        "topic: {replicationFactor: 1, configs: {min",
-        "topic: {replicationFactor: 2, configs: {min",
-        1,
-    )
-    (tmp_path / "kgitops.yaml").write_text(written)
-    ran = kgitops("validate", tmp_path, "-c", "small")
-    assert (ran.code, ran.err.count("warning")) == (0, 0)
-
-
-def test_a_plan_says_what_a_profile_makes_of_removals(tmp_path: Path, kgitops: Kgitops) -> None:
-    """A profile may weaken the protection of many topics: it is named wherever it does."""
-    weak = PROFILE.replace("{replicationFactor", "{deletionPolicy: Delete, replicationFactor")
-    project(tmp_path, profiles=weak, topics=topic("a", "{profile: compacted, partitions: 1}"))
-    written = PROJECT.replace('local: {url: "embedded:"', 'local: {url: "embedded:a.db"')
-    (tmp_path / "kgitops.yaml").write_text(written)
-    on = ("-c", "local")
-    assert "deletionPolicy=Delete" in kgitops("plan", tmp_path, *on).out
-    assert "deletionPolicy" in kgitops("plan", tmp_path, *on, "--format", "html").out
-    (tmp_path / "manifests/profiles.yaml").write_text(PROFILE)
-    assert kgitops("apply", tmp_path, *on, "--auto-approve").code == 0
-    (tmp_path / "manifests/profiles.yaml").write_text(weak)
-    out = kgitops("plan", tmp_path, *on).out
-    assert "KG131 protection-lowered" in out
-    assert "Protect -> Delete (registry only; profile compacted)" in out
