@@ -38,7 +38,7 @@ LOWERED = f"{NATIVE}?virtual.clusters=lowered"
 MARKS = {NATIVE: "native: ", LOWERED: "lowered: "}
 STEP = re.compile(r"^(?:#: |\$ |-- \S+ --$)")
 LINE = re.compile(
-    r"(?P<set>(?:[A-Z_]+=\S* )*)(?P<command>.*?)(?: 2>&1)?(?: (?P<to>[|>]) (?P<rest>.*))?"
+    r"(?P<set>(?:[A-Z_]+=\S* )*)(?P<command>kgitops.*?|.*)(?: 2>&1)?(?: (?P<to>[|>]) (?P<rest>.*))?"
 )
 VARIES = re.compile(
     r"\d{8}T\d{6}Z-[0-9a-f]{8}"  # a run
