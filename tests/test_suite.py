@@ -26,7 +26,7 @@ def pytest_run(*words: str, **environ: str) -> "subprocess.CompletedProcess[str]
 
 def test_files_in_any_order_have_the_fixtures_of_their_folder() -> None:
     """A folder's conftest.py is found again after a file of the folder above."""
-    files = ("tests/cli/test_labels.py", "tests/test_library.py", "tests/cli/test_roles.py")
+    files = ("tests/cli/test_labels.py", "tests/test_library.py", "tests/cli/test_vc_command.py")
     done = pytest_run("--setup-plan", *files)
     assert (done.returncode, "not found" in done.stdout) == (0, False), done.stdout[-2000:]
 
