@@ -110,6 +110,16 @@ def put_state(path: Path) -> None:
 @pytest.fixture
 def world(here: Path) -> Path:
     """A project, a state of its cluster, an old result, and much that is neither."""
+    return made(here)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, for words that change nothing in it."""
+    return made(tmp_path_factory.mktemp("world"))
+
+
+def made(here: Path) -> Path:
     Project(here / "shop").write(topic())
     (here / "shop" / ".kgitops").mkdir()
     (here / "loose").mkdir()
@@ -141,15 +151,16 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("words", MISTAKES)
 def test_a_command_line_that_cannot_be_meant_is_told_so(
-    words: str, world: Path, kgitops: Kgitops
+    words: str, kept: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = content(world)
+    monkeypatch.chdir(kept)
+    before = content(kept)
     ran = kgitops(*shlex.split(words))
     assert MISTAKES[words] in ran.said
     assert (ran.code, ran.out) == (64, "")
     assert ran.err.count("kgitops:") == 1
     assert "Traceback" not in ran.err
-    assert content(world) == before
+    assert content(kept) == before
 
 
 class NoSpark:

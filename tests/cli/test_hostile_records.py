@@ -1,14 +1,17 @@
 """Records that no kgitops wrote: ``plan`` refuses what ``registry check`` names, and only that."""
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import UID, Project, acl, quota, topic
 
 from kgitops.apply.journal.reading import latest_values
+from kgitops.cli.main import main
 from kgitops.cluster.embedded.store.store import checksum
 from kgitops.model.registry import Json
 
@@ -155,11 +158,19 @@ def put(project: Project, key: str, content: str | bytes) -> int:
     return offset
 
 
-@pytest.fixture
-def applied(project: Project, kgitops: Kgitops) -> Project:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that was applied and then changed; only for copies."""
+    project = Project(tmp_path_factory.mktemp("made") / "payments")
     project.write(topic("orders"), topic("refunds", deletionPolicy="Delete"), acl(), quota())
-    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    assert main(["apply", str(project.folder), "--auto-approve"]) == 0
     project.write(topic("orders", configs={"retention.ms": 1000}), acl(), quota())
+    return project.folder
+
+
+@pytest.fixture
+def applied(made: Path, project: Project) -> Project:
+    shutil.copytree(made, project.folder)
     return project
 
 

@@ -1,6 +1,7 @@
 """`kgitops registry export|import`: a backup, and the way back after an upgrade."""
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from jsonschema import Draft202012Validator
 from older_registry import make_version_1, versions
 
 from kgitops.apply.journal.export_file import _digest, export_schema_text
+from kgitops.cli.main import main
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState
@@ -21,10 +23,17 @@ DOCUMENTS = (topic("orders", deletionPolicy="Delete"), topic("audit"), acl(), qu
 LOWERED = "embedded:.kgitops/lowered.db?brokers=3&virtual.clusters=lowered"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that was applied; only for copies."""
+    project = Project(tmp_path_factory.mktemp("made") / "payments").write(*DOCUMENTS)
+    assert main(["apply", str(project.folder), "--auto-approve"]) == 0
+    return project.folder
+
+
 @pytest.fixture
-def applied(project: Project, kgitops: Kgitops) -> Project:
-    project.write(*DOCUMENTS)
-    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+def applied(made: Path, project: Project) -> Project:
+    shutil.copytree(made, project.folder)
     return project
 
 

@@ -11,6 +11,8 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 
+from kgitops.cli.main import main
+
 MISTAKES = {
     # Commands and options.
     "": "Usage: kgitops",
@@ -146,25 +148,31 @@ MISTAKES = {
 }
 
 
-@pytest.fixture
-def world(here: Path, project: Project, kgitops: Kgitops) -> Project:
-    project.write(topic(), acl())
-    assert kgitops("apply", "payments", "--auto-approve").code == 0
-    project.write(topic(), acl(), quota())
-    kgitops("plan", "payments", "-o", "plan.json")
-    kgitops("snapshot", "payments", "-o", "state.json")
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that all of them run in, since nothing changes in it."""
+    here = tmp_path_factory.mktemp("world")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        project = Project(here / "payments").write(topic(), acl())
+        assert main(["apply", "payments", "--auto-approve"]) == 0
+        project.write(topic(), acl(), quota())
+        main(["plan", "payments", "-o", "plan.json"])
+        main(["snapshot", "payments", "-o", "state.json"])
     Project(here / "other", name="other", uid="other-1").write(topic())
     (here / "full").mkdir()
     (here / "full" / "something").write_text("")
     (here / "notes.txt").write_text("nothing of interest")
-    return project
+    return here
 
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_said_in_one_sentence_and_nothing_happens(
-    line: str, world: Project, kgitops: Kgitops, here: Path
+    line: str, world: Path, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = world.records(), files_below(here)
+    monkeypatch.chdir(world)
+    project = Project(world / "payments")
+    before = project.records(), files_below(world)
     ran = kgitops(*shlex.split(line))
     assert ran.code == 64, ran.said
     assert MISTAKES[line] in ran.said
@@ -173,7 +181,7 @@ def test_a_mistake_is_said_in_one_sentence_and_nothing_happens(
         assert ran.err.startswith("kgitops: ")
         assert ran.err.count("\n") == 1
         assert "; " in ran.err or " must be " in ran.err, "what to do next"
-    assert (world.records(), files_below(here)) == before
+    assert (project.records(), files_below(world)) == before
 
 
 def test_there_are_fifty_of_them() -> None:
