@@ -24,14 +24,6 @@ def test_a_topic_is_created_and_found(server: KafkaServer, client: RawClient) ->
     ]
 
 
-def test_a_client_that_is_newer_is_told_the_versions(client: RawClient) -> None:
-    """KIP-511: ApiVersions of an unknown version is answered in version 0, with error 35."""
-    frame = bytes.fromhex("0012 0063 00000009 ffff")
-    client.socket.sendall(len(frame).to_bytes(4, "big") + frame)
-    data = client.receive_frame()
-    assert data[:6] == bytes.fromhex("00000009 0023")
-
-
 def test_a_taken_port_is_one_sentence(embedded: EmbeddedCluster) -> None:
     """Nothing stays open."""
     with socket.socket() as taken:

@@ -136,20 +136,6 @@ def test_what_is_wrong_with_a_topic(compat: Compat) -> None:
         assert all(row.error_message for row in rows if row.error_code)
 
 
-@pytest.mark.parametrize(
-    ("compat", "code", "exists"), [(Compat.SEED, 7, True), (Compat.KRAFT, 7, False)]
-)
-@pytest.mark.parametrize("timeout_ms", [0, -1])
-def test_without_time_the_answer_comes_at_once(
-    compat: Compat, code: int, exists: bool, timeout_ms: int
-) -> None:
-    """A4-43, A4-26: what was triggered is found by Metadata; Kafka triggers nothing (C-08)."""
-    with client_of(compat=compat) as client:
-        rows = create(client, "good", new_topic("bad", 0), timeout_ms=timeout_ms)
-        assert codes(rows) == {"good": code, "bad": 37 if exists else code}
-        assert codes(metadata(client, "good").topics) == {"good": 0 if exists else 3}
-
-
 def test_who_waits_for_leaders_holds_up_nobody() -> None:
     """A4-41, A4-42: the answer comes with the last leader, or with the end of the time."""
     cluster = cluster_of()
@@ -175,12 +161,3 @@ def test_who_waits_for_leaders_holds_up_nobody() -> None:
         cluster.release()
         thread.join(timeout=10)
         assert answers == [{"later": 0}]
-
-
-@pytest.mark.parametrize(("compat", "code"), [(Compat.SEED, 31), (Compat.KRAFT, 29)])
-def test_who_may_create(compat: Compat, code: int) -> None:
-    """A4-32, A4-48: Create on the cluster; Kafka takes Create on the topic as well."""
-    rights = [topic_grant(Operation.CREATE, "mine", ME)]
-    with client_of(compat=compat, rights=rights) as client:
-        rows = codes(create(client, "yours", "mine"))
-        assert rows == {"yours": code, "mine": code if compat is Compat.SEED else 0}

@@ -1,12 +1,11 @@
 """DeleteTopics and CreatePartitions as clients see them."""
 
 import pytest
-from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
+from cluster.clusters import BOTH
 from serve.served import client_of, cluster_of
 from serve.topic_requests import codes, create, delete, metadata, new_topic
 
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.resources.acls import Operation
 from kgitops.wire import messages
 from kgitops.wire.messages import NIL_UUID, Message
 
@@ -85,20 +84,6 @@ def test_in_the_seed_a_topic_may_be_meant_twice() -> None:
         assert [(row.name, row.topic_id, row.error_code) for row in rows] == [
             ("a", created.topic_id, 0)
         ]
-
-
-@pytest.mark.parametrize(("compat", "absent"), [(Compat.SEED, 17), (Compat.KRAFT, 29)])
-def test_what_a_client_may_not_know_of(compat: Compat, absent: int) -> None:
-    """A4-64: no answer tells if a topic exists that the client may not describe."""
-    rights = [
-        topic_grant(Operation.DELETE, "mine", ME),
-        topic_grant(Operation.DESCRIBE, "seen", ME),
-    ]
-    cluster = cluster_of(compat=compat, rights=rights)
-    admin(cluster, ROOT).create_topics([a_new_topic(name) for name in ("mine", "seen", "hidden")])
-    with client_of(cluster) as client:
-        rows = delete(client, "mine", "seen", "hidden", "none")
-        assert codes(rows) == {"mine": 0, "seen": 29, "hidden": absent, "none": absent}
 
 
 @pytest.mark.parametrize(("version", "code"), [(2, 42), (3, 73), (6, 73)])

@@ -11,7 +11,6 @@ from kgitops.wire.apis import apis, keys
 from kgitops.wire.codec import write
 from kgitops.wire.messages import message_class
 
-OURS = sorted(FORWARDED - {name for name in FORWARDED if "DelegationToken" in name})
 UNKNOWN = "The server experienced an unexpected error when processing the request."
 
 
@@ -66,4 +65,3 @@ def test_items_keep_their_names() -> None:
     leaders = answer("ElectLeaders", 0)
     assert leaders.error_code == 0
     assert leaders.replica_election_results[0].partition_result[0].error_code == 7
-    assert len(OURS) == len(FORWARDED) - 3

@@ -71,36 +71,28 @@ def librdkafka(
     assert name in admin.list_topics(timeout=20).topics
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_librdkafka(sasl: KafkaServer, certificates: Certificates, mechanism: str) -> None:
-    configs = {
-        "sasl.mechanism": mechanism,
-        "sasl.username": "alice",
-        "sasl.password": PASSWORD,
-    }
-    librdkafka(sasl, certificates, configs)
-
-
-def test_librdkafka_with_a_token(
-    sasl: KafkaServer, certificates: Certificates, provider: Provider
-) -> None:
-    configs = provider.configs() | {"security.protocol": "SASL_SSL"}
-    librdkafka(sasl, certificates, configs)
-
-
-def test_librdkafka_with_a_certificate(certificates: Certificates) -> None:
+@pytest.fixture(scope="module")
+def mutual(certificates: Certificates) -> Iterator[KafkaServer]:
+    """It asks for a certificate of the client's own."""
     configs = with_tls({"listeners": "APP://127.0.0.1:0"}, certificates, auth="required")
     with served(configs | {"super.users": "User:CN=alice"}) as server:
-        file = str(certificates.clients["alice"])
-        librdkafka(
-            server,
-            certificates,
-            {
-                "security.protocol": "SSL",
-                "ssl.certificate.location": file,
-                "ssl.key.location": file,
-            },
-        )
+        yield server
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_librdkafka(
+    sasl: KafkaServer, certificates: Certificates, provider: Provider, mechanism: str
+) -> None:
+    configs = {"sasl.mechanism": mechanism, "sasl.username": "alice", "sasl.password": PASSWORD}
+    if mechanism == "OAUTHBEARER":
+        configs = provider.configs() | {"security.protocol": "SASL_SSL"}
+    librdkafka(sasl, certificates, configs)
+
+
+def test_librdkafka_with_a_certificate(mutual: KafkaServer, certificates: Certificates) -> None:
+    file = str(certificates.clients["alice"])
+    configs = {"ssl.certificate.location": file, "ssl.key.location": file}
+    librdkafka(mutual, certificates, {"security.protocol": "SSL", **configs})
 
 
 def kafka_python(
@@ -123,22 +115,9 @@ def kafka_python(
         admin.close()
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_kafka_python(sasl: KafkaServer, certificates: Certificates, mechanism: str) -> None:
-    kafka_python(
-        sasl,
-        certificates,
-        {
-            "security_protocol": "SASL_SSL",
-            "sasl_mechanism": mechanism,
-            "sasl_plain_username": "alice",
-            "sasl_plain_password": PASSWORD,
-        },
-    )
-
-
-def test_kafka_python_with_a_token(
-    sasl: KafkaServer, certificates: Certificates, provider: Provider
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_kafka_python(
+    sasl: KafkaServer, certificates: Certificates, provider: Provider, mechanism: str
 ) -> None:
     from kafka.net.sasl.oauth import AbstractTokenProvider
 
@@ -146,26 +125,17 @@ def test_kafka_python_with_a_token(
         def token(self) -> str:
             return provider.token("kafka:admin")
 
-    kafka_python(
-        sasl,
-        certificates,
-        {
-            "security_protocol": "SASL_SSL",
-            "sasl_mechanism": "OAUTHBEARER",
-            "sasl_oauth_token_provider": Tokens(),
-        },
-    )
+    login: dict[str, object] = {"sasl_plain_username": "alice", "sasl_plain_password": PASSWORD}
+    if mechanism == "OAUTHBEARER":
+        login = {"sasl_oauth_token_provider": Tokens()}
+    configs = {"security_protocol": "SASL_SSL", "sasl_mechanism": mechanism}
+    kafka_python(sasl, certificates, configs | login)
 
 
-def test_kafka_python_with_a_certificate(certificates: Certificates) -> None:
-    configs = with_tls({"listeners": "APP://127.0.0.1:0"}, certificates, auth="required")
-    with served(configs | {"super.users": "User:CN=alice"}) as server:
-        file = str(certificates.clients["alice"])
-        kafka_python(
-            server,
-            certificates,
-            {"security_protocol": "SSL", "ssl_certfile": file, "ssl_keyfile": file},
-        )
+def test_kafka_python_with_a_certificate(mutual: KafkaServer, certificates: Certificates) -> None:
+    file = str(certificates.clients["alice"])
+    configs = {"security_protocol": "SSL", "ssl_certfile": file, "ssl_keyfile": file}
+    kafka_python(mutual, certificates, configs)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
