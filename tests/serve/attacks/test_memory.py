@@ -6,6 +6,7 @@ import select
 import struct
 import zlib
 from contextlib import suppress
+from functools import partial
 from unittest.mock import Mock
 
 import lz4.frame
@@ -37,7 +38,7 @@ from kgitops.wire.frames import read_request, request_frame
 from kgitops.wire.reading import MOST_ELEMENTS
 
 PACKERS = {
-    GZIP: gzip.compress,
+    GZIP: partial(gzip.compress, compresslevel=1),
     SNAPPY: snappy.compress,
     LZ4: lz4.frame.compress,
     ZSTD: zstandard.compress,
@@ -46,10 +47,9 @@ PACKERS = {
 
 def bomb() -> bytes:
     """A gzip of a few hundred kilobytes that would be a third of a gigabyte."""
-    packer = zlib.compressobj(9, wbits=31)
-    zeros = bytes(1024 * 1024)
-    data = b"".join(packer.compress(zeros) for _ in range(MOST_BYTES // len(zeros) * 5))
-    return data + packer.flush()
+    packer, zeros = zlib.compressobj(9, wbits=31), bytes(1024 * 1024)
+    first, again = (packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * (MOST_BYTES // len(zeros) * 5) + packer.flush()
 
 
 def with_codec(data: bytes, codec: int, records: bytes, number: int = 1) -> bytes:

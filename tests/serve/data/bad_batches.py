@@ -125,219 +125,107 @@ class Case(Struct, frozen=True):
     version: int = 9
 
 
+def case(
+    *records: bytes,
+    topic: str = "plain",
+    transactional_id: str | None = None,
+    version: int = 9,
+    from_now: int | None = None,
+    **header: Any,  # noqa: ANN401 (of ``raw``)
+) -> Case:
+    """A batch with these records and this header; ``from_now`` is its first timestamp."""
+
+    def make() -> bytes:
+        first = {} if from_now is None else {"first": now() + from_now}
+        return raw(*records, **header, **first)
+
+    return Case(make, topic, transactional_id, version)
+
+
 def cases() -> Iterator[tuple[str, Case]]:
-    for codec in range(5):
-        name = ("none", "gzip", "snappy", "lz4", "zstd")[codec]
-
-        def of(body: bytes, count: int = 1, *, codec: int = codec, last: int | None = None):
-            return Case(lambda: raw(count=count, last=last, attributes=codec, body=body))
-
-        def packed(*rows: bytes, count: int | None = None, tail: bytes = b"", codec: int = codec):
-            rows_count = len(rows) if count is None else count
-            return of(pack(codec, b"".join(rows)) + tail, rows_count, codec=codec)
-
-        yield f"{name}: right", packed(rec(), rec(1))
-        yield f"{name}: no bytes", of(b"")
-        yield f"{name}: garbage", of(b"\xff\x07nothing of the kind" * 2)
-        yield f"{name}: zeros", of(bytes(40))
-        yield f"{name}: cut", of(pack(codec, rec() + rec(1))[:-3], 2)
-        yield f"{name}: cut in the middle", of(pack(codec, rec(value=b"0123456789" * 3))[:20], 1)
-        yield f"{name}: bytes follow", packed(rec(), tail=b"more")
-        yield f"{name}: fewer records than told", packed(rec(), count=2)
-        yield f"{name}: more records than told", packed(rec(), rec(1), count=1)
-        yield f"{name}: no records and none told", packed()
-        yield f"{name}: a record too long", packed(rec(size=1))
-        yield f"{name}: a record too short", packed(rec(size=-1))
-        yield f"{name}: a record of a negative length", packed(varint(-5) + bytes(10))
-        yield f"{name}: a record of no length", packed(varint(0) + bytes(10))
-        yield f"{name}: a huge record", packed(varint(2**31 - 1) + bytes(10))
-        yield f"{name}: headers without end", packed(rec(headers=varint(1000)))
-        yield f"{name}: negative headers", packed(rec(headers=varint(-1)))
-        yield f"{name}: a header without a key", packed(rec(headers=varint(1) + varint(-1) * 2))
-        yield f"{name}: a header", packed(rec(headers=varint(1) + part(b"h") + part(None)))
-        yield (
-            f"{name}: a header's value too long",
-            packed(rec(headers=varint(1) + part(b"h") + varint(9))),
-        )
-        yield (
-            f"{name}: a header's key is no UTF-8",
-            packed(rec(headers=varint(1) + part(b"\xff\xfe") + part(b"x"))),
-        )
-        yield f"{name}: bytes after the headers", packed(rec(after=b"x"))
-        yield (
-            f"{name}: a key longer than the record",
-            packed(varint(8) + b"\0\0\0" + varint(100) + b"abcd"),
-        )
-        yield (
-            f"{name}: a key of length -2",
-            packed(varint(7) + b"\0\0\0" + varint(-2) + varint(1) + b"a\0"),
-        )
-        yield f"{name}: a varint without end", packed(b"\xff" * 20)
-        yield f"{name}: a varint of five bytes", packed(rec(headers=b"\x80\x80\x80\x80\x00"))
-        yield f"{name}: a varint of six bytes", packed(rec(headers=b"\x80\x80\x80\x80\x80\x00"))
-        yield f"{name}: attributes of a record", packed(rec(attributes=0xFF))
-        yield f"{name}: offsets backwards", packed(rec(1), rec(0))
-        yield f"{name}: the same offset twice", packed(rec(0), rec(0))
-        yield f"{name}: an offset far away", packed(rec(1000))
-        yield f"{name}: a negative offset", packed(rec(-7))
-        yield f"{name}: a timestamp delta before the bounds", packed(rec(timestamp=SMALLEST))
-        yield f"{name}: a timestamp delta after the bounds", packed(rec(timestamp=2 * HOUR_MS))
-        yield f"{name}: a timestamp delta far after", packed(rec(timestamp=LARGEST))
+    for codec, name in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
+        for what, made in cases_of_codec(codec):
+            yield f"{name}: {what}", made
 
     rows = [rec(index, value=hashlib.sha512(b"%d" % index).digest()) for index in range(1000)]
     for codec in (1, 3, 4):
         body = pack(codec, b"".join(rows))
-        yield (
-            f"many, codec {codec}",
-            Case(lambda codec=codec, body=body: raw(count=1000, attributes=codec, body=body)),
-        )
+        yield f"many, codec {codec}", case(count=1000, attributes=codec, body=body)
         for cut, length in (("in half", len(body) // 2), ("at the end", len(body) - 1)):
-            yield (
-                f"many, codec {codec}, cut {cut}",
-                Case(
-                    lambda codec=codec, body=body, length=length: raw(
-                        count=1000, attributes=codec, body=body[:length]
-                    )
-                ),
-            )
+            short = case(count=1000, attributes=codec, body=body[:length])
+            yield f"many, codec {codec}, cut {cut}", short
     for codec in (1, 3, 4):
         body = pack(codec, rec()) + pack(codec, rec(1))
-        yield (
-            f"two parts, codec {codec}",
-            Case(lambda codec=codec, body=body: raw(count=2, attributes=codec, body=body)),
-        )
+        yield f"two parts, codec {codec}", case(count=2, attributes=codec, body=body)
     yield "a batch of 30 bytes", Case(lambda: seal_short(30))
     yield "a batch of 60 bytes", Case(lambda: seal_short(60))
     for codec in (5, 6, 7):
-        yield f"codec {codec}", Case(lambda codec=codec: raw(rec(), attributes=codec))
+        yield f"codec {codec}", case(rec(), attributes=codec)
     for bit in range(6, 16):
-        value = 1 << bit if bit < 15 else -(1 << 15)
-        yield f"attribute {bit}", Case(lambda value=value: raw(rec(), attributes=value))
-    yield "log append time", Case(lambda: raw(rec(), attributes=LOG_APPEND_TIME))
+        yield f"attribute {bit}", case(rec(), attributes=1 << bit if bit < 15 else -(1 << 15))
+    yield "log append time", case(rec(), attributes=LOG_APPEND_TIME)
     for topic in ("appended", "compacted-appended"):
-        yield (
-            f"log append time on {topic}",
-            Case(lambda: raw(rec(), attributes=LOG_APPEND_TIME), topic),
-        )
-        yield (
-            f"an old time on {topic}",
-            Case(lambda: raw(rec(), first=SMALLEST), topic),
-        )
-    yield "control", Case(lambda: raw(rec(key=bytes(4)), attributes=CONTROL))
-    yield (
-        "transactional control",
-        Case(lambda: raw(rec(key=bytes(4)), attributes=CONTROL | TRANSACTIONAL)),
-    )
-    yield (
-        "transactional without an id",
-        Case(lambda: raw(rec(), attributes=TRANSACTIONAL, producer=(900, 0, 0))),
-    )
-    yield (
-        "transactional without a producer",
-        Case(lambda: raw(rec(), attributes=TRANSACTIONAL)),
-    )
+        appended = case(rec(), attributes=LOG_APPEND_TIME, topic=topic)
+        yield f"log append time on {topic}", appended
+        yield f"an old time on {topic}", case(rec(), first=SMALLEST, topic=topic)
+    control = rec(key=bytes(4))
+    yield "control", case(control, attributes=CONTROL)
+    yield "transactional control", case(control, attributes=CONTROL | TRANSACTIONAL)
+    transactional = {"attributes": TRANSACTIONAL}
+    yield "transactional without an id", case(rec(), **transactional, producer=(900, 0, 0))
+    yield "transactional without a producer", case(rec(), **transactional)
     yield (
         "transactional without a producer, with an id",
-        Case(lambda: raw(rec(), attributes=TRANSACTIONAL), transactional_id="nobody's"),
+        case(rec(), **transactional, transactional_id="nobody's"),
     )
-    yield (
-        "not transactional, with an id",
-        Case(lambda: raw(rec()), transactional_id="nobody's"),
-    )
+    yield "not transactional, with an id", case(rec(), transactional_id="nobody's")
 
     for base in (1, -1, 1000, LARGEST, SMALLEST):
-        yield f"base offset {base}", Case(lambda base=base: raw(rec(), base=base))
+        yield f"base offset {base}", case(rec(), base=base)
     for epoch in (0, 5, -2, 2**31 - 1):
-        yield f"leader epoch {epoch}", Case(lambda epoch=epoch: raw(rec(), epoch=epoch))
+        yield f"leader epoch {epoch}", case(rec(), epoch=epoch)
     for magic in (-1, 0, 1, 3, 127):
-        yield f"magic {magic}", Case(lambda magic=magic: raw(rec(), magic=magic))
+        yield f"magic {magic}", case(rec(), magic=magic)
     for count, last in (
         *((-1, 0), (-1, -2), (0, 0), (0, -1), (1, 1), (1, -1), (2, 1), (1, 2**31 - 1)),
         *((2**31 - 1, 2**31 - 2), (-(2**31), -(2**31) - 1 + 2**32 - 2**32 + 2), (2, 0)),
     ):
-        yield (
-            f"{count} records up to {last}",
-            Case(lambda count=count, last=last: raw(rec(), count=count, last=last)),
-        )
+        yield f"{count} records up to {last}", case(rec(), count=count, last=last)
 
     for producer in (
-        *(
-            (-5, 0, 0),
-            (-1, 0, 0),
-            (-1, -1, 0),
-            (-1, 5, 7),
-            (902, -1, 0),
-            (903, -2, 0),
-            (904, 0, -1),
-        ),
-        *((905, 0, -2), (906, 0, 0), (907, 0, 5), (908, 3, 2**31 - 1), (909, 0, 2**31 - 1)),
-        *((LARGEST, 0, 0), (SMALLEST, 0, 0), (910, -(2**15), 0), (911, 2**15 - 1, 0)),
+        *((-5, 0, 0), (-1, 0, 0), (-1, -1, 0), (-1, 5, 7), (902, -1, 0), (903, -2, 0)),
+        *((904, 0, -1), (905, 0, -2), (906, 0, 0), (907, 0, 5), (908, 3, 2**31 - 1)),
+        *((909, 0, 2**31 - 1), (LARGEST, 0, 0), (SMALLEST, 0, 0)),
+        *((910, -(2**15), 0), (911, 2**15 - 1, 0)),
     ):
-        yield f"producer {producer}", Case(lambda producer=producer: raw(rec(), producer=producer))
+        yield f"producer {producer}", case(rec(), producer=producer)
     for producer in ((906, 0, 0), (906, 0, 1), (906, 0, 3), (906, 1, 5), (906, 1, 0), (906, 0, 2)):
-        yield (
-            f"again producer {producer}",
-            Case(lambda producer=producer: raw(rec(), producer=producer)),
-        )
+        yield f"again producer {producer}", case(rec(), producer=producer)
 
+    late = rec(1, timestamp=2 * HOUR_MS)
     for topic in ("plain", "compacted", "timely"):
         for first in (-1, -2, 0, 5, SMALLEST, LARGEST, -HOUR_MS, 1_000_000):
-            yield (
-                f"timestamp {first} on {topic}",
-                Case(lambda first=first: raw(rec(), first=first), topic),
-            )
+            yield f"timestamp {first} on {topic}", case(rec(), first=first, topic=topic)
         for first in (-2 * HOUR_MS, -30_000, 30_000, 30 * 60_000, 2 * HOUR_MS):
-            yield (
-                f"timestamp {first} from now on {topic}",
-                Case(lambda first=first: raw(rec(), first=now() + first), topic),
-            )
+            near = case(rec(), from_now=first, topic=topic)
+            yield f"timestamp {first} from now on {topic}", near
         for newest in (-1, 0, SMALLEST, LARGEST):
-            yield (
-                f"newest timestamp {newest} on {topic}",
-                Case(lambda newest=newest: raw(rec(), newest=newest), topic),
-            )
-        yield (
-            f"some out of time on {topic}",
-            Case(lambda: raw(rec(), rec(1, timestamp=2 * HOUR_MS), rec(2)), topic),
-        )
-        yield (
-            f"no timestamp by the delta on {topic}",
-            Case(lambda: raw(rec(timestamp=-1001), first=1000), topic),
-        )
+            yield f"newest timestamp {newest} on {topic}", case(rec(), newest=newest, topic=topic)
+        yield f"some out of time on {topic}", case(rec(), late, rec(2), topic=topic)
+        timeless = case(rec(timestamp=-1001), first=1000, topic=topic)
+        yield f"no timestamp by the delta on {topic}", timeless
     for topic in ("plain", "compacted", "compacted-appended"):
         for codec in (0, 1, 3):
-            rows = rec() + rec(1, key=None) + rec(2, key=b"") + rec(3, key=None)
-            yield (
-                f"without a key, codec {codec}, on {topic}",
-                Case(
-                    lambda rows=rows, codec=codec: raw(
-                        count=4, attributes=codec, body=pack(codec, rows)
-                    ),
-                    topic,
-                ),
-            )
-    yield (
-        "without a key and out of time",
-        Case(
-            lambda: raw(rec(key=None, timestamp=2 * HOUR_MS), rec(1, timestamp=2 * HOUR_MS)),
-            "compacted",
-        ),
-    )
+            body = pack(codec, rec() + rec(1, key=None) + rec(2, key=b"") + rec(3, key=None))
+            keyless = case(count=4, attributes=codec, body=body, topic=topic)
+            yield f"without a key, codec {codec}, on {topic}", keyless
+    keyless = case(rec(key=None, timestamp=2 * HOUR_MS), late, topic="compacted")
+    yield "without a key and out of time", keyless
     for size in (100, 130, 131, 132, 133, 134, 150, 1000):
-        yield (
-            f"a value of {size} on small",
-            Case(lambda size=size: raw(rec(value=bytes(size))), "small"),
-        )
+        yield f"a value of {size} on small", case(rec(value=bytes(size)), topic="small")
     yield "too large and broken", Case(lambda: raw(rec(value=bytes(300)))[:-1] + b"\1", "small")
-    yield (
-        "too large compressed",
-        Case(
-            lambda: raw(
-                count=1, attributes=1, body=zlib.compress(rec(value=bytes(5000)), wbits=31)
-            ),
-            "small",
-        ),
-    )
+    body = zlib.compress(rec(value=bytes(5000)), wbits=31)
+    yield "too large compressed", case(count=1, attributes=1, body=body, topic="small")
     yield "two batches", Case(lambda: raw(rec()) * 2)
     yield "cut in the header", Case(lambda: raw(rec())[:40])
     yield "cut", Case(lambda: raw(rec())[:-1])
@@ -361,11 +249,66 @@ def cases() -> Iterator[tuple[str, Case]]:
         "checksum and codec",
         Case(lambda: raw(rec(), attributes=7)[:17] + bytes(4) + raw(rec(), attributes=7)[21:]),
     )
+    yield "zstd in version 6", case(count=1, attributes=4, body=pack(4, rec()), version=6)
+    yield "codec 7 in version 6", case(rec(), attributes=7, version=6)
+
+
+def cases_of_codec(codec: int) -> Iterator[tuple[str, Case]]:
+    """Records that are wrong inside, compressed or not."""
+
+    def of(body: bytes, count: int = 1) -> Case:
+        return case(count=count, attributes=codec, body=body)
+
+    def packed(*rows: bytes, count: int | None = None, tail: bytes = b"") -> Case:
+        return of(pack(codec, b"".join(rows)) + tail, len(rows) if count is None else count)
+
+    yield "right", packed(rec(), rec(1))
+    yield "no bytes", of(b"")
+    yield "garbage", of(b"\xff\x07nothing of the kind" * 2)
+    yield "zeros", of(bytes(40))
+    yield "cut", of(pack(codec, rec() + rec(1))[:-3], 2)
+    yield "cut in the middle", of(pack(codec, rec(value=b"0123456789" * 3))[:20], 1)
+    yield "bytes follow", packed(rec(), tail=b"more")
+    yield "fewer records than told", packed(rec(), count=2)
+    yield "more records than told", packed(rec(), rec(1), count=1)
+    yield "no records and none told", packed()
+    yield "a record too long", packed(rec(size=1))
+    yield "a record too short", packed(rec(size=-1))
+    yield "a record of a negative length", packed(varint(-5) + bytes(10))
+    yield "a record of no length", packed(varint(0) + bytes(10))
+    yield "a huge record", packed(varint(2**31 - 1) + bytes(10))
+    yield "headers without end", packed(rec(headers=varint(1000)))
+    yield "negative headers", packed(rec(headers=varint(-1)))
+    yield "a header without a key", packed(rec(headers=varint(1) + varint(-1) * 2))
+    yield "a header", packed(rec(headers=varint(1) + part(b"h") + part(None)))
     yield (
-        "zstd in version 6",
-        Case(lambda: raw(count=1, attributes=4, body=pack(4, rec())), version=6),
+        "a header's value too long",
+        packed(rec(headers=varint(1) + part(b"h") + varint(9))),
     )
-    yield "codec 7 in version 6", Case(lambda: raw(rec(), attributes=7), version=6)
+    yield (
+        "a header's key is no UTF-8",
+        packed(rec(headers=varint(1) + part(b"\xff\xfe") + part(b"x"))),
+    )
+    yield "bytes after the headers", packed(rec(after=b"x"))
+    yield (
+        "a key longer than the record",
+        packed(varint(8) + b"\0\0\0" + varint(100) + b"abcd"),
+    )
+    yield (
+        "a key of length -2",
+        packed(varint(7) + b"\0\0\0" + varint(-2) + varint(1) + b"a\0"),
+    )
+    yield "a varint without end", packed(b"\xff" * 20)
+    yield "a varint of five bytes", packed(rec(headers=b"\x80\x80\x80\x80\x00"))
+    yield "a varint of six bytes", packed(rec(headers=b"\x80\x80\x80\x80\x80\x00"))
+    yield "attributes of a record", packed(rec(attributes=0xFF))
+    yield "offsets backwards", packed(rec(1), rec(0))
+    yield "the same offset twice", packed(rec(0), rec(0))
+    yield "an offset far away", packed(rec(1000))
+    yield "a negative offset", packed(rec(-7))
+    yield "a timestamp delta before the bounds", packed(rec(timestamp=SMALLEST))
+    yield "a timestamp delta after the bounds", packed(rec(timestamp=2 * HOUR_MS))
+    yield "a timestamp delta far after", packed(rec(timestamp=LARGEST))
 
 
 ANSWERS: dict[str, list[Any]] = json.loads(
