@@ -2,14 +2,12 @@
 
 import threading
 
-from cluster.clusters import a_cluster, a_cluster_with, a_grant, a_new_topic, admin
+from cluster.clusters import a_cluster, a_cluster_with, a_new_topic, admin
 from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.options import AuthorizerKind, Compat
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import TopicUsage
-from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import ErrorCode, RequestResult
@@ -118,21 +116,6 @@ def test_a_batch_beyond_ten_thousand_records_is_refused_whole():
     )
     assert cluster.read_state().topics == {}
     assert send(cluster, creation("a", 6_000))[0].ok
-
-
-def test_a_principal_without_rights_is_refused():
-    """A4-32, A4-88, F590-52."""
-    cluster = a_cluster(compat=Compat.KRAFT, authorizer=AuthorizerKind.ACLS)
-    quota = req.AlterClientQuotaRequest(
-        entity=make_entity({"user": "a"}), quotas={"consumer_byte_rate": 1.0}
-    )
-    requests = [creation("a"), req.CreateAclRequest(binding=a_grant(Operation.READ)), quota]
-    codes = [send(cluster, request)[0].code for request in requests]
-    assert codes == [
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    ]
 
 
 def test_the_state_is_in_order_whatever_the_order_of_changes():

@@ -70,7 +70,12 @@ def _object_name(case: Case) -> str:
 
 
 def test_the_embedded_cluster_answers_what_the_page_says() -> None:
-    """All cases, also where no Kafka is asked: the page has what Kafka answered."""
+    """All cases, also where no Kafka is asked: the page has what Kafka answered.
+
+    A4-10, A4-11, A4-15, A4-45, A4-49: names, configs and replicas of topics; A4-71, A4-72, A4-73:
+    more partitions; A4-80: moves; A4-81, C-26: deleted records; A4-91, A4-95: ACLs; F590-50,
+    F590-51: quotas; A4-32, A4-64, A4-79, A4-88, F590-52, C-04, C-05, C-11: rights.
+    """
     with closing(EmbeddedClusters()) as clusters:
         answers = _ask_all(World(clusters=clusters))
     told = {case.label: answer_cell(item) for case, item in zip(CASES, answers, strict=True)}

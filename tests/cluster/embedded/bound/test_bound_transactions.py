@@ -15,8 +15,6 @@ from cluster.embedded.bound.tenancies import (
 )
 from msgspec.structs import replace
 
-from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
-from kgitops.cluster.embedded.store.store import dump_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PermissionType, ResourceType
 from kgitops.model.resources.virtual_clusters import EntityType
@@ -162,14 +160,3 @@ def test_transactions_outlive_a_restart(tmp_path: Path):
     assert again.controller.image().transactions.by_id["t"].open
     assert admin(again).end_txn("t", first).ok
     again.close()
-
-
-def test_a_snapshot_has_transactions():
-    """VC-319."""
-    cluster = two_tenants()
-    producer = connect(cluster).init_producer_id("t")
-    connect(cluster).add_offsets_to_txn("t", producer, "g")
-    image = cluster.controller.image()
-    assert image.transactions.by_id["sales:t"].open
-    read_back = image_from_text(dump_json(image_to_json(image)))
-    assert read_back.transactions == image.transactions

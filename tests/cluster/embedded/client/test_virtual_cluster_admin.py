@@ -30,16 +30,9 @@ from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
     VirtualClusterEntityChange,
 )
-from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.options import Compat, Options
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.resources.acls import (
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from kgitops.model.resources.acls import AclBinding, Operation, PatternType, ResourceType
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import ErrorCode
 from kgitops.virtual_clusters.rights import ApiKey
@@ -166,19 +159,6 @@ def test_what_is_described():
     }
     assert "reserved" in str(results["kafka-cluster"].result).lower()
     assert client.describe_virtual_clusters([]) == {}
-
-
-def test_groups_that_are_used_are_described_without_having_been_added():
-    """VC-113: and keep nobody from deleting the virtual cluster."""
-    client = a_client("x")
-    client._controller.decide(
-        lambda draft: group_control.commit(draft, f"{A}:auto", {("x", 0): 1}, virtual_cluster=A)
-    )
-    client._controller.decide(
-        lambda draft: group_control.commit(draft, f"{A}:foreign", {("x", 0): 1})
-    )
-    assert described(client).group_links == ("auto",)
-    assert codes(client.delete_virtual_clusters([A])) == {A: OK}
 
 
 def test_only_empty_ones_are_deleted_each_on_its_own():
@@ -580,14 +560,6 @@ def test_a_right_on_the_whole_cluster_is_one_on_every_virtual_cluster(
     assert allowed(ana, operation, B)
 
 
-def test_a_team_makes_virtual_clusters_of_its_prefix():
-    """VC-158."""
-    create = Operation.CREATE_VIRTUAL_CLUSTER
-    _, ana = guarded(a_right(create, "com.mycompany.", PatternType.PREFIXED))
-    assert allowed(ana, create, "com.mycompany.x")
-    assert not allowed(ana, create, "org.x")
-
-
 def test_a_move_needs_the_right_on_both():
     """VC-086: else it is neither given up nor taken."""
     root, ana = guarded(a_right(Operation.ALTER_VIRTUAL_CLUSTER))
@@ -628,10 +600,3 @@ def test_nobody_takes_over_a_group_that_they_may_not_see():
         (GROUP, "g", ADD): ErrorCode.GROUP_AUTHORIZATION_FAILED
     }
     assert described(root).group_links == ()
-
-
-def test_a_deny_wins():
-    deny = replace(a_right(Operation.ALTER_VIRTUAL_CLUSTER), permission_type=PermissionType.DENY)
-    _, ana = guarded(deny, cluster_grant(Operation.ALTER, ANA))
-    assert not allowed(ana, Operation.ALTER_VIRTUAL_CLUSTER)
-    assert allowed(ana, Operation.ALTER_VIRTUAL_CLUSTER, B)

@@ -30,32 +30,16 @@ ANY = AclFilter(pattern=PatternFilter.ANY)
 
 
 @pytest.mark.parametrize(
-    ("binding", "code"),
-    [
-        pytest.param(READ, ErrorCode.NONE, id="plain"),
-        pytest.param(replace(READ, resource_name="*"), ErrorCode.NONE, id="wildcard"),
-        pytest.param(replace(READ, resource_name=""), ErrorCode.INVALID_REQUEST, id="no-name"),
-        pytest.param(replace(READ, principal="a"), ErrorCode.INVALID_REQUEST, id="no-type"),
-        pytest.param(cluster_grant(Operation.ALTER), ErrorCode.NONE, id="cluster"),
-        pytest.param(
-            a_grant(Operation.ALTER, ResourceType.CLUSTER, "no name!"),
-            ErrorCode.INVALID_REQUEST,
-            id="cluster-of-another-name",
-        ),
-        pytest.param(AclFilter(), ErrorCode.INVALID_REQUEST, id="any-values"),
-        pytest.param(
-            replace(exact_filter(READ), pattern=PatternFilter.MATCH),
-            ErrorCode.INVALID_REQUEST,
-            id="match-pattern",
-        ),
-    ],
+    "wanted",
+    [AclFilter(), replace(exact_filter(READ), pattern=PatternFilter.MATCH)],
+    ids=["any-values", "match-pattern"],
 )
-def test_what_can_be_created(binding, code: ErrorCode):
+def test_what_only_a_filter_can_say_is_not_created(wanted: AclFilter):
     """A4-91, A4-95."""
     cluster = a_cluster()
-    (result,) = admin(cluster).create_acls([binding])
-    assert result.code is code
-    assert cluster.read_state().acls == ({binding} if code is ErrorCode.NONE else set())
+    (result,) = admin(cluster).create_acls([wanted])
+    assert result.code is ErrorCode.INVALID_REQUEST
+    assert cluster.read_state().acls == set()
 
 
 def test_what_exists_already_is_a_success_and_writes_nothing():

@@ -1,43 +1,12 @@
 """CreatePartitions (A4-71…73)."""
 
 import pytest
-from cluster.clusters import (
-    BOTH,
-    a_cluster,
-    a_cluster_with,
-    a_guarded_cluster,
-    admin,
-    codes,
-    topic_grant,
-)
+from cluster.clusters import a_cluster, a_cluster_with, admin, codes
 
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
-from kgitops.cluster.embedded.options import Compat
 from kgitops.model.placement import place
-from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
-
-
-@pytest.mark.parametrize("compat", BOTH)
-@pytest.mark.parametrize(
-    ("count", "code"),
-    [
-        (2, ErrorCode.INVALID_PARTITIONS),
-        (1, ErrorCode.INVALID_PARTITIONS),
-        (0, ErrorCode.INVALID_PARTITIONS),
-        (3, ErrorCode.NONE),
-        (5, ErrorCode.NONE),
-    ],
-)
-def test_the_count_is_a_new_and_larger_total(compat: Compat, count: int, code: ErrorCode):
-    """A4-71, C-07: the topic has two partitions."""
-    cluster = a_cluster_with("orders", compat=compat)
-    results = admin(cluster).create_partitions([NewPartitions(topic="orders", count=count)])
-    assert codes(results) == {"orders": code}
-    assert cluster.read_state().topics["orders"].num_partitions == (
-        count if results["orders"].ok else 2
-    )
 
 
 @pytest.mark.parametrize(
@@ -47,9 +16,6 @@ def test_the_count_is_a_new_and_larger_total(compat: Compat, count: int, code: E
         pytest.param([], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="empty"),
         pytest.param([[1, 2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="too-few"),
         pytest.param([[1, 2]] * 3, ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="too-many"),
-        pytest.param([[1], [2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="other-factor"),
-        pytest.param([[1, 2], [1, 1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="broker-twice"),
-        pytest.param([[1, 2], [1, 9]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="unknown-broker"),
     ],
 )
 def test_assignments_are_of_the_new_partitions_alone(assignments, code: ErrorCode):
@@ -83,17 +49,6 @@ def test_duplicates_and_unknown_topics():
         "none": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         "b": ErrorCode.NONE,
     }
-
-
-def test_growing_needs_alter():
-    """A4-73."""
-    cluster = a_guarded_cluster(Compat.KRAFT, topic_grant(Operation.ALTER, principal="User:a"))
-    item = NewPartitions(topic="orders", count=3)
-    for principal, code in (
-        ("User:b", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-        ("User:a", ErrorCode.NONE),
-    ):
-        assert codes(admin(cluster, principal).create_partitions([item])) == {"orders": code}
 
 
 def test_new_partitions_without_leaders_are_waited_for():

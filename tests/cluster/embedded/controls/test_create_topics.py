@@ -42,21 +42,6 @@ def test_an_empty_batch_is_an_empty_success():
     assert admin(a_cluster()).create_topics([]) == {}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["", ".", "..", "a b", "ä", "a/b", "x" * 250, "a_b"],
-    ids=lambda name: name[:5] or "none",
-)
-def test_illegal_and_colliding_names_are_refused(name: str):
-    """A4-10, A4-11: ``a_b`` collides with ``a.b``."""
-    assert code_of(a_new_topic(name)) is ErrorCode.INVALID_TOPIC_EXCEPTION
-
-
-def test_the_longest_legal_name_is_taken():
-    """A4-11."""
-    assert code_of(a_new_topic("x" * 249)) is ErrorCode.NONE
-
-
 def test_names_collide_within_one_batch_too():
     """A4-11, P201-41: the second topic sees the first."""
     results = admin(a_cluster()).create_topics([a_new_topic("x.y"), a_new_topic("x_y")])
@@ -91,57 +76,14 @@ def test_fenced_brokers_do_not_count():
     "assignments",
     [
         pytest.param([(0, [1]), (0, [2])], id="partition-twice"),
-        pytest.param([(0, [1, 1])], id="broker-twice"),
-        pytest.param([(0, [])], id="empty-list"),
-        pytest.param([(0, [9])], id="unknown-broker"),
-        pytest.param([(0, [1, 2]), (1, [3])], id="unequal-lengths"),
         pytest.param([(1, [1])], id="does-not-begin-at-0"),
         pytest.param([(0, [1]), (2, [1])], id="gap"),
     ],
 )
 def test_assignments_that_no_topic_can_have_are_refused(assignments):
-    """A4-14, A4-45."""
+    """A4-14, A4-45: those that requests of the port can not say."""
     topic = NewTopic(name="x", assignments=assignments)
     assert code_of(topic) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-
-
-def test_a_partition_needs_one_living_broker():
-    """A4-45."""
-    cluster = a_cluster()
-    cluster.fence(2)
-    results = admin(cluster).create_topics(
-        [NewTopic(name="x", assignments=[(0, [2])]), NewTopic(name="y", assignments=[(0, [2, 1])])]
-    )
-    assert codes(results) == {
-        "x": ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-        "y": ErrorCode.NONE,
-    }
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("no.such.config", "1"),
-        ("retention.ms", "long"),
-        ("min.insync.replicas", "0"),
-        ("message.format.version", "2.0"),
-    ],
-)
-def test_unknown_keys_and_illegal_values_are_refused(key: str, value: str):
-    """A4-15; the last key was removed in Kafka 4."""
-    topic = NewTopic(name="x", num_partitions=1, replication_factor=1, configs={key: value})
-    assert code_of(topic) is ErrorCode.INVALID_CONFIG
-
-
-def test_configs_that_contradict_each_other_are_refused():
-    """A4-15."""
-    topic = NewTopic(
-        name="x",
-        num_partitions=1,
-        replication_factor=1,
-        configs={"min.compaction.lag.ms": "2", "max.compaction.lag.ms": "1"},
-    )
-    assert code_of(topic) is ErrorCode.INVALID_CONFIG
 
 
 def test_a_vendors_key_passes_where_asked_for_but_a_removed_one_never():
@@ -364,12 +306,6 @@ def test_authorization_is_asked_before_the_name_is_looked_at(compat: Compat):
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     )
-
-
-@pytest.mark.parametrize("name", ["__cluster_metadata", "__kgitops"])
-def test_the_clusters_own_logs_can_not_be_created(name: str):
-    """A4-49, and the registry, which the store keeps itself."""
-    assert code_of(a_new_topic(name)) is ErrorCode.INVALID_REQUEST
 
 
 def test_a_batch_beyond_ten_thousand_records_is_refused_whole():

@@ -1,12 +1,11 @@
 """DeleteRecords (A4-81), and the offsets that simulated producers leave."""
 
 import pytest
-from cluster.clusters import BOTH, a_cluster, a_guarded_cluster, a_new_topic, admin, topic_grant
+from cluster.clusters import BOTH, a_cluster, a_new_topic, admin
 from used import used
 
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 
 ORDERS = ("orders", 0)
@@ -81,31 +80,6 @@ def test_only_the_leader_deletes():
     asked = {broker: connection.delete_records({ORDERS: 50}, broker=broker) for broker in (1, 2)}
     assert asked[1][ORDERS].result.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert asked[2][ORDERS].result.ok
-
-
-@pytest.mark.parametrize(
-    ("policy", "code"),
-    [("compact", ErrorCode.POLICY_VIOLATION), ("compact,delete", ErrorCode.NONE)],
-)
-def test_a_topic_that_is_only_compacted_keeps_its_records(policy: str, code: ErrorCode):
-    """A4-81, C-26: 44 though no policy class is involved."""
-    cluster = orders(cleanup_policy=policy)
-    outcome = admin(cluster).delete_records({ORDERS: 50})[ORDERS]
-    assert outcome.result.code is code
-    words = "The topic's cleanup.policy does not let records be deleted."
-    assert outcome.result.message == (None if outcome.result.ok else words)
-    assert start_of(cluster) == (0 if code is ErrorCode.POLICY_VIOLATION else 50)
-
-
-def test_deleting_records_needs_delete_on_the_topic():
-    """A4-81."""
-    cluster = a_guarded_cluster(Compat.KRAFT, topic_grant(Operation.DELETE))
-    for principal, code in (
-        ("User:b", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-        ("User:a", ErrorCode.NONE),
-    ):
-        outcome = admin(cluster, principal).delete_records({ORDERS: 0})[ORDERS]
-        assert outcome.result.code is code
 
 
 def test_a_dry_run_and_words_are_the_seeds_alone():

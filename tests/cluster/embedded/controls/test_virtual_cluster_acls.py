@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from virtual_clusters.vc_requests import A, B
 
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.controls.acl_filter import AclFilter, exact_filter
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter
 from kgitops.cluster.embedded.options import Compat, Options
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
@@ -116,45 +116,6 @@ def administered(*bindings: AclBinding):
         Compat.KRAFT, own, cluster_grant(Operation.ALTER, "User:admin"), *bindings
     )
     return cluster, admin(cluster, "User:admin"), admin(cluster, ADMIN)
-
-
-@pytest.mark.parametrize(
-    ("binding", "code"),
-    [
-        (scoped(A), OK),
-        (on_cluster(A), OK),
-        (scoped(B), REFUSED),
-        (scoped("emea.", PREFIXED), REFUSED),
-        (scoped("*"), REFUSED),
-        (on_cluster(B), REFUSED),
-        (on_cluster("emea.", PREFIXED), REFUSED),
-        (on_cluster("*"), REFUSED),
-        (on_cluster(CLUSTER_NAME), REFUSED),
-        (READ, REFUSED),
-    ],
-)
-def test_an_administrator_makes_and_deletes_acls_of_their_own_virtual_cluster(
-    binding: AclBinding, code: ErrorCode
-):
-    """VC-106, VC-147."""
-    cluster, the_admin, vc_admin = administered()
-    assert vc_admin.create_acls([binding])[0].code is code
-    assert the_admin.create_acls([binding])[0].code is OK
-    assert vc_admin.delete_acls([exact_filter(binding)])[0].result.code is code
-    assert (binding in cluster.read_state().acls) is (code is not OK)
-
-
-def test_a_grant_on_a_prefix_is_needed_for_acls_of_a_prefix():
-    """VC-147: one that covers it."""
-    wide = a_grant(Operation.ALTER, ResourceType.CLUSTER, "emea.", ADMIN, pattern_type=PREFIXED)
-    _, _, vc_admin = administered(wide)
-    codes = [
-        result.code
-        for result in vc_admin.create_acls(
-            [scoped("emea.", PREFIXED), scoped("emea.x"), scoped("eme", PREFIXED), scoped(B)]
-        )
-    ]
-    assert codes == [OK, OK, REFUSED, REFUSED]
 
 
 def test_filters_that_reach_farther_need_the_whole_cluster():

@@ -3,8 +3,8 @@
 from itertools import product
 
 import pytest
-from cluster.clusters import a_cluster, a_grant, a_guarded_cluster, admin, cluster_grant
-from virtual_clusters.vc_requests import A, B
+from cluster.clusters import a_cluster, admin
+from virtual_clusters.vc_requests import A
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
@@ -14,8 +14,7 @@ from kgitops.cluster.embedded.controls.quotas import (
     QuotaAlteration,
     QuotaFilter,
 )
-from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.cluster.embedded.options import Options
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -76,28 +75,6 @@ def test_what_has_no_quota(entity: dict[str, str | None]):
     assert not cluster.read_state().quotas
 
 
-@pytest.mark.parametrize("entity", [{VC: A}, {VC: None}, {VC: A, **USER}], ids=["cap", "any", "in"])
-@pytest.mark.parametrize(
-    ("key", "value", "code"),
-    [
-        ("producer_byte_rate", 1.0, OK),
-        ("consumer_byte_rate", 1.0, OK),
-        ("request_percentage", 0.5, OK),
-        ("controller_mutation_rate", 0.5, OK),
-        ("connection_creation_rate", 1.0, INVALID),
-        ("no_such_rate", 1.0, INVALID),
-        ("producer_byte_rate", 0.0, INVALID),
-        ("producer_byte_rate", -1.0, INVALID),
-        ("producer_byte_rate", 1.5, INVALID),
-        ("request_percentage", 0.0, INVALID),
-        ("request_percentage", float("nan"), INVALID),
-    ],
-)
-def test_keys_and_values(entity: dict[str, str | None], key: str, value: float, code: ErrorCode):
-    """VC-210: caps take the same four keys."""
-    assert set_quota(admin(a_cluster()), tuple(entity.items()), (key, value)).code is code
-
-
 def test_no_entity_and_no_key_twice_and_nothing_when_only_validating():
     """VC-215."""
     cluster = a_cluster()
@@ -131,27 +108,6 @@ def test_quotas_of_a_virtual_cluster_are_found_by_its_name():
     assert set(client.describe_client_quotas([by_name])) == {((VC, A),), ((VC, A), ("user", None))}
     default = QuotaFilter(entity_type=VC, match=EntityMatch.DEFAULT)
     assert set(client.describe_client_quotas([default])) == {((VC, None),)}
-
-
-@pytest.mark.parametrize(
-    ("entity", "in_it", "outside"),
-    [
-        ({VC: A, **USER}, OK, OK),
-        ({VC: A, "client-id": None}, OK, OK),
-        ({VC: A}, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, OK),
-        ({VC: None}, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, OK),
-        ({VC: B, **USER}, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, OK),
-        (USER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, OK),
-    ],
-)
-def test_who_may_set_which(entity: dict[str, str | None], in_it: ErrorCode, outside: ErrorCode):
-    """VC-214: nobody raises the cap of what they administer."""
-    its_admin = a_grant(Operation.ALTER_CONFIGS, ResourceType.CLUSTER, A, "User:vc-admin")
-    the_admin = cluster_grant(Operation.ALTER_CONFIGS, "User:admin")
-    cluster = a_guarded_cluster(Compat.KRAFT, its_admin, the_admin)
-    parts = tuple(entity.items())
-    assert set_quota(admin(cluster, "User:vc-admin"), parts).code is in_it
-    assert set_quota(admin(cluster, "User:admin"), parts).code is outside
 
 
 def test_without_the_feature_there_are_no_such_quotas():

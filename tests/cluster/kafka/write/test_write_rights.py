@@ -1,12 +1,12 @@
 """Missing rights to change a real cluster: the answers, and the findings of a plan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from builders import a_desired, a_quota, a_topic, plan_of
 from cluster.kafka.read.test_read_rights import READ_ONLY, alice, right
-from cluster_contract.contract import alteration, await_state, binding, creation, done, send
+from cluster_contract.contract import await_state, creation, done, send
 from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
@@ -14,16 +14,12 @@ from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator
 from kgitops.model.resources.acls import Operation, ResourceType
-from kgitops.model.resources.quotas import make_entity
-from kgitops.model.resources.topics import TopicState
-from kgitops.model.results import ErrorCode
 from kgitops.plan.document.plan import Plan
 from kgitops.report.text.plan import render_text
 from kgitops.sandbox.sandbox import Sandbox
 from kgitops.workflow.plan_stages import validate_on_brokers
 
 ONE = ((1,), (1,))
-ALICE = "User:alice"
 
 
 POLICY = """
@@ -58,57 +54,6 @@ def admin(sandbox: Sandbox) -> Iterator[Cluster]:
     done(cluster, creation("orders", ONE), lambda state: "orders" in state.topics)
     yield cluster
     cluster.close()
-
-
-def everything(topic: TopicState) -> Sequence[req.Request]:
-    """One request of each kind."""
-    assert topic.topic_id
-    return (
-        creation("new", ONE),
-        alteration(topic, req.AlterStep.CONFIGS, configs={"retention.ms": "1"}),
-        alteration(topic, req.AlterStep.PARTITIONS, assignment=(*ONE, (1,))),
-        alteration(topic, req.AlterStep.REPLICAS, assignment=((2,), (1,))),
-        req.DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id),
-        req.DeleteRecordsRequest(
-            topic=topic.name, topic_id=topic.topic_id, deleted_message_offsets={0: 0}
-        ),
-        req.CreateAclRequest(binding=binding()),
-        req.DeleteAclRequest(binding=binding()),
-        req.AlterClientQuotaRequest(
-            entity=make_entity({"user": "a"}), quotas={"producer_byte_rate": 1.0}
-        ),
-    )
-
-
-def refusals(cluster: Cluster, topic: TopicState) -> list[tuple[str, ErrorCode]]:
-    answers = []
-    for request in everything(topic):
-        (result,) = cluster.execute([request], validate_only=False, principal=ALICE)
-        answers.append((req.api_name(request), result.code))
-    return answers
-
-
-def test_without_the_right_nothing_is_changed_and_the_embedded_cluster_says_the_same(
-    sandbox: Sandbox, admin: Cluster
-) -> None:
-    """A4-32, A4-64, A4-79, A4-88, F590-52, as KRaft answers (C-04, C-05, C-11)."""
-    embedded = connect(
-        "embedded:?brokers=1&compat=kraft&authorizer=acls&superUsers=User:admin", base=Path()
-    )
-    made = embedded.execute(
-        [creation("orders", ONE), *(req.CreateAclRequest(binding=item) for item in READ_ONLY)],
-        validate_only=False,
-        principal="User:admin",
-    )
-    assert all(result.ok for result in made)
-    expected = refusals(embedded, embedded.read_state().topics["orders"])
-    with alice(sandbox, admin, *READ_ONLY) as cluster:
-        assert refusals(cluster, admin.read_state().topics["orders"]) == expected
-    assert {code for _, code in expected} == {
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    }
-    assert admin.read_state().topics.keys() == {"orders"}
 
 
 def planned(cluster: Cluster) -> Plan:
