@@ -218,34 +218,24 @@ def test_the_policy_of_configs_is_asked_about_brokers_but_not_when_they_start(co
     assert request.configs == {"retention.ms": "5"}
 
 
-@pytest.mark.parametrize("key", [CREATE_TOPIC_KEY, ALTER_CONFIG_KEY])
-def test_an_older_key_is_warned_of_once_a_start(key: str, caplog):
-    """P201-92."""
-    with caplog.at_level(logging.WARNING):
-        cluster = booted(**{key.replace(".", "_"): "Both"})
-        admin(cluster).create_topics([a_new_topic()])
-    (record,) = caplog.records
-    assert record.levelno == logging.WARNING
-    assert record.getMessage() == (
-        f"{key} is deprecated; implement TopicManagementPolicy and use {TOPIC_KEY}"
-    )
-
-
-def test_both_older_keys_are_warned_of(caplog):
+@pytest.mark.parametrize(
+    "keys",
+    [[CREATE_TOPIC_KEY], [ALTER_CONFIG_KEY], [CREATE_TOPIC_KEY, ALTER_CONFIG_KEY], []],
+    ids=["create", "alter", "both", "only the newer"],
+)
+def test_older_keys_are_warned_of_once_a_start(keys: list[str], caplog):
     """P201-92: one line for each."""
+    named_policies = dict.fromkeys(keys, "Both") or {TOPIC_KEY: "TopicRules"}
     with caplog.at_level(logging.WARNING):
-        booted(create_topic_policy_class_name="Both", alter_config_policy_class_name="Both")
-    assert [record.getMessage().split()[0] for record in caplog.records] == [
-        CREATE_TOPIC_KEY,
-        ALTER_CONFIG_KEY,
+        cluster = booted(**{key.replace(".", "_"): name for key, name in named_policies.items()})
+        admin(cluster).create_topics([a_new_topic()])
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (
+            logging.WARNING,
+            f"{key} is deprecated; implement TopicManagementPolicy and use {TOPIC_KEY}",
+        )
+        for key in keys
     ]
-
-
-def test_the_newer_keys_are_not_warned_of(caplog):
-    """P201-92."""
-    with caplog.at_level(logging.WARNING):
-        booted(topic_management_policy_class_name="TopicRules")
-    assert caplog.records == []
 
 
 # What can't be named

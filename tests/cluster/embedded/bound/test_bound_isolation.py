@@ -64,6 +64,12 @@ def with_people(compat: Compat) -> tuple[EmbeddedCluster, Theirs]:
     return cluster, Theirs(topic_id, producer)
 
 
+@pytest.fixture(scope="module")
+def people() -> dict[Compat, tuple[EmbeddedCluster, Theirs]]:
+    """One such cluster of each kind, for requests that change nothing."""
+    return {compat: with_people(compat) for compat in BOTH}
+
+
 def belonging(image: Image) -> tuple[object, ...]:
     """All that must be as it was: what is ``hr``'s, and what is nobody's."""
     return (
@@ -101,9 +107,9 @@ def refused(answer: object) -> bool:
 @pytest.mark.parametrize(
     ("call", "asks"), REFUSED, ids=[f"{i}-{call}" for i, (call, _) in enumerate(REFUSED)]
 )
-def test_what_is_another_tenants_is_refused_or_not_found(compat: Compat, call: str, asks):
+def test_what_is_another_tenants_is_refused_or_not_found(people, compat: Compat, call: str, asks):
     """VC-249, VC-150, VC-087, VC-040: as a member that administers its own virtual cluster."""
-    cluster, theirs = with_people(compat)
+    cluster, theirs = people[compat]
     before = belonging(cluster.controller.image())
     try:
         told = list(answers(asks(connect(cluster), theirs)))
@@ -137,9 +143,9 @@ def test_nothing_of_another_tenants_is_told_or_touched(compat: Compat, call: str
 @pytest.mark.parametrize(
     ("call", "asks"), REFUSED, ids=[f"{i}-{call}" for i, (call, _) in enumerate(REFUSED)]
 )
-def test_a_claimed_client_id_opens_nothing(call: str, asks):
+def test_a_claimed_client_id_opens_nothing(people, call: str, asks):
     """VC-085: a stranger calls itself as clients of ``hr`` do."""
-    cluster, theirs = with_people(Compat.KRAFT)
+    cluster, theirs = people[Compat.KRAFT]
     before = belonging(cluster.controller.image())
     try:
         told = list(answers(asks(connect(cluster, "User:stranger", "hr-app"), theirs)))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from cluster.clusters import a_new_topic, codes
+from cluster.clusters import a_new_topic
 from cluster.embedded.bound.tenancies import SALES, change, connect, execute, link
 from cluster.policing import Recorder, policed
 
@@ -74,8 +74,8 @@ def test_policies_are_told_both_names():
     assert policy.unlinked == [("orders", "physical")]
 
 
-def test_a_denial_is_told_in_local_words():
-    """VC-249: as a policy may name the physical topic."""
+def test_a_denial_is_told_in_local_words_and_nothing_is_done():
+    """VC-065, VC-249: as a policy may name the physical topic."""
     policy = Recording(keeps_links=True, says=lambda request, _: f"{request.topic} stays as it is")
     cluster = with_orders(policy)
     a = connect(cluster)
@@ -86,13 +86,4 @@ def test_a_denial_is_told_in_local_words():
         assert result.code is ErrorCode.POLICY_VIOLATION
         assert "physical" not in (result.message or "")
         assert "orders" in (result.message or "")
-
-
-def test_what_is_denied_to_a_bound_caller_is_not_done():
-    """VC-065."""
-    policy = Recording(keeps_links=True)
-    cluster = with_orders(policy)
-    assert codes(connect(cluster).delete_topics(["orders"])) == {
-        "orders": ErrorCode.POLICY_VIOLATION
-    }
     assert cluster.read_state().virtual_clusters[SALES].links.keys() == {"orders"}
