@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
-from cluster.kafka.difference_access import ACCESS
-from cluster.kafka.difference_clusters import EmbeddedClusters, RealClusters
-from cluster.kafka.difference_dead import DEAD, DEAD_BROKER
-from cluster.kafka.difference_rights import RIGHTS
-from cluster.kafka.difference_topics import TOPICS
-from cluster.kafka.difference_world import Ask, Case, World, can_be_validated
+from cluster.kafka.difference_access import ACCESS, RIGHTS
+from cluster.kafka.difference_topics import DEAD, DEAD_BROKER, TOPICS
+from cluster.kafka.difference_world import (
+    Ask,
+    Case,
+    EmbeddedClusters,
+    RealClusters,
+    World,
+    can_be_validated,
+)
 from cluster.kafka.differences_page import (
     PAGE,
     WRITE,
