@@ -75,16 +75,6 @@ def test_while_a_partition_moves_its_target_counts():
     assert admin(cluster).list_partition_reassignments() == {}
 
 
-def test_a_move_can_be_cancelled():
-    """A4-80."""
-    cluster = orders(held=True)
-    connection = admin(cluster)
-    connection.alter_partition_reassignments({("orders", 0): [4, 5]})
-    assert connection.alter_partition_reassignments({("orders", 0): None})["orders", 0].ok
-    topic = cluster.read_state().topics["orders"]
-    assert (topic.reassigning, topic.assignment) == (False, ((1, 2), (2, 3)))
-
-
 def test_a_move_can_be_directed_elsewhere_or_back():
     cluster = orders(held=True)
     connection = admin(cluster)
