@@ -47,8 +47,8 @@ def a_topic_state(
 
 def creation(
     name: str = "orders",
-    assignment: Assignment = ((1, 2), (2, 3)),
     configs: Mapping[str, str] | None = None,
+    assignment: Assignment = ((1, 2), (2, 3)),
     *,
     generated: bool = True,
 ) -> req.CreateTopicRequest:

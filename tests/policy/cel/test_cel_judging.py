@@ -3,12 +3,12 @@
 import json
 
 import pytest
+from policy.asking import deletion
 from policy.cel.writing import (
     BROKERS,
     TOPICS,
     alteration,
     creation,
-    deletion,
     document,
     findings,
     judged,

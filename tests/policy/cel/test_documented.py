@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from policy.cel.writing import alteration, creation, deletion, judged, read, state, topic
+from policy.asking import deletion
+from policy.cel.writing import alteration, creation, judged, read, state, topic
 
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState

@@ -1,17 +1,8 @@
 """The variables of every kind of request are what the documented types say."""
 
 import pytest
-from policy.cel.writing import (
-    alteration,
-    creation,
-    deletion,
-    findings,
-    judged,
-    one,
-    said,
-    state,
-    topic,
-)
+from policy.asking import deletion
+from policy.cel.writing import alteration, creation, findings, judged, one, said, state, topic
 
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import (

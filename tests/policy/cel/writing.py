@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
+
+from policy import asking
 
 from kgitops.manifests.check import check
 from kgitops.manifests.policies.policy import Policy
@@ -19,6 +22,7 @@ from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
 
 TOPICS = ("CreateTopic", "AlterTopic")
+creation = partial(asking.creation, assignment=((1, 2, 3), (2, 3, 1), (3, 1, 2)), generated=False)
 BROKERS = tuple(Broker(id=number, rack=f"rack-{number}") for number in (1, 2, 3))
 
 
@@ -82,21 +86,6 @@ def findings(text: str) -> list[str]:
     return []
 
 
-def creation(
-    name: str = "orders",
-    configs: Mapping[str, str] | None = None,
-    assignment: Assignment = ((1, 2, 3), (2, 3, 1), (3, 1, 2)),
-) -> req.CreateTopicRequest:
-    state = RequestedTopicState(
-        name=name,
-        topic_id=None,
-        assignment=assignment,
-        configs=configs or {},
-        requested_configs=configs or {},
-    )
-    return req.CreateTopicRequest(topic=name, requested_state=state)
-
-
 def topic(
     name: str = "orders",
     configs: Mapping[str, str] | None = None,
@@ -124,10 +113,6 @@ def alteration(
             requested_configs={**removed, **after},
         ),
     )
-
-
-def deletion(name: str = "orders") -> req.DeleteTopicRequest:
-    return req.DeleteTopicRequest(topic=name, topic_id="id")
 
 
 def state(*topics: TopicState, brokers: tuple[Broker, ...] = BROKERS) -> ClusterState:
