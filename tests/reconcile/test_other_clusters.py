@@ -152,14 +152,6 @@ def test_the_known_cluster_goes_on_when_it_is_back(turns: Turns, clusters: Clust
     assert (turn.outcome, turn.cluster_change) == (TurnOutcome.IN_SYNC, None)
 
 
-def test_a_confirmation_is_for_what_was_found(turns: Turns, clusters: Clusters) -> None:
-    refuses(turns)
-    assert resume(turns) == 0
-    assert turns.take().outcome is TurnOutcome.APPLIED
-    assert turns.configs("orders") == HOUR
-    assert restarted(turns).take().outcome is TurnOutcome.IN_SYNC
-
-
 def test_a_confirmation_of_every_project_counts(turns: Turns, clusters: Clusters) -> None:
     refuses(turns)
     assert resume(turns, "--all-projects") == 0
@@ -171,6 +163,8 @@ def test_a_confirmation_counts_once(turns: Turns, clusters: Clusters) -> None:
     refuses(turns)
     assert resume(turns) == 0
     assert turns.take().outcome is TurnOutcome.APPLIED
+    assert turns.configs("orders") == HOUR
+    assert restarted(turns).take().outcome is TurnOutcome.IN_SYNC
     clusters.lead_to("first", was="other")
     refuses(turns)
     assert resume(turns) == 0

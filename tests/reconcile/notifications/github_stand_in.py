@@ -7,10 +7,11 @@ takes ``POST /repos/OWNER/REPO/statuses/SHA`` alone, and answers as documented: 
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from reconcile.local_http import local_http
 
 TOKEN = "ghs_of-the-stand-in"  # noqa: S105 (a test's)
 PATH = re.compile(r"/api/v3/repos/org/repo/statuses/([0-9a-f]{40}|[0-9a-f]{64})")
@@ -77,16 +78,6 @@ def github() -> Iterator[GithubStandIn]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    stand_in.url = f"http://127.0.0.1:{server.server_port}/api/v3"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with local_http(Handler) as server:
+        stand_in.url = f"http://127.0.0.1:{server.server_port}/api/v3"
         yield stand_in
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

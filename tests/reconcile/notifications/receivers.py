@@ -1,15 +1,15 @@
 """Receivers of notifications on this machine: real HTTP servers, some of which misbehave."""
 
 import socket
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 from msgspec.structs import replace
 from patience import eventually
+from reconcile.local_http import local_http
 
 from kgitops.reconcile.events import EventKind, ReconcileEvent
 
@@ -32,47 +32,17 @@ def event(kind: EventKind = EventKind.PENDING, **changes: object) -> ReconcileEv
 
 
 class Receiver:
-    """A server that keeps what it is sent, and answers with each status in turn, then 200."""
+    """What a server was sent, and where it is."""
 
-    def __init__(
-        self,
-        *statuses: int,
-        headers: dict[str, str] | None = None,
-        certificate: Path | None = None,
-    ) -> None:
+    def __init__(self) -> None:
         self.bodies: list[bytes] = []
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
-        self._arriving = threading.Lock()
-        left = list(statuses)
-        receiver = self
+        self.root = ""
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                status = left.pop(0) if left else 200
-                with receiver._arriving:
-                    receiver.paths.append(self.path)
-                    receiver.headers.append(dict(self.headers))
-                    receiver.bodies.append(body)
-                self.send_response(status)
-                for name, value in (headers or {}).items():
-                    self.send_header(name, value)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        if certificate is not None:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        scheme = "http" if certificate is None else "https"
-        self.root = f"{scheme}://127.0.0.1:{self._server.server_port}"
-        self.url = f"{self.root}/hooks/secret-path?key=secret-key"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
+    @property
+    def url(self) -> str:
+        return f"{self.root}/hooks/secret-path?key=secret-key"
 
     def wait_for(self, count: int) -> None:
         eventually(
@@ -81,21 +51,31 @@ class Receiver:
             what=f"{count} notifications arrive",
         )
 
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
 
 @contextmanager
 def receiver(
     *statuses: int, headers: dict[str, str] | None = None, certificate: Path | None = None
 ) -> Iterator[Receiver]:
-    opened = Receiver(*statuses, headers=headers, certificate=certificate)
-    try:
-        yield opened
-    finally:
-        opened.stop()
+    """A server that keeps what it is sent, and answers with each status in turn, then 200."""
+    left, arriving, told = list(statuses), threading.Lock(), Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            status = left.pop(0) if left else 200
+            with arriving:
+                told.paths.append(self.path)
+                told.headers.append(dict(self.headers))
+                told.bodies.append(body)
+            self.send_response(status)
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.end_headers()
+
+    with local_http(Handler, certificate) as server:
+        scheme = "http" if certificate is None else "https"
+        told.root = f"{scheme}://127.0.0.1:{server.server_port}"
+        yield told
 
 
 @contextmanager
