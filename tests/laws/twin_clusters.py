@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 from laws.fleet_documents import PASSWORD
 from msgspec.structs import replace
@@ -154,9 +155,10 @@ class Twin:
                 for change in plan.changes
             ),
         )
-        content = json.loads(self.spelt(json.dumps(plan_to_json(plan))))
-        text = self.spelt(render_text(plan, full=True))
-        return f"{json.dumps(content, indent=1, sort_keys=True)}\n{text}"
+        content = msgspec.json.decode(self.spelt(json.dumps(plan_to_json(plan))))
+        # Python's own json takes a fifth of the laws' time to indent.
+        lines = msgspec.json.format(msgspec.json.encode(content, order="sorted"), indent=1)
+        return f"{lines.decode()}\n{self.spelt(render_text(plan, full=True))}"
 
 
 @contextmanager
