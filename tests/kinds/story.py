@@ -11,6 +11,7 @@ from functools import wraps
 from html import unescape
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar
 
 import pytest
@@ -68,9 +69,10 @@ T = TypeVar("T")
 
 
 class Failed(Struct, frozen=True):
-    """What a chapter failed with."""
+    """What a chapter failed with, and where: each time that it is raised, that grows."""
 
     error: Exception
+    where: TracebackType | None
 
 
 def chapter(tell_it: Callable[["Story"], T]) -> "property":
@@ -83,10 +85,10 @@ def chapter(tell_it: Callable[["Story"], T]) -> "property":
             try:
                 story.told[name] = tell_it(story)
             except Exception as error:  # noqa: BLE001 (the tests that ask for it raise it)
-                story.told[name] = Failed(error)
+                story.told[name] = Failed(error, error.__traceback__)
         found = story.told[name]
         if isinstance(found, Failed):
-            raise found.error
+            raise found.error.with_traceback(found.where)
         return found
 
     return property(read)
@@ -174,13 +176,17 @@ class Story:
         }
 
     @chapter
-    def exported(self) -> tuple[frozenset[str], Changes]:
-        """What an export declares, and what a plan of it would change."""
+    def exported(self) -> tuple[frozenset[str], Changes, Sequence[Ran]]:
+        """What an export declares, what a plan of it would change, and what its apply leaves."""
         assert self.planned
-        copy = self._exported("exported")
-        planned = self.run("plan", copy, "--format", "json")
-        assert planned.code == 0, planned.said
-        return declared_in(copy), by_address(json.loads(planned.out)["changes"])
+        copy, told = self._exported("exported")
+        assert "0 to adopt, nothing to change." in told.said
+        changes = self._planned(copy)
+        self._registry("export", "-o", "registry.json")
+        applied = self.run("apply", copy, "--auto-approve")
+        left = [self.run(command, copy, "--detailed-exitcode") for command in ("plan", "drift")]
+        self._registry("import", "registry.json", "--replace", "--auto-approve")
+        return declared_in(copy), changes, (applied, *left)
 
     @chapter
     def audited(self) -> frozenset[str]:
@@ -193,17 +199,20 @@ class Story:
         return frozenset(row["address"] for row in json.loads(ran.out)["objects"])
 
     @chapter
-    def unowned(self) -> tuple[Changes, frozenset[str]]:
-        """The plan when nothing has a record of its owner, and what an export declares then."""
+    def unowned(self) -> tuple[Changes, frozenset[str], Changes]:
+        """The plan when nothing has a record of its owner, what an export declares then, and the
+        plan of that.
+        """
         assert self.planned_again
-        self._registry("export", "-o", "registry.json")
+        assert self.exported
         saved = json.loads(Path("registry.json").read_text())
         saved["records"] = [it for it in saved["records"] if kind_of_record(it["key"]) != "own"]
         del saved["counts"]["own"]
         saved["digest"] = _digest(saved)
         Path("unowned.json").write_text(json.dumps(saved))
         self._registry("import", "unowned.json", "--replace", "--auto-approve")
-        found = self.plan(), declared_in(self._exported("unowned"))
+        copy, _ = self._exported("unowned")
+        found = self.plan(), declared_in(copy), self._planned(copy)
         self._registry("import", "registry.json", "--replace", "--auto-approve")
         return found
 
@@ -228,6 +237,12 @@ class Story:
         ran = self.run("drift", self.project.folder, "--format", "json")
         assert ran.code == 0, ran.said
         return by_address(json.loads(ran.out)["drift"])
+
+    @chapter
+    def exported_without(self) -> Ran:
+        """An export where others took away what the project manages."""
+        assert self.changed
+        return self.run("export", self.project.folder, "-o", "without")
 
     @chapter
     def repairing(self) -> Changes:
@@ -335,13 +350,18 @@ class Story:
         project = open_workspace(Selection(paths=(self.project.folder,))).project
         return with_all_groups(cluster, used(cluster), project)[0]
 
-    def _exported(self, name: str) -> Path:
+    def _exported(self, name: str) -> tuple[Path, Ran]:
         """A copy of the project that has the same cluster, and declares what an export found."""
         copy = shutil.copytree(self.project.folder, self._folder / name / "payments")
         shutil.rmtree(copy / "manifests")
         ran = self.run("export", self.project.folder, "-o", copy / "manifests")
         assert ran.code == 0, ran.said
-        return copy
+        return copy, ran
+
+    def _planned(self, folder: Path) -> Changes:
+        ran = self.run("plan", folder, "--format", "json")
+        assert ran.code == 0, ran.said
+        return by_address(json.loads(ran.out)["changes"])
 
     def _write_policy(self, expression: str) -> None:
         folder = self.project.folder / "policies"

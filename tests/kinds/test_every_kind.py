@@ -219,18 +219,37 @@ def test_it_is_explained(story: Story, kind: str) -> None:
 
 @each_kind
 def test_its_export_declares_it_and_changes_nothing(story: Story, kind: str) -> None:
-    declared, changes = story.exported
+    declared, changes, after_apply = story.exported
     assert {*ADDRESSES[kind]} == {it for it in declared if kind_of(it) == kind}
-    assert [it for it in ADDRESSES[kind] if changes.get(it, {}).get("requests")] == []
+    of_kind = [change for change in changes.values() if change["kind"] == kind]
+    assert [change["address"] for change in of_kind if change["requests"]] == []
+    paths = [field["path"].split(".") for change in of_kind for field in change["fields"]]
+    # Copied ACLs are documents now, and not copied any more.
+    became_documents = {"Acl": {"origin"}, "VirtualClusterBinding": {"copyAclsFrom"}}
+    assert {path[0] for path in paths} <= {"lastApplied"}
+    assert {path[1] for path in paths} == became_documents.get(kind, set())
+    assert [ran.said for ran in after_apply if ran.code] == []
 
 
 @each_kind
 def test_what_is_there_already_is_adopted_and_exported(story: Story, kind: str) -> None:
-    changes, declared = story.unowned
+    changes, declared, of_export = story.unowned
     there = {it for it in ADDRESSES[kind] if not it.startswith(NOTHING_TO_JUDGE)}
-    assert {tuple(changes[it]["actions"]) for it in there} == {("adopt",)}
-    assert [it for it in there if changes[it]["requests"]] == []
     assert {it for it in declared if kind_of(it) == kind} == there
+    assert {it for it in of_export if kind_of(it) == kind} == there
+    for found in (changes, of_export):
+        assert {tuple(found[it]["actions"]) for it in there} == {("adopt",)}
+        assert [it for it in there if found[it]["requests"]] == []
+
+
+def test_what_can_not_be_exported_is_a_finding(story: Story) -> None:
+    ran = story.exported_without
+    assert ran.code == 5
+    assert (
+        "acl/User:writer/Allow/Write/topic/literal/orders@*, client-metrics/kept, user/by-file "
+        "and 3 more: managed by this project and gone from the cluster" in ran.said
+    )
+    assert "client-metrics/kept is protected: its document was removed" in ran.said
 
 
 @each_kind

@@ -2,22 +2,17 @@
 
 import json
 import shutil
-from contextlib import closing
 from html import unescape
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, acl, document, topic
-from kinds.samples import DEFAULTS, DOCUMENTS, WORD, stages, within
+from kinds.samples import DEFAULTS, stages, within
 
-from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DesiredAcl, DesiredObject
 from kgitops.model.errors import UnreachableError
-from kgitops.model.registry import Json
-from kgitops.model.requests import AlterConfigResourceRequest, Request
-from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.object_names import object_name
 from kgitops.workflow.loading import declared_objects
 from kgitops.workflow.project.selection import Selection, open_workspace
@@ -28,24 +23,6 @@ URLS = {
 }
 
 
-@pytest.fixture(params=list(URLS))
-def applied(
-    request: pytest.FixtureRequest,
-    project: Project,
-    kgitops: Kgitops,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Project:
-    """A project with an object of every kind, each in several forms."""
-    monkeypatch.setenv(WORD, "a password of some length")
-    url = URLS[str(request.param)]
-    for documents in stages():
-        project.write(*documents).write_file(cluster={"url": url}, defaults=DEFAULTS)
-        (project.folder / "word.txt").write_text("another password")
-        ran = kgitops("apply", project.folder, "--auto-approve", "--allow-secret-commands")
-        assert ran.code == 0, ran.said
-    return project
-
-
 def export_into_place(project: Project, kgitops: Kgitops) -> str:
     """Let the project consist of the export of its cluster."""
     ran = kgitops("export", project.folder, "-o", "exported")
@@ -54,61 +31,6 @@ def export_into_place(project: Project, kgitops: Kgitops) -> str:
     shutil.rmtree(manifests)
     shutil.move("exported", manifests)
     return ran.said
-
-
-def plan_of(project: Project, kgitops: Kgitops) -> Json:
-    ran = kgitops("plan", project.folder, "--format", "json")
-    assert ran.code == 0, ran.said
-    return json.loads(ran.out)
-
-
-def test_an_export_declares_all_that_the_project_manages(
-    applied: Project, kgitops: Kgitops
-) -> None:
-    assert "0 to adopt, nothing to change." in export_into_place(applied, kgitops)
-    changes = plan_of(applied, kgitops)["changes"]
-    fields = {field["path"] for change in changes for field in change["fields"]}
-    # Copied ACLs are documents now, and not copied any more.
-    assert {path.split(".")[1] for path in fields} == {"copyAclsFrom", "origin"}
-    assert all(path.startswith("lastApplied.") for path in fields)
-    assert [change["address"] for change in changes if change["requests"]] == []
-    assert kgitops("apply", applied.folder, "--auto-approve").code == 0
-    for command in ("plan", "drift"):
-        ran = kgitops(command, applied.folder, "--detailed-exitcode")
-        assert ran.code == 0, ran.said
-
-
-PHYSICAL = ("Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics")
-
-
-def test_an_export_of_what_nobody_manages_is_only_adopted(
-    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(WORD, "a password of some length")
-    project.write_file(defaults=DEFAULTS)
-    (project.folder / "word.txt").write_text("another password")
-    documents = [
-        {**item, "spec": {**item["spec"], "deletionPolicy": "Orphan"}}
-        for kind in PHYSICAL
-        for item in DOCUMENTS[kind]
-        if not {"virtualCluster", "resetOffsets"} & {*item["metadata"], *item["spec"]}
-        and "deleteRecordsBefore" not in item["spec"]
-        and "virtualCluster" not in item["spec"].get("entity", {})
-    ]
-    for left in (documents, [topic("stays")]):
-        project.write(*left).write_file(defaults=DEFAULTS)
-        ran = kgitops("apply", project.folder, "--auto-approve", "--allow-secret-commands")
-        assert ran.code == 0, ran.said
-    with_nothing_on_the_cluster = 1  # group/not-there-yet
-    bindings = len([item for item in documents if item["kind"] == "Acl"]) + 1
-    export_into_place(project, kgitops)
-    changes = plan_of(project, kgitops)["changes"]
-    assert {tuple(change["actions"]) for change in changes} == {("adopt",)}
-    assert all(not change["requests"] for change in changes)
-    kinds = {change["kind"] for change in changes}
-    assert kinds == {"Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics"}
-    others = [item for item in documents if item["kind"] != "Acl"]
-    assert len(changes) == len(others) - with_nothing_on_the_cluster + bindings
 
 
 def test_a_default_that_a_topic_does_not_have_is_taken_out(
@@ -212,29 +134,3 @@ def test_groups_that_may_not_be_read_are_told_and_managed_ones_exported(
             assert missing in said
     told = kgitops("policy", "audit", project.folder, "--format", "json")
     assert json.loads(told.out)["groups_read"] is False
-
-
-def test_what_can_not_be_exported_is_a_finding(applied: Project, kgitops: Kgitops) -> None:
-    gone = AlterConfigResourceRequest(
-        resource_type=ConfigResourceType.CLIENT_METRICS,
-        resource_name="kept",
-        configs={"interval.ms": None},
-    )
-    change(applied, gone)
-    ran = kgitops("export", applied.folder, "-o", "exported")
-    assert ran.code == 5
-    assert "client-metrics/kept: managed by this project and gone from the cluster" in ran.said
-    assert "client-metrics/kept is protected: its document was removed" in ran.said
-
-
-def change(project: Project, *requests: Request) -> None:
-    """What somebody else does to the cluster with other tools."""
-    with closing(connect(url_of(project), brokers=3, base=project.folder)) as cluster:
-        for request in requests:
-            (result,) = cluster.execute([request], validate_only=False, principal="User:other")
-            assert result.ok, result
-
-
-def url_of(project: Project) -> str:
-    text = (project.folder / "kgitops.yaml").read_text()
-    return URLS["lowered" if URLS["lowered"] in text else "native"]
