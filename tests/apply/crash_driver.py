@@ -9,6 +9,7 @@ k * 5 % 17 of the resume. Prints how many boundaries there are.
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -19,6 +20,24 @@ from builders import UID
 
 from kgitops.model.requests import Request
 from kgitops.plan.reading import read_plan
+
+TESTS = Path(__file__).parent.parent
+
+
+def kill_everywhere(folder: Path, times: int) -> int:
+    """Run this file on ``store.db`` and ``plan.json`` of the folder; count the boundaries."""
+    inputs = (folder / "store.db", folder / "plan.json", folder)
+    done = subprocess.run(
+        [sys.executable, __file__, *inputs, str(times)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    boundaries = int(done.stdout)
+    assert boundaries > 15
+    return boundaries
 
 
 def main(store: Path, plan: Path, folder: Path, times: int) -> None:

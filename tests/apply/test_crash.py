@@ -1,12 +1,10 @@
 """A process killed at any boundary, then resumed, ends where an undisturbed run ends."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from apply.crash_driver import kill_everywhere
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import BEFORE, Apply, comparable, open_cluster, prepare, sealed_now, spelt
 from builders import UID, plan_of
@@ -16,8 +14,6 @@ from kgitops.apply.journal.reading import latest_values
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.file import SealedPlan, to_text
 from kgitops.plan.reading import read_plan
-
-TESTS = Path(__file__).parent.parent
 
 
 def _prepared(folder: Path, *, first: bool) -> SealedPlan:
@@ -29,25 +25,6 @@ def _prepared(folder: Path, *, first: bool) -> SealedPlan:
     return sealed
 
 
-def _kill_everywhere(folder: Path, times: int) -> int:
-    done = subprocess.run(
-        [
-            sys.executable,
-            TESTS / "apply" / "crash_driver.py",
-            folder / "store.db",
-            folder / "plan.json",
-            folder,
-            str(times),
-        ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
-
-
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("first", [False, True], ids=["later", "first"])
 def test_a_kill_at_any_boundary_then_a_resume_ends_like_an_undisturbed_run(
@@ -55,8 +32,7 @@ def test_a_kill_at_any_boundary_then_a_resume_ends_like_an_undisturbed_run(
 ) -> None:
     """The very first apply, which also creates the registry, and a later one of every kind."""
     sealed = _prepared(tmp_path, first=first)
-    boundaries = _kill_everywhere(tmp_path, times)
-    assert boundaries > 15
+    boundaries = kill_everywhere(tmp_path, times)
 
     undisturbed = open_cluster(tmp_path / "store.db")
     assert Apply(cluster=undisturbed).plan(sealed).verdict.exit == ExitCode.SUCCESS

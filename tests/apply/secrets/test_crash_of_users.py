@@ -1,11 +1,9 @@
 """A process killed at any boundary of an apply of users, then resumed: the passwords hold."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from apply.crash_driver import kill_everywhere
 from apply.faults import FakeClock
 from apply.plans import Apply, open_cluster, sealed_now
 from apply.secrets.users_on_clusters import apply_users, can_log_in, plan_users_on
@@ -19,7 +17,6 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.file import SealedPlan, to_text
 from kgitops.plan.reading import read_plan
 
-TESTS = Path(__file__).parents[2]
 SHA_256, SHA_512 = ScramMechanism
 OLD, NEW = b"the old word", b"the new word"
 BEFORE = (
@@ -50,18 +47,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SealedPlan:
 def test_a_kill_at_any_boundary_then_a_resume_sets_every_password(
     tmp_path: Path, prepared: SealedPlan, times: int
 ) -> None:
-    driver = TESTS / "apply" / "crash_driver.py"
-    done = subprocess.run(
-        [sys.executable, driver, *(tmp_path / name for name in ("store.db", "plan.json")),
-         tmp_path, str(times)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    boundaries = int(done.stdout)
-    assert boundaries > 15
+    boundaries = kill_everywhere(tmp_path, times)
     for boundary in range(boundaries):
         clock = FakeClock(ahead_s=3600)
         cluster = open_cluster(tmp_path / f"{boundary}.db", clock)
