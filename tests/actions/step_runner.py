@@ -266,7 +266,6 @@ class Runner:
         )
 
 
-_FILES = ("output", "summary", "path", "env", "event")
 _GOES_ON = {"failed": False, "cancelled": False}
 
 

@@ -1,10 +1,7 @@
 """A project's users on embedded clusters, planned with what the cluster tells of them."""
 
-from pathlib import Path
-
 from apply.plans import Apply
 from builders import a_desired, plan_of
-from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.scram import scram_keys
@@ -41,12 +38,3 @@ def can_log_in(cluster: EmbeddedCluster, user: str, mechanism: ScramMechanism, w
     )
     stored_key, _ = scram_keys(mechanism, salted)
     return base64.b64decode(held.stored_key) == stored_key
-
-
-def bytes_below(folder: Path) -> bytes:
-    """All that was written there."""
-    return b"\n".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
-
-
-def without_notes(plan: Plan) -> Plan:
-    return replace(plan, warnings=())
