@@ -1,7 +1,7 @@
 """A model of brokers without virtual clusters, which carry out physical requests."""
 
 from collections.abc import Mapping, Sequence
-from itertools import count
+from copy import copy
 from uuid import NAMESPACE_DNS, uuid5
 
 from msgspec.structs import replace
@@ -50,7 +50,12 @@ class Brokers:
         self.events = 0
         self.crash_at: int | None = None
         self.refuse: Sequence[tuple[req.Request, ErrorCode]] = ()
-        self._uuids = count(1)
+
+    def copied(self) -> "Brokers":
+        """Return brokers that go on from here, apart from these."""
+        twin = copy(self)
+        twin.minted, twin.asked = [*self.minted], [*self.asked]
+        return twin
 
     @property
     def logical(self) -> ClusterState:
@@ -62,7 +67,7 @@ class Brokers:
         return self.state.registry.virtual_clusters
 
     def mint(self) -> str:
-        self.minted.append(f"00000000-0000-4000-8000-{next(self._uuids):012d}")
+        self.minted.append(f"00000000-0000-4000-8000-{len(self.minted) + 1:012d}")
         return self.minted[-1]
 
     def ask(self, *requests: req.Request) -> tuple[RequestResult, ...]:

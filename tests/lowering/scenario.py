@@ -1,5 +1,7 @@
 """The worked scenario of the specification (§24), as logical requests in the order of its plans."""
 
+from functools import cache
+
 from lowering.modelled_brokers import Brokers, a_requested_topic, id_text
 
 from kgitops.model import requests as req
@@ -169,3 +171,27 @@ def apply(brokers: Brokers, commit: tuple[tuple[req.Request, ...], ...]) -> None
     for batch in commit:
         for result in brokers.ask(*batch):
             assert result.ok, result
+
+
+def after_commit_1() -> Brokers:
+    """§24.1 and the first commit; each caller has its own."""
+    return _after_commit_1().copied()
+
+
+@cache
+def _after_commit_1() -> Brokers:
+    brokers = before()
+    apply(brokers, COMMIT_1)
+    return brokers
+
+
+def before_members() -> Brokers:
+    """All of the first commit but its last batch, which binds the users."""
+    return _before_members().copied()
+
+
+@cache
+def _before_members() -> Brokers:
+    brokers = before()
+    apply(brokers, COMMIT_1[:-1])
+    return brokers

@@ -4,7 +4,7 @@ import json
 
 import yaml
 from lowering import scenario
-from lowering.scenario import APP, COMMIT_1, READER, STREAM
+from lowering.scenario import APP, READER, STREAM
 from lowering.test_scenario import U1, U2
 
 from kgitops.lowering.binding_sheets import binding_sheets, to_json, to_yaml
@@ -12,8 +12,7 @@ from kgitops.lowering.binding_sheets import binding_sheets, to_json, to_yaml
 
 def test_each_member_learns_its_physical_names() -> None:
     """VC-048: §24.5's sheet, in the order of principals; JSON and YAML are equal."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     sheets = binding_sheets(brokers.logical)
     expected = {
         READER: {

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 from lowering import scenario
-from lowering.scenario import COMMIT_1, READ, T, acl
+from lowering.scenario import READ, T, acl
 from lowering.test_lowering_report import BOUND, EMPTY, FEATURES, SAFE, state, v
 from msgspec.structs import replace
 
@@ -44,8 +44,7 @@ def test_a_gateway_makes_names_exact_and_nothing_else(found: ClusterState) -> No
 
 def test_no_client_has_to_be_configured_behind_a_gateway() -> None:
     """``--fail-on CLIENT`` is met by what is left, and never by a name."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     found = replace(brokers.logical, settings=SAFE)
     assert of(lowering_report(found), "L-TXN")
     behind = lowering_report(found, GATEWAY)

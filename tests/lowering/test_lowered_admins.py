@@ -6,7 +6,6 @@ from lowering.scenario import (
     ADMIN,
     ADMINS,
     ANALYTICS,
-    COMMIT_1,
     PREFIXED,
     READ,
     SALES,
@@ -31,8 +30,7 @@ KEY = "producer_byte_rate"
 
 def refusal(request: req.Request, *rights: AclBinding, principal: str = ADMIN) -> str | None:
     """An administrator with AlterVirtualCluster on emea.sales, and these rights."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     state = brokers.logical
     for right in rights:
         brokers.ask(req.CreateAclRequest(binding=right))
@@ -190,7 +188,6 @@ def test_nobody_else_is_held_to_rights_but_by_a_deny() -> None:
     assert (
         refusal(req.CreateAclRequest(binding=acl("kafka-cluster", "User:x", READ, T, "t"))) is None
     )
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     assert ADMINS in brokers.logical.acls
     assert Administrator(brokers.logical, ADMIN, {ADMIN}).refusal(request) is None

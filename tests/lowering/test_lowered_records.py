@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 from lowering import scenario
-from lowering.scenario import COMMIT_1, SALES
+from lowering.scenario import SALES
 
 from kgitops.lowering.record_reading import read_records
 from kgitops.model.errors import SafetyError
@@ -12,8 +12,7 @@ from kgitops.model.registry import Json
 
 
 def recorded() -> dict[str, Mapping[str, Json]]:
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     assert brokers.state.registry is not None
     return dict(brokers.state.registry.virtual_clusters)
 

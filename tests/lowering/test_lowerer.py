@@ -15,6 +15,8 @@ from lowering.scenario import (
     T,
     acl,
     add,
+    after_commit_1,
+    before_members,
     create_topic,
     quota,
     remove,
@@ -35,12 +37,6 @@ from kgitops.model.results import ErrorCode
 
 KEY = "producer_byte_rate"
 CLIENT = make_entity({"user": "sales-app"})
-
-
-def after_commit_1() -> Brokers:
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
-    return brokers
 
 
 @pytest.mark.parametrize("events", [1, 2])
@@ -190,9 +186,7 @@ def test_local_names_are_no_business_of_brokers() -> None:
 def test_what_fails_physically_fails_for_whom_it_was_asked_and_for_nobody_else() -> None:
     """VC-402, VC-329: the other goes through; of the failed one nothing is final, so that it is
     planned again, and done then."""
-    brokers = scenario.before()
-    for batch in COMMIT_1[:-1]:
-        brokers.ask(*batch)
+    brokers = before_members()
     topic = brokers.logical.virtual_clusters[ANALYTICS].links["Reports"].topic
     failing = req.CreateAclRequest(
         binding=replace(scenario.REPORTS, resource_name=topic, virtual_cluster="kafka-cluster")
@@ -234,9 +228,7 @@ def test_the_new_way_is_made_before_the_old_one_goes() -> None:
 def test_what_is_written_first_says_that_it_has_begun() -> None:
     """VC-329: PENDING or DELETING before brokers are asked, the ownership of each binding before it
     is made, what a quota hides before it is overwritten; and tombstones last."""
-    brokers = scenario.before()
-    for batch in COMMIT_1[:-1]:
-        brokers.ask(*batch)
+    brokers = before_members()
     binding = lower_batch(brokers.logical, COMMIT_1[-1], brokers.mint)
     written = dict(binding.before)
     assert written[f"vcs/user/{APP}"]["status"] == "PENDING"
@@ -256,9 +248,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
 
 def test_each_request_has_a_line_for_each_thing_that_is_done_for_it() -> None:
     """VC-411: hidden quotas are mentioned too."""
-    brokers = scenario.before()
-    for batch in COMMIT_1[:-1]:
-        brokers.ask(*batch)
+    brokers = before_members()
     reader, app = lower_batch(brokers.logical, COMMIT_1[-1], brokers.mint).lines
     assert len(reader) == 4
     assert len(app) == 7
@@ -288,8 +278,7 @@ def test_a_global_quota_of_a_user_who_was_cut_off_on_its_way_in_is_what_was_aske
     whole = after_commit_1().events
     cut = 0
     for crash_at in range(1, whole + 1):
-        brokers = scenario.before()
-        scenario.apply(brokers, COMMIT_1[:-1])
+        brokers = before_members()
         brokers.crash_at = brokers.events + crash_at
         with suppress(CrashError):
             brokers.ask(*COMMIT_1[-1])
@@ -389,9 +378,7 @@ def test_a_binding_left_over_goes_with_the_next_change_of_its_virtual_cluster() 
 def test_a_member_that_was_begun_and_is_not_wanted_any_more_leaves_nothing() -> None:
     """VC-089, VC-329: what was done for it makes bindings and quotas of the virtual cluster show as
     missing, and asking for these again takes it back, also what a quota hides."""
-    brokers = scenario.before()
-    for batch in COMMIT_1[:-1]:
-        brokers.ask(*batch)
+    brokers = before_members()
     wanted = brokers.state
     brokers.crash_at = brokers.events + 1 + 7
     with pytest.raises(CrashError):

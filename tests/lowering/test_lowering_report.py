@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 from lowering import scenario
-from lowering.scenario import ANALYTICS, COMMIT_1, LITERAL, PREFIXED, READ, SALES, T, acl, quota
+from lowering.scenario import ANALYTICS, LITERAL, PREFIXED, READ, SALES, T, acl, quota
 from msgspec.structs import replace
 
 from kgitops.lowering.acls.compile import lower_binding
@@ -313,8 +313,7 @@ def test_every_code_is_met() -> None:
 
 def test_the_report_of_the_worked_scenario() -> None:
     """VC-175, VC-221, VC-390: §24.5's lines and how many of each."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     found = replace(brokers.logical, settings=SAFE | {"delete.topic.enable": "true"})
     lines = lowering_report(found)
     counted = Counter(line.code for line in lines)

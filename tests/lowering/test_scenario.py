@@ -62,8 +62,7 @@ NINE = {
 
 def test_the_whole_physical_state_after_the_first_commit() -> None:
     """VC-161, VC-164, VC-168, VC-201, VC-220, VC-326: §24.5, to the letter."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
 
     assert set(brokers.state.topics) == {STREAM, U1, U2}
     assert brokers.state.acls == NINE | {G1, G2, G3}
@@ -85,8 +84,7 @@ def test_the_whole_physical_state_after_the_first_commit() -> None:
 
 def test_the_logical_state_after_the_first_commit() -> None:
     """VC-322, VC-327: lifting returns the declared objects, without their physical stand-ins."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     logical = brokers.logical
 
     assert logical.acls == {G1, G2, G3, *ACLS}
@@ -145,8 +143,7 @@ def test_a_tenant_leaves_and_nothing_that_stood_for_it_stays() -> None:
 def test_a_lowered_binding_that_others_delete_is_missing_and_repaired() -> None:
     """VC-327: what somebody deleted shows as missing, also its second source; asked for anew, it
     is there again."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     gone = lowered(APP, READ, T, STREAM)
     brokers.do(DeleteAclRequest(binding=gone))
 
@@ -164,8 +161,7 @@ def test_a_lowered_binding_that_others_delete_is_missing_and_repaired() -> None:
 def test_a_lowered_quota_that_others_change_is_missing_and_repaired() -> None:
     """VC-327, VC-220: someone sets the hidden entity; the quota of the virtual cluster is missing,
     and what is hidden keeps its own value."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     entity = make_entity({"user": "sales-app"})
     brokers.do(AlterClientQuotaRequest(entity=entity, quotas={"producer_byte_rate": 1.0}))
 

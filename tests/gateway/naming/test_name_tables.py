@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lowering import scenario
 from lowering.fleets import LINKS, TOPICS, USERS, fleets
 from lowering.modelled_brokers import Brokers, CrashError, id_text
-from lowering.scenario import ANALYTICS, COMMIT_1, SALES
+from lowering.scenario import ANALYTICS, SALES
 from lowering.test_laws import batches
 from msgspec.structs import replace
 from tiers import examples
@@ -137,8 +137,7 @@ def _content(tables: NameTables) -> object:
 
 def test_tables_say_what_the_binding_sheets_of_the_members_say() -> None:
     """VC-111, VC-120: what people are told to call things is what the gateway calls them."""
-    brokers = scenario.before()
-    scenario.apply(brokers, COMMIT_1)
+    brokers = scenario.after_commit_1()
     tables = build_name_tables(brokers.records, 7)  # type: ignore[arg-type]
     sheets = binding_sheets(brokers.logical)
     assert {sheet.virtual_cluster for sheet in sheets} == {SALES, ANALYTICS}
