@@ -152,14 +152,6 @@ def test_an_acl_is_literal_from_anywhere_and_deleted_with_its_document(tmp_path:
     assert (built.deletion_policy, built.deletion_policy_written) == (DeletionPolicy.DELETE, False)
 
 
-def test_the_global_cluster_may_be_named(tmp_path: Path) -> None:
-    text = acl(
-        "virtualCluster: kafka-cluster\nprincipal: User:a\npermission: Allow\noperations: [Read]\n"
-        "resource: {type: group, name: g}"
-    )
-    assert len(desired(tmp_path, text).acls) == 1
-
-
 @pytest.mark.parametrize(
     ("entity", "address"),
     [
@@ -201,6 +193,22 @@ def test_an_ip_has_one_quota(tmp_path: Path, ip: str) -> None:
             None,
         ),
         ("{address: quota/ip=10.0.0.1}", "quota/ip=10.0.0.1", None),
+        ("{kind: ConsumerGroup, name: a/b}", "group/a%2Fb", None),
+        ("{address: group/g}", "group/g", None),
+        ("{kind: ClientMetrics, name: lag}", "client-metrics/lag", None),
+        ("{address: client-metrics/lag}", "client-metrics/lag", None),
+        ("{kind: Topic, name: Orders, virtualCluster: emea}", "vc/emea/topic/Orders", None),
+        ("{kind: VirtualCluster, name: emea}", "vc/emea", None),
+        ("{kind: TopicLink, name: a.b, virtualCluster: emea}", "vc/emea/link/a.b", None),
+        ("{kind: ConsumerGroup, name: g, virtualCluster: emea}", "vc/emea/group/g", None),
+        ("{address: 'vc/emea/user/User:a'}", "vc/emea/user/User:a", None),
+        ("{address: vc/emea/topic/Orders, topicId: abc}", "vc/emea/topic/Orders", "abc"),
+        ("{address: quota/virtual-cluster=emea}", "quota/virtual-cluster=emea", None),
+        (
+            "{address: 'vc/*/acl/User:a/Allow/Read/topic/literal/t@*'}",
+            "vc/*/acl/User:a/Allow/Read/topic/literal/t@*",
+            None,
+        ),
     ],
 )
 def test_a_tombstone_names_an_address(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from manifests.loading import build, declaration, findings, load, tombstone, write
+from manifests.loading import build, declaration, findings, load, write
 
 from kgitops.cluster.embedded.effective.known import (
     known_client_metrics_configs,
@@ -160,22 +160,6 @@ def test_what_is_wrong_is_said_at_its_place(
     (finding,) = said(tmp_path, text)
     assert f"a.yaml:{place}" in finding
     assert problem in finding
-
-
-@pytest.mark.parametrize(
-    ("target", "address"),
-    [
-        ("{kind: ConsumerGroup, name: a/b}", "group/a%2Fb"),
-        ("{kind: ConsumerGroup, name: g, virtualCluster: emea}", "vc/emea/group/g"),
-        ("{kind: ClientMetrics, name: lag}", "client-metrics/lag"),
-        ("{address: group/g}", "group/g"),
-        ("{address: client-metrics/lag}", "client-metrics/lag"),
-    ],
-)
-def test_a_tombstone_names_them(tmp_path: Path, target: str, address: str) -> None:
-    write(tmp_path, {"a.yaml": tombstone(target)})
-    (buried,) = build(load(tmp_path)).tombstones
-    assert buried.address == address
 
 
 def test_a_name_is_declared_once_and_may_be_one_of_a_virtual_cluster_too(tmp_path: Path) -> None:

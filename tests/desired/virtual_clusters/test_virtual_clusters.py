@@ -397,29 +397,6 @@ def test_a_quota_may_be_of_a_virtual_cluster(tmp_path: Path, entity: str, addres
     assert built.entity[0][0] == "virtual-cluster"
 
 
-@pytest.mark.parametrize(
-    ("target", "address"),
-    [
-        ("{kind: Topic, name: Orders, virtualCluster: emea}", "vc/emea/topic/Orders"),
-        ("{kind: VirtualCluster, name: emea}", "vc/emea"),
-        ("{kind: TopicLink, name: a.b, virtualCluster: emea}", "vc/emea/link/a.b"),
-        ("{kind: ConsumerGroup, name: g, virtualCluster: emea}", "vc/emea/group/g"),
-        ("{address: 'vc/emea/user/User:a'}", "vc/emea/user/User:a"),
-        ("{address: vc/emea/topic/Orders, topicId: abc}", "vc/emea/topic/Orders"),
-        ("{address: quota/virtual-cluster=emea}", "quota/virtual-cluster=emea"),
-        (
-            "{address: 'vc/*/acl/User:a/Allow/Read/topic/literal/t@*'}",
-            "vc/*/acl/User:a/Allow/Read/topic/literal/t@*",
-        ),
-    ],
-)
-def test_a_tombstone_may_name_what_lies_in_a_virtual_cluster(
-    tmp_path: Path, target: str, address: str
-) -> None:
-    (built,) = desired(tmp_path, tombstone(target)).tombstones
-    assert built.address == address
-
-
 def test_whatever_is_declared_can_be_buried(tmp_path: Path) -> None:
     """What a plan shows as an address, a Tombstone takes."""
     state = build(load(EXAMPLE / "manifests"))
