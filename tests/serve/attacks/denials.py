@@ -4,15 +4,13 @@ The errors are those of Kafka's brokers (``KafkaApis``) and controllers (``Contr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 from serve.data.batches import batch
+from serve.plain_requests import Fields
 
 from kgitops.model.results import ErrorCode as E
 from kgitops.serve.nodes import NodeKind
-from kgitops.wire.definitions import FieldDefinition, MessageDefinition, definition
-from kgitops.wire.messages import Message, message_class
 
 BROKER, CONTROLLER = NodeKind
 NOTHING = frozenset[int]()
@@ -51,9 +49,6 @@ class Named(Struct, frozen=True, kw_only=True):
         return f"{self.word}-tenant"
 
 
-Fields = Mapping[str, Any]
-
-
 class Denial(Struct, frozen=True):
     """A request, by the names of its fields, and the errors of its answer."""
 
@@ -64,36 +59,6 @@ class Denial(Struct, frozen=True):
     """Of KIP-4 and its kin, where they say otherwise."""
     ids_are_told: bool = False
     """Kafka does not take topic ids for secrets: an unknown one has an error of its own."""
-
-
-def request_of(api: str, fields: Fields) -> Message:
-    """The message with these fields, and the defaults of others."""
-    found = definition(f"{api}Request")
-    return _made(found, found.fields, message_class(found.name), fields)
-
-
-def _made(
-    message: MessageDefinition,
-    definitions: Sequence[FieldDefinition],
-    kind: type[Message],
-    fields: Fields,
-) -> Message:
-    known = {field.attribute: field for field in definitions}
-    values = {}
-    for name, value in fields.items():
-        field = known[name]
-        inner = message.struct_fields(field)
-        if inner is None or value is None:
-            values[name] = value
-            continue
-        part = getattr(message_class(message.name), field.element or field.type)
-        rows = [_made(message, inner, part, row) for row in _rows(value)]
-        values[name] = rows if field.element is not None else rows[0]
-    return kind(**values)
-
-
-def _rows(value: Fields | Sequence[Fields]) -> Sequence[Fields]:
-    return [value] if isinstance(value, Mapping) else value
 
 
 def due(

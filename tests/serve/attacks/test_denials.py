@@ -9,8 +9,9 @@ import pytest
 from cluster.clusters import ROOT, a_grant, a_new_topic, admin
 from cluster.embedded.bound.tenancies import execute
 from serve.answers.groups.group_client import join, sync
-from serve.attacks.denials import DENIALS, Denial, Named, request_of
+from serve.attacks.denials import DENIALS, Denial, Named
 from serve.login.logging_in import upsertion
+from serve.plain_requests import request_of
 from serve.raw_client import RawClient
 from serve.served import ServedCluster, served
 

@@ -1,7 +1,7 @@
 """The largest requests that brokers take: they reach the controller as any other."""
 
 import pytest
-from serve.attacks.denials import request_of
+from serve.plain_requests import request_of
 from serve.served import served
 
 from kgitops.model.results import ErrorCode

@@ -13,10 +13,10 @@ import lz4.frame
 import pytest
 import snappy
 import zstandard
-from serve.attacks.denials import Fields, request_of
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import make_topic, recent
 from serve.groups.steps import GroupSteps
+from serve.plain_requests import Fields, request_of
 from serve.raw_client import RawClient, raw_client
 from serve.served import client_of, cluster_of, served
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 from patience import eventually
-from serve.attacks.denials import Fields, request_of
+from serve.plain_requests import Fields, request_of
 from serve.raw_client import raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster

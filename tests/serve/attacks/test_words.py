@@ -4,7 +4,7 @@ import json
 import logging
 
 import pytest
-from serve.attacks.denials import request_of
+from serve.plain_requests import request_of
 from serve.raw_client import RawClient
 from serve.served import served
 

@@ -1,14 +1,15 @@
 """The two clusters that programs are asked on: a served one, and a real Kafka."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 from patience import eventually
 from real_kafka.served_kafka import options_with_logins
-from serve.differential.random_choices import ADMIN, Coordinator, Fields, Step
+from serve.differential.random_choices import ADMIN, Coordinator, Step
 from serve.login.logging_in import log_in
+from serve.plain_requests import request_of
 from serve.raw_client import RawClient
 
 from kgitops.cluster.embedded.boot import boot
@@ -18,8 +19,7 @@ from kgitops.serve.background import serving
 from kgitops.serve.nodes import Endpoint
 from kgitops.wire import messages
 from kgitops.wire.apis import apis
-from kgitops.wire.definitions import FieldDefinition, MessageDefinition, definition
-from kgitops.wire.messages import NIL_UUID, Message, message_class
+from kgitops.wire.messages import NIL_UUID, Message
 
 ASKED_BROKER = 1
 CLOSED = "the connection is closed"
@@ -88,14 +88,17 @@ class WireWorld:
 
     def request(self, step: Step) -> Message:
         """The message of a step on this cluster."""
-        found = definition(f"{step.api}Request")
-        return _made(found, found.name, step.fields, self._id)
+        return request_of(step.api, step.fields, self._with_id)
 
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
 
-    def _id(self, name: str) -> bytes:
+    def _with_id(self, value: Any) -> Any:  # noqa: ANN401 (of any field)
+        """The topic's id, where a value stands for one."""
+        if not (isinstance(value, str) and value.startswith(ID_OF)):
+            return value
+        name = value.removeprefix(ID_OF)
         found = (id_ for id_, topic in reversed(self.topics.items()) if topic == name)
         return next(found, _UNKNOWN_ID)
 
@@ -204,29 +207,6 @@ def version_of(step: Step, worlds: tuple[WireWorld, WireWorld]) -> int:
     ours, theirs = (world.versions[step.api] for world in worlds)
     newest = min(ours[-1], theirs[-1])
     return newest if step.version is None else min(step.version, newest)
-
-
-def _made(
-    message: MessageDefinition, name: str, fields: Fields, topic_id: Callable[[str], bytes]
-) -> Message:
-    """A message, or one of its parts, from plain values."""
-    kind = message_class(message.name)
-    whole = name == message.name
-    made = kind() if whole else getattr(kind, name)()
-    known = {item.attribute: item for item in (message.fields if whole else message.part(name))}
-
-    def value(field: FieldDefinition, plain: Any) -> Any:  # noqa: ANN401
-        if isinstance(plain, Mapping):
-            return _made(message, field.element or field.type, plain, topic_id)
-        if isinstance(plain, list):
-            return [value(field, item) for item in plain]
-        if isinstance(plain, str) and plain.startswith(ID_OF):
-            return topic_id(plain.removeprefix(ID_OF))
-        return plain
-
-    for key, plain in fields.items():
-        setattr(made, key, value(known[key], plain))
-    return made
 
 
 def _is_starting(answer: Message) -> bool:

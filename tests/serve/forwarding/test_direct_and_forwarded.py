@@ -1,10 +1,11 @@
 """Every forwarded API in every version: the answers through a broker are those without one."""
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 import pytest
+from serve.plain_requests import Fields, request_of
 from serve.served import ServedCluster, repeating, served
 from serve.topic_requests import creating, new_topic
 
@@ -17,7 +18,6 @@ from kgitops.serve.nodes import NodeKind
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
 from kgitops.wire.frames import request_frame
-from kgitops.wire.messages import Message, message_class
 
 
 def forwarded_versions(compat: Compat) -> Mapping[str, range]:
@@ -38,167 +38,94 @@ ALL = [
 ]
 
 
-def real(api: str, version: int) -> Iterator[Message]:
-    """Messages as clients send them: some succeed, some are refused."""
-    m = messages
+ACL = {
+    "resource_name": "orders",
+    "resource_pattern_type": 3,
+    "principal": "User:alice",
+    "host": "*",
+    "operation": 3,
+    "permission_type": 3,
+}
+FILTER = {
+    "resource_type_filter": 2,
+    "resource_name_filter": "orders",
+    "pattern_type_filter": 3,
+    "permission_type": 1,
+}
+CREDENTIAL = {
+    "name": "alice",
+    "mechanism": 1,
+    "iterations": 4096,
+    "salt": b"salt",
+    "salted_password": bytes(32),
+}
+CONFIGURED = (2, "there"), (2, "absent"), (4, "1"), (4, "2"), (4, ""), (9, "")
+USER = {"resource_type": 2, "resource_name": "User:alice", "resource_operation": 1}
+
+
+def topic(name: str, partitions: int = 2, factor: int = 3, **more: object) -> Fields:
+    counts = {"num_partitions": partitions, "replication_factor": factor}
+    return {"name": name, **counts, **more}
+
+
+def fields_of(api: str, version: int) -> Sequence[Fields]:
+    """Of requests as clients send them: some succeed, some are refused."""
+    both = "there", "absent"
     match api:
         case "CreateTopics":
-            yield creating("orders", new_topic("audit", 3, 3), "a b")
-            again = m.CreateTopicsRequest(topics=[new_topic("orders"), new_topic("x", 1, 9)])
-            again.topics[1].configs = [
-                m.CreateTopicsRequest.CreatableTopicConfig(name="retention.ms", value="-7")
+            wrong = {"name": "retention.ms", "value": "-7"}
+            dry = {"topics": topic("tried"), "validate_only": True}
+            return [
+                {"topics": [topic("orders", 1, 1), topic("audit", 3, 3), topic("a b", 1, 1)]},
+                {"topics": [topic("orders"), topic("x", 1, 9, configs=wrong)]},
+                *([dry] if version >= 1 else []),
+                {"topics": topic("late"), "timeout_ms": 0},
             ]
-            yield again
-            if version >= 1:
-                yield m.CreateTopicsRequest(topics=[new_topic("tried")], validate_only=True)
-            yield m.CreateTopicsRequest(topics=[new_topic("late")], timeout_ms=0)
+        case "DeleteTopics" if version >= 6:
+            by_id = {"topics": {"topic_id": bytes(15) + b"\7"}}
+            return [{"topics": [{"name": name} for name in both], "timeout_ms": 9000}, by_id]
         case "DeleteTopics":
-            if version >= 6:
-                state = m.DeleteTopicsRequest.DeleteTopicState
-                yield m.DeleteTopicsRequest(
-                    topics=[state(name="there"), state(name="absent")], timeout_ms=9000
-                )
-                yield m.DeleteTopicsRequest(topics=[state(topic_id=bytes(15) + b"\7")])
-            else:
-                yield m.DeleteTopicsRequest(topic_names=["there", "absent"], timeout_ms=9000)
+            return [{"topic_names": [*both], "timeout_ms": 9000}]
         case "CreatePartitions":
-            row = m.CreatePartitionsRequest.CreatePartitionsTopic
-            rows = [row(name="there", count=4, assignments=None), row(name="absent", count=2)]
-            yield m.CreatePartitionsRequest(topics=rows, timeout_ms=9000)
+            more = {"name": "there", "count": 4, "assignments": None}
+            return [{"topics": [more, {"name": "absent", "count": 2}], "timeout_ms": 9000}]
         case "AlterPartitionReassignments":
-            request = m.AlterPartitionReassignmentsRequest
-            yield request(
-                topics=[
-                    request.ReassignableTopic(
-                        name=name,
-                        partitions=[request.ReassignablePartition(partition_index=0, replicas=[2])],
-                    )
-                    for name in ("there", "absent")
-                ]
-            )
+            moved = {"partitions": {"partition_index": 0, "replicas": [2]}}
+            return [{"topics": [{"name": name, **moved} for name in both]}]
         case "ListPartitionReassignments":
-            request = m.ListPartitionReassignmentsRequest
-            row = request.ListPartitionReassignmentsTopics
-            yield request(topics=[row(name="there", partition_indexes=[0])])
+            return [{"topics": {"name": "there", "partition_indexes": [0]}}]
         case "ElectLeaders":
-            request = m.ElectLeadersRequest
-            rows = [
-                request.TopicPartitions(topic=name, partitions=[0]) for name in ("there", "absent")
-            ]
-            yield request(topic_partitions=rows)
-            yield request(topic_partitions=None)
+            rows = [{"topic": name, "partitions": [0]} for name in both]
+            return [{"topic_partitions": rows}, {"topic_partitions": None}]
         case "DescribeQuorum":
-            request = m.DescribeQuorumRequest
-            part = request.PartitionData(partition_index=0)
-            yield request(
-                topics=[request.TopicData(topic_name="__cluster_metadata", partitions=[part])]
-            )
+            partition = {"partition_index": 0}
+            return [{"topics": {"topic_name": "__cluster_metadata", "partitions": partition}}]
         case "UpdateFeatures":
-            row = m.UpdateFeaturesRequest.FeatureUpdateKey
-            yield m.UpdateFeaturesRequest(
-                feature_updates=[row(feature="metadata.version", max_version_level=29)]
-            )
-        case "CreateVirtualClusters" | "AlterVirtualClusters" | "DeleteVirtualClusters":
-            yield from virtual_clusters(api)
-        case "CreateAcls" | "DeleteAcls":
-            yield from acls(api)
+            update = {"feature": "metadata.version", "max_version_level": 29}
+            return [{"feature_updates": update}]
+        case "CreateVirtualClusters" | "DeleteVirtualClusters":
+            pairs = ("team", "new"), ("absent", "team")
+            return [{"virtual_clusters": [{"name": name} for name in names]} for names in pairs]
+        case "AlterVirtualClusters":
+            pairs = ("team", "new"), ("absent", "team")
+            rows = [[{"name": name, "resources": USER} for name in names] for names in pairs]
+            return [{"virtual_cluster": changed} for changed in rows]
+        case "CreateAcls":
+            return [{"creations": [{**ACL, "resource_type": kind} for kind in (2, 3, 99)]}]
+        case "DeleteAcls":
+            return [{"filters": [{**FILTER, "operation": operation} for operation in (1, 3)]}]
         case "AlterConfigs" | "IncrementalAlterConfigs":
-            yield from configs(api)
+            values = "86400000", "never", None
+            configs = [{"configs": {"name": "retention.ms", "value": value}} for value in values]
+            named = [{"resource_type": kind, "resource_name": name} for kind, name in CONFIGURED]
+            return [{"resources": [{**row, **config} for row in named]} for config in configs]
         case "AlterClientQuotas":
-            request = m.AlterClientQuotasRequest
-            entity = [request.EntityData(entity_type="user", entity_name="alice")]
-            yield request(
-                entries=[
-                    request.EntryData(entity=entity, ops=[request.OpData(key=key, value=1024.0)])
-                    for key in ("producer_byte_rate", "unknown")
-                ]
-            )
+            entity = {"entity": {"entity_type": "user", "entity_name": "alice"}}
+            ops = [{"key": key, "value": 1024.0} for key in ("producer_byte_rate", "unknown")]
+            return [{"entries": [{**entity, "ops": op} for op in ops]}]
         case "AlterUserScramCredentials":
-            request = m.AlterUserScramCredentialsRequest
-            yield request(deletions=[request.ScramCredentialDeletion(name="alice", mechanism=1)])
-            yield request(
-                upsertions=[
-                    request.ScramCredentialUpsertion(
-                        name="alice",
-                        mechanism=1,
-                        iterations=4096,
-                        salt=b"salt",
-                        salted_password=bytes(32),
-                    )
-                ]
-            )
-        case _:
-            raise AssertionError(f"brokers forward {api}: add requests of clients for it here")
-
-
-def acls(api: str) -> Iterator[Message]:
-    request = message_class(f"{api}Request")
-    if api == "CreateAcls":
-        row = request.AclCreation
-        yield request(
-            creations=[
-                row(
-                    resource_type=kind,
-                    resource_name="orders",
-                    resource_pattern_type=3,
-                    principal="User:alice",
-                    host="*",
-                    operation=3,
-                    permission_type=3,
-                )
-                for kind in (2, 3, 99)
-            ]
-        )
-    else:
-        row = request.DeleteAclsFilter
-        yield request(
-            filters=[
-                row(
-                    resource_type_filter=2,
-                    resource_name_filter="orders",
-                    pattern_type_filter=3,
-                    operation=operation,
-                    permission_type=1,
-                )
-                for operation in (1, 3)
-            ]
-        )
-
-
-def configs(api: str) -> Iterator[Message]:
-    request = message_class(f"{api}Request")
-    config = request.AlterableConfig
-    resources = (2, "there"), (2, "absent"), (4, "1"), (4, "2"), (4, ""), (9, "")
-    for value in ("86400000", "never", None):
-        yield request(
-            resources=[
-                request.AlterConfigsResource(
-                    resource_type=kind,
-                    resource_name=name,
-                    configs=[config(name="retention.ms", value=value)],
-                )
-                for kind, name in resources
-            ]
-        )
-
-
-def virtual_clusters(api: str) -> Iterator[Message]:
-    """About one that is there and one that is not."""
-    request = message_class(f"{api}Request")
-    for names in (("team", "new"), ("absent", "team")):
-        match api:
-            case "CreateVirtualClusters":
-                row = request.CreatableVirtualCluster
-                yield request(virtual_clusters=[row(name=name) for name in names])
-            case "AlterVirtualClusters":
-                user = request.VirtualClusterResource(
-                    resource_type=2, resource_name="User:alice", resource_operation=1
-                )
-                row = request.VirtualClusterData
-                yield request(virtual_cluster=[row(name=name, resources=[user]) for name in names])
-            case _:
-                row = request.DeletableVirtualCluster
-                yield request(virtual_clusters=[row(name=name) for name in names])
+            return [{"deletions": {"name": "alice", "mechanism": 1}}, {"upsertions": CREDENTIAL}]
+    raise AssertionError(f"brokers forward {api}: add requests of clients for it here")
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +152,11 @@ def answers(brokers: ServedCluster, api: str, version: int) -> tuple[list[bytes]
     got, envelopes = [], []
     team = messages.CreateVirtualClustersRequest.CreatableVirtualCluster(name="team")
     with brokers.client(1) as client:
-        for request in (message_class(found.request)(), *real(api, version)):
+        for fields in ({}, *fields_of(api, version)):
             client.ask("CreateTopics", 7, creating(new_topic("there", 2, 2)))
             client.ask("CreateVirtualClusters", 0, messages.CreateVirtualClustersRequest([team]))
             before = brokers.redirected()
+            request = request_of(api, fields)
             client.socket.sendall(request_frame(found, version, 4711, "raw", request))
             got.append(client.receive_frame())
             envelopes.append(brokers.redirected() - before)
