@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from kgitops.wire.definitions import FieldDefinition, MessageDefinition, definition
 from kgitops.wire.messages import Message, message_class
 
@@ -17,6 +19,21 @@ def request_of(api: str, fields: Fields, convert: Convert = lambda value: value)
     """
     found = definition(f"{api}Request")
     return _made(found, found.fields, message_class(found.name), fields, convert)
+
+
+def error_codes(answer: Message) -> frozenset[int]:
+    """All error codes in an answer."""
+    return _codes(msgspec.to_builtins(answer))
+
+
+def _codes(plain: object) -> frozenset[int]:
+    match plain:
+        case dict():
+            own = {value for key, value in plain.items() if key.endswith("error_code")}
+            return frozenset(own).union(*map(_codes, plain.values()))
+        case list():
+            return frozenset[int]().union(*map(_codes, plain))
+    return frozenset()
 
 
 def _made(

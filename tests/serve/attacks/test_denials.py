@@ -11,7 +11,7 @@ from cluster.embedded.bound.tenancies import execute
 from serve.answers.groups.group_client import join, sync
 from serve.attacks.denials import DENIALS, Denial, Named
 from serve.login.logging_in import upsertion
-from serve.plain_requests import request_of
+from serve.plain_requests import error_codes, request_of
 from serve.raw_client import RawClient
 from serve.served import ServedCluster, served
 
@@ -131,7 +131,7 @@ def test_nothing_is_told_and_nothing_changes(
     assert _state(brokers) == before
     of_hidden, of_absent = (msgspec.to_builtins(answer) for answer in answers)
     seed = brokers.embedded.controller.options.seed and denial.seed is not None
-    assert _codes(of_hidden) - {0} == (denial.seed if seed else denial.codes)
+    assert error_codes(answers[0]) - {0} == (denial.seed if seed else denial.codes)
     told = str(of_hidden)
     if not denial.ids_are_told:
         neutral = str(of_absent).replace("absent", "hidden")
@@ -166,14 +166,3 @@ def _state(brokers: ServedCluster) -> object:
     tables = controller.batches
     written = {key: tables.offsets(key) for key in tables.partitions()} if tables.exist else {}
     return controller.image(), held, modern, written
-
-
-def _codes(answer: object) -> frozenset[int]:
-    """All error codes in an answer."""
-    match answer:
-        case dict():
-            own = {value for key, value in answer.items() if key.endswith("error_code")}
-            return frozenset(own).union(*map(_codes, answer.values()))
-        case list():
-            return frozenset[int]().union(*map(_codes, answer))
-    return frozenset()

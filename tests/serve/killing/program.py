@@ -11,6 +11,7 @@ from serve.killing.admin_steps import (
     create_topics,
     delete_acls,
     delete_topics,
+    new_topic,
 )
 from serve.killing.record_steps import (
     TRANSACTION,
@@ -22,7 +23,6 @@ from serve.killing.record_steps import (
 )
 from serve.killing.step import Client, Step
 from serve.raw_client import RawClient
-from serve.topic_requests import new_topic
 
 COMMITTED, ABORTED = b"committed", b"aborted"
 """The values of the transactions' records."""
@@ -49,7 +49,7 @@ def steps() -> Sequence[Step]:
 def after(raw: RawClient) -> None:
     """Write something else to the same store."""
     client = Client()
-    create_topics(new_topic("after", 1, 1)).take(raw, client)
+    create_topics(new_topic("after")).take(raw, client)
     produce({("after", 0): b"1"}).take(raw, client)
 
 
