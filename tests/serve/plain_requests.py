@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from serve.raw_client import RawClient
 
 from kgitops.wire.definitions import FieldDefinition, MessageDefinition, definition
 from kgitops.wire.messages import Message, message_class
@@ -19,6 +20,11 @@ def request_of(api: str, fields: Fields, convert: Convert = lambda value: value)
     """
     found = definition(f"{api}Request")
     return _made(found, found.fields, message_class(found.name), fields, convert)
+
+
+def ask(client: RawClient, api: str, version: int, **fields: object) -> Message:
+    """The answer to a request with these fields."""
+    return client.ask(api, version, request_of(api, fields))
 
 
 def error_codes(answer: Message) -> frozenset[int]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from cluster.clusters import BOTH, ROOT, a_new_topic, admin, topic_grant
+from serve.plain_requests import Fields, ask
 from serve.raw_client import RawClient
 from serve.served import client_of, cluster_of
 from serve.topic_requests import codes, create, metadata, new_topic
@@ -23,13 +24,14 @@ def page(
     cursor: tuple[str, int] | None = None,
 ) -> Message:
     """Send DescribeTopicPartitions."""
-    request = messages.DescribeTopicPartitionsRequest
-    asked = request(
-        topics=[request.TopicRequest(name=name) for name in names],
+    return ask(
+        client,
+        "DescribeTopicPartitions",
+        0,
+        topics=[{"name": name} for name in names],
         response_partition_limit=limit,
-        cursor=request.Cursor(topic_name=cursor[0], partition_index=cursor[1]) if cursor else None,
+        cursor=cursor and {"topic_name": cursor[0], "partition_index": cursor[1]},
     )
-    return client.ask("DescribeTopicPartitions", 0, asked)
 
 
 def shown(answer: Message) -> list[tuple[str, list[int]]]:
@@ -100,26 +102,16 @@ def move(
     client: RawClient, *moves: tuple[str, int, Sequence[int] | None], version: int = 1, **how: bool
 ) -> Message:
     """Send AlterPartitionReassignments, each move as a topic of its own."""
-    request = messages.AlterPartitionReassignmentsRequest
     topics = [
-        request.ReassignableTopic(
-            name=name,
-            partitions=[
-                request.ReassignablePartition(
-                    partition_index=partition,
-                    replicas=None if replicas is None else list(replicas),
-                )
-            ],
-        )
+        {"name": name, "partitions": {"partition_index": partition, "replicas": replicas}}
         for name, partition, replicas in moves
     ]
-    return client.ask("AlterPartitionReassignments", version, request(topics=topics, **how))
+    return ask(client, "AlterPartitionReassignments", version, topics=topics, **how)
 
 
-def moving(client: RawClient, topics: list[Message] | None = None) -> dict[str, Message]:
+def moving(client: RawClient, topics: Fields | None = None) -> dict[str, Message]:
     """The partitions that are moving, the first of each topic."""
-    request = messages.ListPartitionReassignmentsRequest(topics=topics)
-    answer = client.ask("ListPartitionReassignments", 0, request)
+    answer = ask(client, "ListPartitionReassignments", 0, topics=topics)
     assert (answer.error_code, answer.error_message) == (0, None)
     return {topic.name: topic.partitions[0] for topic in answer.topics}
 
@@ -147,9 +139,8 @@ def test_partitions_are_moved(compat: Compat, version: int) -> None:
         ongoing = moving(client)["a"]
         assert (ongoing.partition_index, ongoing.replicas) == (0, [1, 2, 3])
         assert (ongoing.adding_replicas, ongoing.removing_replicas) == ([2, 3], [1])
-        request = messages.ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
-        assert moving(client, [request(name="a", partition_indexes=[1])]) == {}
-        assert list(moving(client, [request(name="a", partition_indexes=[0, 1])])) == ["a"]
+        assert moving(client, {"name": "a", "partition_indexes": [1]}) == {}
+        assert list(moving(client, {"name": "a", "partition_indexes": [0, 1]})) == ["a"]
         row = metadata(client, "a").topics[0].partitions[0]
         assert (row.replica_nodes, row.isr_nodes, row.offline_replicas) == ([1, 2, 3], [1], [])
         move(client, ("a", 0, None), version=version)
@@ -182,14 +173,10 @@ def elect(
     client: RawClient, kind: int, partitions: dict[str, list[int]] | None, version: int = 2
 ) -> Message:
     """Send ElectLeaders."""
-    request = messages.ElectLeadersRequest
-    topics = None
-    if partitions is not None:
-        topics = [
-            request.TopicPartitions(topic=name, partitions=numbers)
-            for name, numbers in partitions.items()
-        ]
-    return client.ask("ElectLeaders", version, request(election_type=kind, topic_partitions=topics))
+    rows = partitions and [
+        {"topic": name, "partitions": numbers} for name, numbers in partitions.items()
+    ]
+    return ask(client, "ElectLeaders", version, election_type=kind, topic_partitions=rows)
 
 
 def elected(answer: Message) -> dict[str, list[tuple[int, int]]]:

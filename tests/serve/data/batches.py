@@ -2,9 +2,9 @@
 
 import struct
 
+from serve.plain_requests import ask
 from serve.raw_client import RawClient
 
-from kgitops.wire import messages
 from kgitops.wire.batches import seal
 from kgitops.wire.messages import Message
 
@@ -66,19 +66,17 @@ def produce(
     transactional_id: str | None = None,
 ) -> Message:
     """The row of the answer to one batch."""
-    request = messages.ProduceRequest
-    asked = request(
+    row = {"name": topic, "partition_data": {"index": partition, "records": data}}
+    answer = ask(
+        client,
+        "Produce",
+        version,
         transactional_id=transactional_id,
         acks=acks,
         timeout_ms=1000,
-        topic_data=[
-            request.TopicProduceData(
-                name=topic,
-                partition_data=[request.PartitionProduceData(index=partition, records=data)],
-            )
-        ],
+        topic_data=row,
     )
-    return client.ask("Produce", version, asked).responses[0].partition_responses[0]
+    return answer.responses[0].partition_responses[0]
 
 
 def fetch(
@@ -95,23 +93,19 @@ def fetch(
     version: int = 12,
 ) -> Message:
     """The row of the answer about one partition."""
-    request = messages.FetchRequest
-    asked = request(
+    row = {
+        "partition": partition,
+        "fetch_offset": offset,
+        "partition_max_bytes": partition_max_bytes,
+    }
+    answer = ask(
+        client,
+        "Fetch",
+        version,
         max_wait_ms=wait_ms,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
         isolation_level=int(committed),
-        topics=[
-            request.FetchTopic(
-                topic=topic,
-                partitions=[
-                    request.FetchPartition(
-                        partition=partition,
-                        fetch_offset=offset,
-                        partition_max_bytes=partition_max_bytes,
-                    )
-                ],
-            )
-        ],
+        topics={"topic": topic, "partitions": row},
     )
-    return client.ask("Fetch", version, asked).responses[0].partitions[0]
+    return answer.responses[0].partitions[0]

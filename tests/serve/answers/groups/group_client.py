@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 
+from serve.plain_requests import Fields, ask, request_of
 from serve.raw_client import RawClient, raw_client
 from serve.topic_requests import create, new_topic
 
@@ -67,16 +68,18 @@ def sync(
     client: RawClient, group: str, joined: Message, assignments: dict[str, bytes], version: int = 5
 ) -> Message:
     """Bring or fetch the assignment."""
-    row = messages.SyncGroupRequest.SyncGroupRequestAssignment
-    request = messages.SyncGroupRequest(
+    rows = [{"member_id": key, "assignment": value} for key, value in assignments.items()]
+    return ask(
+        client,
+        "SyncGroup",
+        version,
         group_id=group,
         generation_id=joined.generation_id,
         member_id=joined.member_id,
         protocol_type=CONSUMER,
         protocol_name="range",
-        assignments=[row(member_id=key, assignment=value) for key, value in assignments.items()],
+        assignments=rows,
     )
-    return client.ask("SyncGroup", version, request)
 
 
 def heartbeat(client: RawClient, group: str, joined: Message, version: int = 4) -> int:
@@ -99,30 +102,17 @@ def commit_request(
     leader_epoch: int = -1,
 ) -> Message:
     """An OffsetCommit, of a member or of nobody."""
-    request = messages.OffsetCommitRequest
-    row = request.OffsetCommitRequestPartition
-    made = request(
-        group_id=group,
-        topics=[
-            request.OffsetCommitRequestTopic(
-                name=topic,
-                topic_id=topic_id,
-                partitions=[
-                    row(
-                        partition_index=index,
-                        committed_offset=offset,
-                        committed_leader_epoch=leader_epoch,
-                        committed_metadata=metadata,
-                    )
-                    for index, offset in offsets.items()
-                ],
-            )
-        ],
-    )
+    kept = {"committed_leader_epoch": leader_epoch, "committed_metadata": metadata}
+    rows = [
+        {"partition_index": index, "committed_offset": offset, **kept}
+        for index, offset in offsets.items()
+    ]
+    member: Fields = {}
     if joined is not None:
-        made.member_id = joined.member_id
-        made.generation_id_or_member_epoch = joined.generation_id
-    return made
+        epoch = joined.generation_id
+        member = {"member_id": joined.member_id, "generation_id_or_member_epoch": epoch}
+    topics = {"name": topic, "topic_id": topic_id, "partitions": rows}
+    return request_of("OffsetCommit", {"group_id": group, "topics": topics, **member})
 
 
 def commit(client: RawClient, version: int, request: Message) -> dict[int, int]:
@@ -135,14 +125,9 @@ def commit(client: RawClient, version: int, request: Message) -> dict[int, int]:
 
 def fetch_request(version: int, group: str, topics: dict[str, list[int]] | None) -> Message:
     """An OffsetFetch by names."""
-    request = messages.OffsetFetchRequest
-    if version < 8:
-        kind = request.OffsetFetchRequestTopic
-        rows = topics and [kind(name=k, partition_indexes=v) for k, v in topics.items()]
-        return request(group_id=group, topics=rows)
-    kind = request.OffsetFetchRequestTopics
-    rows = topics and [kind(name=k, partition_indexes=v) for k, v in topics.items()]
-    return request(groups=[request.OffsetFetchRequestGroup(group_id=group, topics=rows)])
+    rows = topics and [{"name": k, "partition_indexes": v} for k, v in topics.items()]
+    one = {"group_id": group, "topics": rows}
+    return request_of("OffsetFetch", one if version < 8 else {"groups": one})
 
 
 def fetch(

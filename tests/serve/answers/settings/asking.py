@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from serve.plain_requests import ask
 from serve.raw_client import RawClient
 
-from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
@@ -24,12 +24,10 @@ def describe(
     synonyms: bool = True,
 ) -> Message:
     """The result of one resource."""
-    request = messages.DescribeConfigsRequest
-    row = request.DescribeConfigsResource(
-        resource_type=kind, resource_name=name, configuration_keys=keys
-    )
-    asked = request(resources=[row], include_synonyms=synonyms and version > 0)
-    (result,) = client.ask("DescribeConfigs", version, asked).results
+    row = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
+    synonyms = synonyms and version > 0
+    answer = ask(client, "DescribeConfigs", version, resources=row, include_synonyms=synonyms)
+    (result,) = answer.results
     assert (result.resource_type, result.resource_name) == (kind, name)
     return result
 
@@ -52,22 +50,19 @@ def alter(
     validate_only: bool = False,
 ) -> list[Row]:
     """IncrementalAlterConfigs: (type, name, [(key, operation, value)])."""
-    request = messages.IncrementalAlterConfigsRequest
-    asked = request(
-        resources=[
-            request.AlterConfigsResource(
-                resource_type=kind,
-                resource_name=name,
-                configs=[
-                    request.AlterableConfig(name=key, config_operation=operation, value=value)
-                    for key, operation, value in configs
-                ],
-            )
-            for kind, name, configs in resources
-        ],
-        validate_only=validate_only,
-    )
-    rows = client.ask("IncrementalAlterConfigs", version, asked).responses
+    rows = [
+        {
+            "resource_type": kind,
+            "resource_name": name,
+            "configs": [
+                {"name": key, "config_operation": operation, "value": value}
+                for key, operation, value in configs
+            ],
+        }
+        for kind, name, configs in resources
+    ]
+    how = {"resources": rows, "validate_only": validate_only}
+    rows = ask(client, "IncrementalAlterConfigs", version, **how).responses
     assert [(row.resource_type, row.resource_name) for row in rows] == [r[:2] for r in resources]
     return [(row.error_code, row.error_message) for row in rows]
 
@@ -79,17 +74,14 @@ def replace(
     validate_only: bool = False,
 ) -> list[Row]:
     """AlterConfigs: (type, name, [(key, value)])."""
-    request = messages.AlterConfigsRequest
-    asked = request(
-        resources=[
-            request.AlterConfigsResource(
-                resource_type=kind,
-                resource_name=name,
-                configs=[request.AlterableConfig(name=key, value=value) for key, value in configs],
-            )
-            for kind, name, configs in resources
-        ],
-        validate_only=validate_only,
-    )
-    rows = client.ask("AlterConfigs", version, asked).responses
+    rows = [
+        {
+            "resource_type": kind,
+            "resource_name": name,
+            "configs": [{"name": key, "value": value} for key, value in configs],
+        }
+        for kind, name, configs in resources
+    ]
+    how = {"resources": rows, "validate_only": validate_only}
+    rows = ask(client, "AlterConfigs", version, **how).responses
     return [(row.error_code, row.error_message) for row in rows]

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
+from serve.plain_requests import ask
 from serve.raw_client import RawClient
-
-from kgitops.wire import messages
 
 Entity = tuple[tuple[str, str | None], ...]
 EXACT, DEFAULT, SPECIFIED = range(3)
@@ -24,21 +23,18 @@ def alter(
     validate_only: bool = False,
 ) -> list[tuple[int, str | None]]:
     """AlterClientQuotas: (entity, [(key, value)]), None removes the key."""
-    request = messages.AlterClientQuotasRequest
-    asked = request(
-        entries=[
-            request.EntryData(
-                entity=[request.EntityData(entity_type=k, entity_name=n) for k, n in entity],
-                ops=[
-                    request.OpData(key=key, value=value or 0, remove=value is None)
-                    for key, value in operations
-                ],
-            )
-            for entity, operations in entries
-        ],
-        validate_only=validate_only,
-    )
-    rows = client.ask("AlterClientQuotas", version, asked).entries
+    rows = [
+        {
+            "entity": [{"entity_type": kind, "entity_name": name} for kind, name in entity],
+            "ops": [
+                {"key": key, "value": value or 0, "remove": value is None}
+                for key, value in operations
+            ],
+        }
+        for entity, operations in entries
+    ]
+    how = {"entries": rows, "validate_only": validate_only}
+    rows = ask(client, "AlterClientQuotas", version, **how).entries
     return [(row.error_code, row.error_message) for row in rows]
 
 
@@ -49,15 +45,11 @@ def describe(
     version: int = 1,
 ) -> dict[Entity, dict[str, float]] | tuple[int, str]:
     """The quotas by their entity, or the error."""
-    request = messages.DescribeClientQuotasRequest
-    asked = request(
-        components=[
-            request.ComponentData(entity_type=kind, match_type=match, match=name)
-            for kind, match, name in components
-        ],
-        strict=strict,
-    )
-    answer = client.ask("DescribeClientQuotas", version, asked)
+    rows = [
+        {"entity_type": kind, "match_type": match, "match": name}
+        for kind, match, name in components
+    ]
+    answer = ask(client, "DescribeClientQuotas", version, components=rows, strict=strict)
     if answer.error_code:
         assert answer.entries is None
         return answer.error_code, answer.error_message

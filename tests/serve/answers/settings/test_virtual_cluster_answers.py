@@ -2,10 +2,10 @@
 
 import pytest
 from serve.answers.settings.asking import GROUP, SET, TOPIC, alter, describe, shown
+from serve.plain_requests import Fields, ask
 from serve.raw_client import RawClient
 from serve.served import client_of
 
-from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
 KEYS = range(10001, 10006)
@@ -13,40 +13,36 @@ ADD, REMOVE = 0, 1
 ACL_GROUP, TRANSACTIONAL_ID, USER, CLIENT_ID = 3, 5, 7, 8
 
 
-def change(kind: int, name: str, operation: int = ADD, topic: str | None = None) -> Message:
+def change(kind: int, name: str, operation: int = ADD, topic: str | None = None) -> Fields:
     """One change of a virtual cluster."""
-    return messages.AlterVirtualClustersRequest.VirtualClusterResource(
-        resource_type=kind, resource_name=name, resource_operation=operation, physical_name=topic
-    )
+    row = {"resource_type": kind, "resource_name": name, "resource_operation": operation}
+    return {**row, "physical_name": topic}
 
 
-def create(client: RawClient, *names: str, **how) -> list[tuple[str, int]]:
+def create(client: RawClient, *names: str, **how: object) -> list[tuple[str, int]]:
     """CreateVirtualClusters: each name with its error."""
-    request = messages.CreateVirtualClustersRequest
-    new = [request.CreatableVirtualCluster(name=name) for name in names]
-    answer = client.ask("CreateVirtualClusters", 0, request(virtual_clusters=new, **how))
+    rows = [{"name": name} for name in names]
+    answer = ask(client, "CreateVirtualClusters", 0, virtual_clusters=rows, **how)
     return [(row.name, row.error_code) for row in answer.virtual_clusters]
 
 
-def change_members(client: RawClient, name: str, *changes: Message, **how) -> list[int]:
+def change_members(client: RawClient, name: str, *changes: Fields, **how: object) -> list[int]:
     """AlterVirtualClusters of one: the error of each change."""
-    request = messages.AlterVirtualClustersRequest
-    row = request.VirtualClusterData(name=name, resources=list(changes))
-    answer = client.ask("AlterVirtualClusters", 0, request(virtual_cluster=[row], **how))
+    row = {"name": name, "resources": changes}
+    answer = ask(client, "AlterVirtualClusters", 0, virtual_cluster=row, **how)
     (altered,) = answer.virtual_cluster
     assert altered.name == name
-    assert [
-        (item.resource_type, item.resource_name, item.resource_operation)
-        for item in altered.resources
-    ] == [(item.resource_type, item.resource_name, item.resource_operation) for item in changes]
+    told = ("resource_type", "resource_name", "resource_operation")
+    assert [[getattr(item, key) for key in told] for item in altered.resources] == [
+        [item[key] for key in told] for item in changes
+    ]
     return [item.error_code for item in altered.resources]
 
 
-def delete(client: RawClient, *names: str, **how) -> list[tuple[str, int]]:
+def delete(client: RawClient, *names: str, **how: object) -> list[tuple[str, int]]:
     """DeleteVirtualClusters: each name with its error."""
-    request = messages.DeleteVirtualClustersRequest
-    rows = [request.DeletableVirtualCluster(name=name) for name in names]
-    answer = client.ask("DeleteVirtualClusters", 0, request(virtual_clusters=rows, **how))
+    rows = [{"name": name} for name in names]
+    answer = ask(client, "DeleteVirtualClusters", 0, virtual_clusters=rows, **how)
     return [(row.name, row.error_code) for row in answer.responses]
 
 
@@ -58,9 +54,7 @@ def names_of(client: RawClient) -> tuple[int, list[str]]:
 
 def contents(client: RawClient, name: str) -> Message:
     """DescribeVirtualClusters of one."""
-    request = messages.DescribeVirtualClustersRequest
-    rows = [request.VirtualClusterData(name=name)]
-    answer = client.ask("DescribeVirtualClusters", 0, request(virtual_clusters=rows))
+    answer = ask(client, "DescribeVirtualClusters", 0, virtual_clusters={"name": name})
     (found,) = answer.virtual_clusters
     return found
 
@@ -83,10 +77,7 @@ def test_the_proposals_session(client: RawClient) -> None:
     assert (found.users, found.client_ids) == (["User:jane"], ["app"])
     assert (found.consumer_groups, found.transactional_ids) == (["g"], ["t"])
     assert delete(client, "sales", "hr") == [("sales", 42), ("hr", 0)]
-    removals = [
-        change(item.resource_type, item.resource_name, REMOVE, item.physical_name)
-        for item in changes
-    ]
+    removals = [{**item, "resource_operation": REMOVE} for item in changes]
     assert change_members(client, "sales", *removals) == [0] * 5
     assert delete(client, "sales") == [("sales", 0)]
     assert names_of(client) == (0, [])
