@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from msgspec import Struct
@@ -13,6 +15,7 @@ from used import used
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
+from kgitops.fleet.diff import narrow
 from kgitops.fleet.planning import UnitPlan, plan_of_unit
 from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import write_desired
@@ -20,6 +23,7 @@ from kgitops.fleet.tables.state_rows import write_state
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles, StateFiles, StateFormat, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
+from kgitops.model.registry import Json
 from kgitops.model.source import Finding
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
@@ -56,10 +60,13 @@ def snapshot_of(cluster: Cluster) -> ClusterState:
     return read_snapshot(write_snapshot(used(cluster)), "it")
 
 
-def check_a_fleet_agrees(given: Given, folder: Path) -> Plan | None:
+def check_a_fleet_agrees(
+    given: Given, folder: Path, rows_at_once: Sequence[int] = (narrow.ROWS_AT_ONCE,)
+) -> Plan | None:
     """Each way to give a fleet this unit has the plan that the planner makes; it is returned.
 
-    None: the documents contradict each other, and every way says the same of them.
+    None: the documents contradict each other, and every way says the same of them. Rows are
+    compared in ranges of each of these sizes.
     """
     manifests = _manifests(given)
     by_json, by_rows = (_unit(given, manifests, state) for state in _saved(given, folder))
@@ -70,10 +77,12 @@ def check_a_fleet_agrees(given: Given, folder: Path) -> Plan | None:
         assert _findings(by_rows) == plan
         return None
     _check(plan_of_unit(by_json, {}), plan, exact=True)
-    _check(plan_of_unit(by_rows, {}), plan, exact=False)
+    units = [by_rows]
     if given.rows:
-        unit = _unit(given, RowFiles(files=(desired,)), by_rows.state)
-        _check(plan_of_unit(unit, {}), plan, exact=False)
+        units.append(_unit(given, RowFiles(files=(desired,)), by_rows.state))
+    for size, unit in product(rows_at_once, units):
+        with patch.object(narrow, "ROWS_AT_ONCE", size):
+            _check(plan_of_unit(unit, {}), plan, exact=False)
     return plan
 
 
@@ -179,3 +188,13 @@ def as_told(plan: Plan) -> object:
     told["verdict"]["reasons"].sort(key=json.dumps)
     del told["summary"]
     return told
+
+
+def told_by_rows(plan: Plan) -> dict[str, Json]:
+    """All of it but what is left alone, and which field is meant: a table knows an object's line.
+
+    The builders write the field into the file's name (``orders.yaml#spec.partitions``).
+    """
+    told = plan_to_json(plan)
+    rest = {key: value for key, value in told.items() if key not in ("kept", "summary")}
+    return dict(json.loads(re.sub(r"(\.yaml)#[^:\"]*", r"\1", json.dumps(rest))))

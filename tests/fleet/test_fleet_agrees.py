@@ -40,10 +40,7 @@ from kgitops.workflow.project.selection import Selection, Workspace, open_worksp
 
 Choices = Sequence[tuple[Path, ...]]
 
-SLOW = settings(
-    max_examples=10,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+SLOW = settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 POLICIES = (
     ("small", "hard", "requested.partitions < 4", ["CreateTopic", "AlterTopic"]),
     ("few", "soft", "cluster.topics + cluster.partitions < 12", ["CreateTopic", "DeleteTopic"]),
@@ -52,6 +49,7 @@ POLICIES = (
 )
 
 
+ROWS_AT_ONCE = (1_000_000, 2)
 CHOICES: Sequence[Sequence[int]] = ((), (0, 1), (2, 3))
 """Few, so that the processes that judge are there already."""
 
@@ -75,11 +73,13 @@ def _written(folder: Path, chosen: Sequence[int]) -> tuple[Path, ...]:
     return (folder,) if chosen else ()
 
 
-def agree(folder: Path, twin: Twin, project: Path, policies: tuple[Path, ...] = ()) -> Plan | None:
+def agree(
+    folder: Path, twin: Twin, project: Path, policies: tuple[Path, ...], *rows_at_once: int
+) -> None:
     """The law, for this project on the cluster as it is now."""
     state = snapshot_of(twin.cluster)
     there = Given(project=project, cluster="local", state=state, policies=policies)
-    return check_a_fleet_agrees(there, folder)
+    check_a_fleet_agrees(there, folder, rows_at_once or (reduced.ROWS_AT_ONCE,))
 
 
 def apply(twin: Twin, project: Path) -> None:
@@ -136,9 +136,9 @@ def plain_fleets(data: st.DataObject, choices: Choices, count: int = 3) -> None:
             write(folder / project, project, documents)
             for each in sorted(declared):
                 if declared[each]:
-                    agree(folder, twin, folder / each, policies)
+                    agree(folder, twin, folder / each, policies, *ROWS_AT_ONCE)
             apply(twin, folder / project)
-            agree(folder, twin, folder / project, policies)
+            agree(folder, twin, folder / project, policies, *ROWS_AT_ONCE)
 
 
 def _write_records(twin: Twin) -> None:
@@ -158,14 +158,12 @@ def test_fleets_of_virtual_clusters_are_planned_alike(
     virtual_fleets(data, policies)
 
 
-@pytest.mark.parametrize("rows_at_once", [1_000_000, 2])
 @SLOW
 @given(data=st.data())
 def test_fleets_without_virtual_clusters_are_planned_alike(
-    data: st.DataObject, policies: Choices, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
+    data: st.DataObject, policies: Choices
 ) -> None:
     """VC-410, P201-42: also where most objects need no look, and fingerprints say so."""
-    monkeypatch.setattr(reduced, "ROWS_AT_ONCE", rows_at_once)
     plain_fleets(data, policies)
 
 

@@ -1,14 +1,14 @@
 """A fleet's plan is the planner's: what both sides leave out changes not one word of it."""
 
-import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
 from builders import ALL_CAPABILITIES
-from hypothesis import HealthCheck, given, settings
+from fleet.both_ways import told_by_rows
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import Turn, assert_caught, obey
 from msgspec.structs import replace
@@ -29,13 +29,15 @@ from kgitops.fleet.tables.state_rows import write_state
 from kgitops.fleet.tables.unchanged import UnchangedObjects
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
-from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 
+ROWS_AT_ONCE = (1_000_000, 2)
+"""A huge cluster is compared in ranges of buckets, which must make no difference."""
 
-def reduce_both(desired: DesiredState, state: ClusterState) -> list[NarrowedSides]:
-    """By what was compiled to a file, and by what was just built."""
+
+def reduce_all(desired: DesiredState, state: ClusterState) -> list[NarrowedSides]:
+    """By what was compiled to a file, and by what was just built, in one range and in many."""
     with TemporaryDirectory() as folder:
         there, declared = Path(folder, "state.parquet"), Path(folder, "desired.parquet")
         write_state(state, there)
@@ -43,7 +45,11 @@ def reduce_both(desired: DesiredState, state: ClusterState) -> list[NarrowedSide
         assert read_state([there], "prod") == state
         rows = open_state([there], "prod")
         both = (side_from_rows(open_desired([declared], "p", "prod")), side_from_manifests(desired))
-        return [narrow_sides(side, rows) for side in both]
+        found = []
+        for size in ROWS_AT_ONCE:
+            with patch.object(reduced, "ROWS_AT_ONCE", size):
+                found += [narrow_sides(side, rows) for side in both]
+        return found
 
 
 def planned(turn: Turn, found: NarrowedSides) -> Plan:
@@ -60,22 +66,17 @@ def planned(turn: Turn, found: NarrowedSides) -> Plan:
 
 
 def as_told(plan: Plan) -> object:
-    """All of it but what is left alone, and which field is meant: a table knows an object's line.
-
-    The builders write the field into the file's name (``orders.yaml#spec.partitions``).
-    """
-    told = plan_to_json(plan)
-    kept = {key: value for key, value in told.items() if key not in ("kept", "summary")}
-    # Findings are told in the order of lines.
-    for rows in (kept["findings"], kept["warnings"], kept["verdict"]["reasons"]):
-        rows.sort(key=lambda row: row.get("problem") or re.sub(r"#[^:]*", "", row["sentence"]))
-    return json.loads(re.sub(r"(\.yaml)#[^:\"]*", r"\1", json.dumps(kept)))
+    """As rows tell it, which know no order of the lines that findings are told in."""
+    told = told_by_rows(plan)
+    for rows in (told["findings"], told["warnings"], told["verdict"]["reasons"]):
+        rows.sort(key=lambda row: row.get("problem") or row["sentence"])
+    return told
 
 
 def a_fleet_plans_the_same(turn: Turn, _: Sequence[Turn]) -> None:
     """The same changes, requests, risk codes, drift, warnings, refusals and verdict."""
     told = as_told(turn.plan)
-    for found in reduce_both(turn.desired, turn.before):
+    for found in reduce_all(turn.desired, turn.before):
         plan = planned(turn, found)
         assert as_told(plan) == told
         what_is_left_alone_is_counted(turn, found, plan)
@@ -94,20 +95,10 @@ def what_is_left_alone_is_counted(turn: Turn, found: NarrowedSides, plan: Plan) 
         assert here + found.kept.get(rule, 0) == whole
 
 
-@pytest.mark.parametrize("rows_at_once", [1_000_000, 2])
-@settings(
-    max_examples=examples(40),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(40))
 @given(data=st.data())
-def test_a_fleet_plans_what_the_planner_plans(
-    data: st.DataObject, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """VC-410, the law *fleet and planner agree*: dirty clusters, several teams, chains of plans.
-
-    A huge cluster is compared in ranges of buckets, which must make no difference.
-    """
-    monkeypatch.setattr(reduced, "ROWS_AT_ONCE", rows_at_once)
+def test_a_fleet_plans_what_the_planner_plans(data: st.DataObject) -> None:
+    """VC-410, the law *fleet and planner agree*: dirty clusters, several teams, chains of plans."""
     obey(data, [a_fleet_plans_the_same], TEAMS, resources=False)
 
 
