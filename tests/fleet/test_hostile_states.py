@@ -70,6 +70,7 @@ HOSTILE: dict[str, Spoils] = {
     "no-registry": lambda state: state.pop("registry"),
     "no-topics": lambda state: state.pop("topics"),
     "huge-offset": lambda state: _registry(state).update(offset="9" * 400),
+    "another-version": lambda state: state.update(format_version="9.0"),
     "record-version": lambda state: _registry(state).update(schema_version=10**30),
 }
 """What each does to the parsed snapshot."""
@@ -144,9 +145,25 @@ def planned_here(fleet: Fleet) -> list[dict[str, Json]]:
     return [dict(to_json(unit)) for unit in run.units]
 
 
+SAID = {
+    "cut": (8, "it is not complete JSON"),
+    "another-version": (5, "has format version 9.0, this kgitops knows"),
+    "no-registry": (5, "has no registry part"),
+}
+"""The exit and a part of the sentence; others are those of tests/cluster/test_snapshot_file.py."""
+
+
 def test_hostile_states_are_refused_units(fleet: Fleet) -> None:
     hostile = spoil(fleet)
-    check_units(planned_here(fleet), hostile)
+    units = planned_here(fleet)
+    check_units(units, hostile)
+    for unit in units:
+        code, sentence = SAID.get(unit["cluster"], (unit["exit"], ""))
+        assert unit["exit"] == code, unit
+        if sentence:
+            assert sentence in unit["reasons"][0]["sentence"], unit
+            assert unit["reasons"][0]["exit"] == code
+            assert (unit["changes"], unit["actions"], unit["requests"]) == ({}, {}, {})
 
 
 @pytest.mark.spark
