@@ -60,10 +60,11 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
     committed(tmp_path / "out", (unit(), plan))
 
     found = read_slice(tmp_path / "out", "prod-eu")
+    text = to_text(found)
 
-    assert json.loads(to_text(found)) == json.loads(to_text(sealed(plan)))
-    assert read_sealed_plan(to_text(found), "plan.json").plan == found.plan
-    assert to_text(read_slice(tmp_path / "out", "prod-eu", "payments")) == to_text(found)
+    assert json.loads(text) == json.loads(to_text(sealed(plan)))
+    assert read_sealed_plan(text, "plan.json").plan == found.plan
+    assert to_text(read_slice(tmp_path / "out", "prod-eu", "payments")) == text
 
 
 @given(plan=any_plan)

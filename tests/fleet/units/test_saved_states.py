@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,18 @@ def put(*names: str, text: str = "not looked at") -> None:
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def make(file: str) -> None:
+    """A file, a link ``NAME -> TARGET``, or a pipe ``NAME |``."""
+    name, _, target = file.partition(" -> ")
+    if target:
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).symlink_to(target)
+    elif name.endswith(" |"):
+        os.mkfifo(name.removesuffix(" |"))
+    else:
+        put(name)
 
 
 def found(*paths: str) -> dict[str, list[str]]:
@@ -123,75 +135,62 @@ def test_the_same_file_is_taken_once_however_it_is_given(here: Path) -> None:
     assert not said("states", "link")
 
 
-def wrong_word() -> str:
-    return "state"
+OTHERS = [f"states/{name}" for name in ("prod.json", "a.txt", "b", "c.JSON", "d.gz", "e")]
+NO_STATES: Mapping[str, tuple[str, Sequence[str], str]] = {
+    "wrong_word": ("state", [], "state does not exist; correct the path"),
+    "a_text_file": (
+        "prod.txt",
+        ["prod.txt"],
+        "prod.txt is not a .json or .parquet file; give files NAME.json",
+    ),
+    "no_states": (
+        "states",
+        ["states/_SUCCESS"],
+        "states holds no state of a cluster; save states there with kgitops fleet",
+    ),
+    "other_files": (
+        "states",
+        OTHERS,
+        "states holds a.txt, b, c.JSON and 2 more next to .json and .parquet files",
+    ),
+    "a_spark_folder": (
+        "states",
+        ["states/prod.parquet/part-0.parquet"],
+        "states/prod.parquet is a folder, though it is named like a file; rename",
+    ),
+    "json_in_a_partition": (
+        "states",
+        ["states/cluster=prod/part-0.json"],
+        "states/cluster=prod/part-0.json is JSON, and a partition holds",
+    ),
+    "no_name": (
+        "states",
+        [f"states/cluster={NULL}/part-0.parquet"],
+        f"states/cluster={NULL} names no cluster; give files NAME.json",
+    ),
+    "a_circle": (
+        "states",
+        ["states/prod.json", "states/again -> ../states"],
+        "states/again is a link to a folder that it lies in; remove it",
+    ),
+    "a_link_to_nothing": (
+        "states",
+        ["states/prod.json -> nothing"],
+        "states holds prod.json next to .json and .parquet files; move",
+    ),
+    "a_pipe": (
+        "prod.json",
+        ["prod.json |"],
+        "prod.json is not a .json or .parquet file; give files",
+    ),
+}
 
 
-def a_text_file() -> str:
-    put("prod.txt")
-    return "prod.txt"
-
-
-def no_states() -> str:
-    put("states/_SUCCESS")
-    return "states"
-
-
-def other_files() -> str:
-    put("states/prod.json", *(f"states/{name}" for name in ("a.txt", "b", "c.JSON", "d.gz", "e")))
-    return "states"
-
-
-def a_spark_folder() -> str:
-    put("states/prod.parquet/part-0.parquet")
-    return "states"
-
-
-def json_in_a_partition() -> str:
-    put("states/cluster=prod/part-0.json")
-    return "states"
-
-
-def no_name() -> str:
-    put(f"states/cluster={NULL}/part-0.parquet")
-    return "states"
-
-
-def a_circle() -> str:
-    put("states/prod.json")
-    Path("states/again").symlink_to(Path("states").absolute())
-    return "states"
-
-
-def a_link_to_nothing() -> str:
-    Path("states").mkdir()
-    Path("states/prod.json").symlink_to("nothing")
-    return "states"
-
-
-def a_pipe() -> str:
-    os.mkfifo("prod.json")
-    return "prod.json"
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (wrong_word, "state does not exist; correct the path"),
-        (a_text_file, "prod.txt is not a .json or .parquet file; give files NAME.json"),
-        (no_states, "states holds no state of a cluster; save states there with kgitops fleet"),
-        (other_files, "states holds a.txt, b, c.JSON and 2 more next to .json and .parquet files"),
-        (a_spark_folder, "states/prod.parquet is a folder, though it is named like a file; rename"),
-        (json_in_a_partition, "states/cluster=prod/part-0.json is JSON, and a partition holds"),
-        (no_name, f"states/cluster={NULL} names no cluster; give files NAME.json"),
-        (a_circle, "states/again is a link to a folder that it lies in; remove it"),
-        (a_link_to_nothing, "states holds prod.json next to .json and .parquet files; move"),
-        (a_pipe, "prod.json is not a .json or .parquet file; give files"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_what_is_no_state_is_said(make: Callable[[], str], words: str) -> None:
-    path = make()
+@pytest.mark.parametrize("name", NO_STATES)
+def test_what_is_no_state_is_said(name: str) -> None:
+    path, files, words = NO_STATES[name]
+    for file in files:
+        make(file)
     (finding,) = said(path)
     assert finding.startswith(words)
     assert said(path, path) == [finding]

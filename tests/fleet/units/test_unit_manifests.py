@@ -44,6 +44,9 @@ POLICY = (
     "apiVersion: kgitops/v1\nkind: Policy\nmetadata: {name: few}\nspec:\n  level: hard\n"
     '  match: {requests: [CreateTopic]}\n  validations:\n    - {expression: "%s", message: no}\n'
 )
+PROJECT = (
+    "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: pay, uid: u}\nspec:\n  clusters:\n"
+)
 COUNTED = "\n  partitions: %s\n  replicationFactor: 1"
 BROKEN: dict[str, Mapping[str, str]] = {
     "no yaml": {"a.yaml": topic() + "---\na: b: c\n---\n" + topic()},
@@ -94,11 +97,8 @@ def project(files: Mapping[str, str]) -> Path:
         f'    {name}: {{url: "kafka://{name}:9092", variables: {{{variables}}}}}\n'
         for name, variables in zip(CLUSTERS, ("n: 1", "n: 3, m: 1", "m: 0"), strict=True)
     )
-    head = (
-        "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: pay, uid: u}\nspec:\n  clusters:\n"
-    )
     write(Path("pay"), {f"manifests/{name}": text for name, text in files.items()})
-    write(Path("pay"), {"kgitops.yaml": head + clusters})
+    write(Path("pay"), {"kgitops.yaml": PROJECT + clusters})
     return Path("pay")
 
 
@@ -277,48 +277,32 @@ def test_an_executor_without_the_folder_says_so(here: Path) -> None:
             task(encode(spec).decode())
 
 
-def a_missing_project() -> list[str]:
-    return ["pay", "payy"]
+WHOLE = "is not a whole project; give folders that hold a kgitops.yaml"
+NOT_COMPILED: Mapping[str, tuple[list[str], Mapping[str, str], str]] = {
+    "a_missing_project": (["pay", "payy"], {}, "payy does not exist; correct the path"),
+    "loose_manifests": (["pay", "loose"], {"loose/a.yaml": topic("a")}, f"loose {WHOLE}"),
+    "rows": (["rows", "pay"], {"rows/cluster=dev/part-0.parquet": "x"}, f"rows {WHOLE}"),
+    "a_project_twice": (
+        ["pay", "other"],
+        {"other/kgitops.yaml": PROJECT + '    dev: {url: "kafka://dev:9092"}\n'},
+        "two projects have the name pay: other/kgitops.yaml and pay/kgitops",
+    ),
+    "no_project_file": (
+        ["bad", "pay"],
+        {"bad/kgitops.yaml": "kind: Project\n"},
+        "bad/kgitops.yaml:1:1: apiVersion is missing",
+    ),
+}
 
 
-def loose_manifests() -> list[str]:
-    write(Path("loose"), {"a.yaml": topic("a")})
-    return ["pay", "loose"]
-
-
-def rows() -> list[str]:
-    write(Path("rows"), {"cluster=dev/part-0.parquet": "x"})
-    return ["rows", "pay"]
-
-
-def a_project_twice() -> list[str]:
-    write(Path("other"), {"kgitops.yaml": Path("pay/kgitops.yaml").read_text()})
-    return ["pay", "other"]
-
-
-def no_project_file() -> list[str]:
-    write(Path("bad"), {"kgitops.yaml": "kind: Project\n"})
-    return ["bad", "pay"]
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (a_missing_project, "payy does not exist; correct the path"),
-        (loose_manifests, "loose is not a whole project; give folders that hold a kgitops.yaml"),
-        (rows, "rows is not a whole project; give folders that hold a kgitops.yaml"),
-        (a_project_twice, "two projects have the name pay: other/kgitops.yaml and pay/kgitops"),
-        (no_project_file, "bad/kgitops.yaml:1:1: apiVersion is missing"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_nothing_is_compiled_where_it_can_not_be_meant(
-    make: Callable[[], list[str]], words: str
-) -> None:
+@pytest.mark.parametrize("name", NOT_COMPILED)
+def test_nothing_is_compiled_where_it_can_not_be_meant(name: str) -> None:
     """That is known before any Spark starts, and what was compiled before stays."""
     project({"a.yaml": topic("a")})
     write(Path("out"), {"project=pay/cluster=dev/part-0.parquet": "from before"})
-    asked = FleetCompileOptions(projects=tuple(map(Path, make())), out=Path("out"))
+    projects, files, words = NOT_COMPILED[name]
+    write(Path(), files)
+    asked = FleetCompileOptions(projects=tuple(map(Path, projects)), out=Path("out"))
     with pytest.raises((FindingsError, UsageError), match=words):
         compile_fleet(asked)
     assert Path("out/project=pay/cluster=dev/part-0.parquet").read_text() == "from before"
