@@ -10,6 +10,9 @@ from fleet.spark import spark_work
 from fleet.spark_sessions import LOCAL, Driver, bare_environment
 from patience import eventually
 
+from kgitops.fleet.spark.session import session
+from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
+
 pytestmark = pytest.mark.spark
 
 
@@ -64,20 +67,26 @@ def test_a_setting_that_can_not_be_meant(conf: dict[str, str], said: str, tmp_pa
 @pytest.mark.parametrize(
     ("master", "remote", "kind"),
     [
-        ("nonsense", None, "UsageError"),
-        ("spark://127.0.0.1:1", None, "UnreachableError"),
-        (None, "nonsense", "UsageError"),
-        (None, "sc://127.0.0.1:1", "UnreachableError"),
-        ("local", "sc://127.0.0.1:1", "UsageError"),
+        ("nonsense", None, UsageError),
+        ("spark://127.0.0.1:1", None, UnreachableError),
+        (None, "nonsense", UsageError),
+        (None, "sc://127.0.0.1:1", UnreachableError),
+        ("local", "sc://127.0.0.1:1", UsageError),
     ],
 )
-def test_a_wrong_url(master: str | None, remote: str | None, kind: str, tmp_path: Path) -> None:
-    driven = Driver(tmp_path, spark_work.echo, ["a"], master=master, remote=remote).finish()
-    assert driven.kind == kind
-    assert driven.error is not None
-    assert driven.error.count("\n") == 0
-    assert (driven.stdout, driven.stderr) == ("", "")
-    assert "did not start within" not in driven.error
+def test_a_wrong_url(
+    master: str | None,
+    remote: str | None,
+    kind: type[KgitopsError],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """It is noticed before any Java starts, so no process of its own is needed."""
+    with pytest.raises(kind) as raised, session(master, remote, {}) as spark:
+        spark.engine()
+    assert type(raised.value) is kind
+    assert "\n" not in str(raised.value)
+    assert "did not start within" not in str(raised.value)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_server_that_is_none_of_spark_connect(tmp_path: Path) -> None:
@@ -87,6 +96,7 @@ def test_a_server_that_is_none_of_spark_connect(tmp_path: Path) -> None:
     assert driven.kind == "UnreachableError"
     assert driven.error is not None
     assert "it does not speak gRPC within" in driven.error
+    assert (driven.stdout, driven.stderr) == ("", "")
 
 
 def test_workers_are_there_before_the_work_is(tmp_path: Path) -> None:
