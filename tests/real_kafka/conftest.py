@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import here, kgitops
-from cli.projects import UID, Document, as_yaml
+from cli.projects import Document, Project, as_yaml
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.registry import Json
@@ -20,14 +20,12 @@ class KafkaProject:
         self.folder = folder
         self.manifests = folder / "manifests"
         self.manifests.mkdir(parents=True)
-        cluster: Json = {"url": f"kafka://{kafka.servers}"}
-        content = {
-            "apiVersion": "kgitops/v1",
-            "kind": "Project",
-            "metadata": {"name": "payments", "uid": UID},
-            "spec": {"manifests": ["manifests"], "clusters": {"kafka": cluster}},
-        }
-        (folder / "kgitops.yaml").write_text(as_yaml([content]))
+        self._url = f"kafka://{kafka.servers}"
+        self.write_file()
+
+    def write_file(self, **spec: Json) -> None:
+        """Write the project file with these settings."""
+        Project(self.folder).write_file(clusters={"kafka": {"url": self._url}}, **spec)
 
     def write(self, *documents: Document) -> None:
         """Let the project consist of these documents."""

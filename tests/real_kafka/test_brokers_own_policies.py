@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.policed import policy
-from cli.projects import UID, Document, acl, as_yaml, topic
+from cli.projects import Document, Project, acl, as_yaml, topic
 from java_classes import compile_java
 
 from kgitops.sandbox.sandbox import Sandbox
@@ -43,16 +43,8 @@ def folder(sandbox: Sandbox, here: Path) -> Path:
     folder = here / "payments"
     (folder / "manifests").mkdir(parents=True)
     (folder / "policies").mkdir()
-    content = {
-        "apiVersion": "kgitops/v1",
-        "kind": "Project",
-        "metadata": {"name": "payments", "uid": UID},
-        "spec": {
-            "policies": ["policies"],
-            "clusters": {"kafka": {"url": f"kafka://{sandbox.servers}"}},
-        },
-    }
-    (folder / "kgitops.yaml").write_text(as_yaml([content]))
+    clusters = {"kafka": {"url": f"kafka://{sandbox.servers}"}}
+    Project(folder).write_file(policies=["policies"], clusters=clusters)
     write(folder, policies=[])
     return folder
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import UID, Document, as_yaml, document
+from cli.projects import Project, as_yaml, document
 from cluster.kafka.committing import commit
 from kafka_clusters import StartKafka
 from real_kafka.foreign_requests import MEMBER, Filled, RawClient, told, used
@@ -115,15 +115,9 @@ class Cluster:
 def cluster(own_kafka: StartKafka, here: Path, kgitops: Kgitops) -> Iterator[Cluster]:
     """``a`` comes by a listener that is bound to it."""
     kafka = own_kafka(brokers=1)
-    spec = {"manifests": ["manifests"], "clusters": {"kafka": {"url": f"kafka://{kafka.servers}"}}}
-    content: Document = {
-        "apiVersion": "kgitops/v1",
-        "kind": "Project",
-        "metadata": {"name": "tenants", "uid": UID},
-        "spec": spec,
-    }
+    cluster = {"url": f"kafka://{kafka.servers}"}
+    Project(Path(), "tenants").write_file(clusters={"kafka": cluster})
     Path("manifests").mkdir()
-    Path("kgitops.yaml").write_text(as_yaml([content]))
     one = {"partitions": 1, "replicationFactor": 1}
     documents = (
         document("Topic", GLOBAL, **one),

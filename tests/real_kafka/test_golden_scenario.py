@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cli import projects
 from cli.conftest import Kgitops
-from cli.projects import UID, Document, as_yaml
+from cli.projects import Document, as_yaml
 from cluster.kafka.committing import commit
 from cluster_contract.contract import creation, done, send
 from kafka_java_tools import Acl, acls, quotas, topics
@@ -124,14 +125,8 @@ class Project:
         self._kgitops = kgitops
         cluster: Json = {"url": f"kafka://{secured.servers}", "configs": dict(secured.configs)}
         cluster["configs"]["sasl.password"] = "${env:GOLDEN_PASSWORD}"
-        content: Document = {
-            "apiVersion": "kgitops/v1",
-            "kind": "Project",
-            "metadata": {"name": "golden", "uid": UID},
-            "spec": {"manifests": ["manifests"], "clusters": {"kafka": cluster}},
-        }
         Path("manifests").mkdir()
-        Path("kgitops.yaml").write_text(as_yaml([content]))
+        projects.Project(Path(), "golden").write_file(clusters={"kafka": cluster})
 
     def plan(self, documents: tuple[Document, ...]) -> Json:
         Path("manifests/all.yaml").write_text(as_yaml(documents))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import Document
+from cli.projects import Document, document
 from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
@@ -24,15 +24,6 @@ OLD_MS, NEW_MS = 1_793_000_000_000, 1_793_600_000_000
 BETWEEN = "2026-10-29T00:00:00Z"
 PROTOCOLS = ("classic", "consumer")
 _PATIENCE_S = 60
-
-
-def document(kind: str, name: str, **spec: object) -> Document:
-    return {
-        "apiVersion": "kgitops/v1",
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
 
 
 ORDERS = document("Topic", TOPIC, partitions=1, replicationFactor=1)

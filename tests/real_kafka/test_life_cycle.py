@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import UID, as_yaml
+from cli.projects import Project
 from cluster_contract.contract import creation, done, send
 from kafka_java_tools import acls
 
@@ -92,15 +92,9 @@ def test_a_whole_life(
     del here
     monkeypatch.setenv("LIFE_PASSWORD", USERS["admin"])
     reached = {**secured.configs, "sasl.password": "${env:LIFE_PASSWORD}"}
-    clusters = {"kafka": {"url": f"kafka://{secured.servers}", "configs": reached}}
-    content = {
-        "apiVersion": "kgitops/v1",
-        "kind": "Project",
-        "metadata": {"name": "life", "uid": UID},
-        "spec": {"manifests": ["manifests"], "clusters": clusters},
-    }
+    cluster = {"url": f"kafka://{secured.servers}", "configs": reached}
     Path("manifests").mkdir()
-    Path("kgitops.yaml").write_text(as_yaml([content]))
+    Project(Path(), "life").write_file(clusters={"kafka": cluster})
 
     def run(*words: str) -> str:
         ran = kgitops(*words, "-c", "kafka")

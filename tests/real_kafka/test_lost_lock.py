@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, Ran
-from cli.projects import UID, acl, as_yaml, quota, topic
+from cli.projects import Project, acl, as_yaml, quota, topic
 from msgspec import Struct
 from msgspec.structs import replace
 from patience import eventually
@@ -124,17 +124,8 @@ def world(
     url = f"kafka://{kafka.servers}" if request.param == "kafka" else "embedded:here.db"
     folder = here / "payments"
     (folder / "manifests").mkdir(parents=True)
-    project = {
-        "apiVersion": "kgitops/v1",
-        "kind": "Project",
-        "metadata": {"name": "payments", "uid": UID},
-        "spec": {
-            "manifests": ["manifests"],
-            "clusters": {"here": {"url": url}},
-            "safety": {"maxDeletes": 1000, "maxDeletePercent": 100},
-        },
-    }
-    (folder / "kgitops.yaml").write_text(as_yaml([project]))
+    safety = {"maxDeletes": 1000, "maxDeletePercent": 100}
+    Project(folder).write_file(clusters={"here": {"url": url}}, safety=safety)
     with with_short_lease():
         yield World(folder=folder, url=url, kgitops=kgitops)
 

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.projects import UID, acl, as_yaml, topic
+from cli.projects import Project, acl, as_yaml, topic
 from cli.test_reconcile_from_git import looping, with_submodule, words
 from kafka_java_tools import topics
 from reconcile.notifications.receivers import Receiver, receiver
@@ -42,21 +42,13 @@ def test_a_submodule_or_a_renamed_file_removes_nothing_and_tells(
     kafka: Sandbox, kafka_cluster: Cluster, tmp_path: Path
 ) -> None:
     repository = Repository(tmp_path / "origin")
-    spec = {
-        "clusters": {"kafka": {"url": f"kafka://{kafka.servers}"}},
-        "reconcile": {
-            "mode": "auto",
-            "notifications": [{"name": "chat", "webhook": {"url": {"env": "CHAT_URL"}}}],
-        },
-    }
-    project = {
-        "apiVersion": "kgitops/v1",
-        "kind": "Project",
-        "metadata": {"name": "payments", "uid": UID},
-        "spec": spec,
-    }
+    chat = {"name": "chat", "webhook": {"url": {"env": "CHAT_URL"}}}
+    project = Project(tmp_path / "project").write_file(
+        clusters={"kafka": {"url": f"kafka://{kafka.servers}"}},
+        reconcile={"mode": "auto", "notifications": [chat]},
+    )
     new = topic("new", replicationFactor=1)
-    repository.commit(as_yaml([project]), file="kgitops.yaml")
+    repository.commit((project.folder / "kgitops.yaml").read_text(), file="kgitops.yaml")
     repository.commit(as_yaml([*OLD, *RIGHTS]), file="manifests/old.yaml")
     arguments = words(repository, "--interval", "1s", "--state", str(tmp_path / "state"))
     names = {f"old-{n}" for n in range(4)}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, here, kgitops
-from cli.projects import UID, as_yaml, topic
+from cli.projects import Project, as_yaml, topic
 from cluster.kafka.fakes import Proxy, proxy
 from kafka_clusters import StartKafka
 from kafka_java_tools import TOPICS, topics
@@ -60,17 +60,8 @@ class Loop:
         self.loops = self.started()
 
     def write(self, **pinned: str) -> None:
-        content = {
-            "apiVersion": "kgitops/v1",
-            "kind": "Project",
-            "metadata": {"name": "payments", "uid": UID},
-            "spec": {
-                "manifests": ["manifests"],
-                "clusters": {"prod": {"url": f"kafka://{self.address.server}", **pinned}},
-                "reconcile": {"mode": "auto"},
-            },
-        }
-        (self.folder / "kgitops.yaml").write_text(as_yaml([content]))
+        cluster = {"url": f"kafka://{self.address.server}", **pinned}
+        Project(self.folder).write_file(clusters={"prod": cluster}, reconcile={"mode": "auto"})
 
     def started(self) -> Loops:
         """The loop in a new process, which has only what is below ``--plans``."""

@@ -120,24 +120,10 @@ def entries(kafka: Sandbox) -> list[RegistryEntry]:
         return list(cluster.registry.read() or ())
 
 
-def with_reconcile(project: "KafkaProject", kafka: Sandbox) -> None:
-    content = {
-        "apiVersion": "kgitops/v1",
-        "kind": "Project",
-        "metadata": {"name": "payments", "uid": UID},
-        "spec": {
-            "manifests": ["manifests"],
-            "clusters": {"kafka": {"url": f"kafka://{kafka.servers}"}},
-            "reconcile": {"mode": "converge"},
-        },
-    }
-    (project.folder / "kgitops.yaml").write_text(as_yaml([content]))
-
-
 def test_each_change_is_applied_once_by_whoever_comes_first(
     project: "KafkaProject", kafka: Sandbox, tmp_path: Path
 ) -> None:
-    with_reconcile(project, kafka)
+    project.write_file(reconcile={"mode": "converge"})
     checkout = tmp_path / "checkout"
     shutil.copytree(project.folder, checkout)
     write(project.folder, manifests(0))
@@ -183,9 +169,9 @@ def each_change_is_there_once(log: list[RegistryEntry]) -> None:
 
 
 def test_a_lock_that_is_held_is_waited_for_until_all_is_as_declared(
-    project: "KafkaProject", kafka: Sandbox, tmp_path: Path
+    project: "KafkaProject", tmp_path: Path
 ) -> None:
-    with_reconcile(project, kafka)
+    project.write_file(reconcile={"mode": "converge"})
     write(project.folder, manifests(0))
     checkout = tmp_path / "checkout"
     shutil.copytree(project.folder, checkout)

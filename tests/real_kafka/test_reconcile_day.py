@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import UID, Document, acl, as_yaml, topic
+from cli.projects import Document, acl, topic
 from kafka_java_tools import CONFIGS, topics
 from reconcile.looping import JumpingClock, Loops
 
@@ -41,17 +41,7 @@ class Day:
 
     def __init__(self, project: "KafkaProject", kafka: Sandbox, plans: Path) -> None:
         self.project, self.kafka = project, kafka
-        content = {
-            "apiVersion": "kgitops/v1",
-            "kind": "Project",
-            "metadata": {"name": "payments", "uid": UID},
-            "spec": {
-                "manifests": ["manifests"],
-                "clusters": {"kafka": {"url": f"kafka://{kafka.servers}"}},
-                "reconcile": {"mode": "converge", "heal": HEAL},
-            },
-        }
-        (project.folder / "kgitops.yaml").write_text(as_yaml([content]))
+        project.write_file(reconcile={"mode": "converge", "heal": HEAL})
         self.clock = JumpingClock()
         folders = {"payments": project.folder}
         self.one = Loops(folders, clock=self.clock, plans=plans)
