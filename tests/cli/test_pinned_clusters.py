@@ -1,12 +1,10 @@
 """``clusterId``: each command that connects refuses another cluster, before it changes anything."""
 
-import html
 import json
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -175,22 +173,6 @@ def test_a_served_cluster_is_refused_by_its_protocol(
         assert kgitops("plan", "-c", "prod").code == 0
 
 
-def test_the_pinned_cluster_is_no_other(swapped: Swapped, kgitops: Kgitops) -> None:
-    project = swapped.project
-    pin(project, "embedded:.kgitops/local.db", swapped.found)
-    assert kgitops("apply", project.folder, "--auto-approve").code == 0
-    assert kgitops("plan", project.folder, "--detailed-exitcode").code == 0
-    assert kgitops("drift", project.folder, "--detailed-exitcode").code == 0
-
-
-def test_a_pinned_store_is_not_created(project: Project, kgitops: Kgitops) -> None:
-    """A new one would have another id: it is refused, and would hide what is missing."""
-    pin(project, "embedded:.kgitops/local.db")
-    ran = kgitops("apply", project.folder, "--auto-approve")
-    assert (ran.code, project.store.exists()) == (5, False)
-    assert f"has no store, and clusterId is {PINNED}" in ran.said
-
-
 def test_a_snapshot_of_another_cluster_is_refused(swapped: Swapped, kgitops: Kgitops) -> None:
     project = swapped.project
     state = project.folder / "state.json"
@@ -253,89 +235,3 @@ def test_the_message_hides_what_the_environment_holds(
     ran = kgitops("plan", swapped.project.folder)
     swapped.refused(ran)
     assert "local.db leads" not in ran.said
-
-
-BLOCKS = f"""\
-apiVersion: kgitops/v1
-kind: Project
-metadata:
-  name: payments
-  uid: {UID}
-spec:
-  clusters:
-    local:
-      url: embedded:.kgitops/local.db
-      brokers: 3
-"""
-
-
-def offered(project: Project, *, cluster_id: str) -> str:
-    """The end of the note of a plan: where the line goes, and the line."""
-    lines = (project.folder / "kgitops.yaml").read_text().splitlines()
-    (at,) = [number for number, line in enumerate(lines, start=1) if "url:" in line]
-    plain = cluster_id if cluster_id[0].isalpha() else f'"{cluster_id}"'
-    return f"payments/kgitops.yaml:{at}: clusterId: {plain}"
-
-
-def test_a_plan_offers_the_line_that_pins_its_cluster(project: Project, kgitops: Kgitops) -> None:
-    project.write(topic())
-    (project.folder / "kgitops.yaml").write_text(BLOCKS)
-    with closing(project.connect()) as cluster:
-        cluster_id = cluster.cluster_id
-    note = offered(project, cluster_id=cluster_id)
-    for form in ("text", "markdown", "html"):
-        ran = kgitops("plan", project.folder, "--format", form)
-        assert note in html.unescape(ran.out), form
-        assert ran.out.count("is not pinned") == 1
-    made = json.loads(kgitops("plan", project.folder, "--format", "json").out)
-    assert made["target"]["unpinned"]["file"] == "payments/kgitops.yaml"
-    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 0
-    assert note in kgitops("show", project.plan_file).out
-    assert kgitops("apply", project.plan_file).code == 0
-
-    file = project.folder / "kgitops.yaml"
-    url = next(line for line in file.read_text().splitlines() if "url:" in line)
-    indent = url[: len(url) - len(url.lstrip())]
-    pinned = f"{indent}{note.partition(': ')[2]}"
-    file.write_text(file.read_text().replace(url, f"{url}\n{pinned}"))
-    ran = kgitops("plan", project.folder, "--format", "json")
-    assert (ran.code, "unpinned" in ran.out) == (0, False), ran
-    assert "is not pinned" not in kgitops("plan", project.folder).out
-
-
-@pytest.mark.parametrize("url", ["embedded:", "embedded:?brokers=3"])
-def test_nothing_is_offered_for_a_cluster_in_memory(
-    project: Project, kgitops: Kgitops, url: str
-) -> None:
-    project.write(topic())
-    project.write_file(clusters={"local": {"url": url}})
-    assert "is not pinned" not in kgitops("plan", project.folder).out
-
-
-def test_nothing_is_offered_for_a_url_or_a_snapshot(project: Project, kgitops: Kgitops) -> None:
-    project.write(topic())
-    state = project.folder / "state.json"
-    assert kgitops("snapshot", project.folder, "-o", state).code == 0
-    for words in (("-c", f"embedded:{project.store}"), ("--snapshot", state)):
-        ran = kgitops("plan", project.folder, *words)
-        assert (ran.code, "is not pinned" in ran.out) == (0, False), ran
-
-
-def test_init_pins_the_embedded_cluster_that_is_there(here: Path, kgitops: Kgitops) -> None:
-    """It creates none for that: a store that comes later has an id of its own."""
-    assert kgitops("init", "new").code == 0
-    assert "clusterId" not in Path("new/kgitops.yaml").read_text()
-    assert not Path("new/.kgitops").exists()
-    with closing(connect("embedded:.kgitops/local.db", brokers=3, base=here / "old")) as cluster:
-        cluster_id = cluster.cluster_id
-    assert kgitops("init", "old").code == 0
-    assert f'clusterId: "{cluster_id}"' in Path("old/kgitops.yaml").read_text()
-    ran = kgitops("plan", "old")
-    assert (ran.code, "is not pinned" in ran.out) == (0, False), ran
-
-
-def test_init_passes_over_a_store_that_can_not_be_read(here: Path, kgitops: Kgitops) -> None:
-    (here / "old" / ".kgitops").mkdir(parents=True)
-    (here / "old" / ".kgitops" / "local.db").write_text("hello")
-    assert kgitops("init", "old").code == 0
-    assert "clusterId" not in Path("old/kgitops.yaml").read_text()

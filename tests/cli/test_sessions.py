@@ -45,7 +45,7 @@ VARIES = re.compile(
     r"|sha256:[0-9a-f]+"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| UTC)?"
     r"|(?<=\bid )[\w-]{22}\b"
-    r'|(?<=\bclusterId: )"?[\w-]{22}\b"?'
+    r'|(?<=\bclusterId: )"?[\w-]{22}\b"?|(?<=\bclusterId is )[\w-]{22}\b'
 )
 
 
