@@ -1,5 +1,6 @@
 """What becomes of mutants: noticed, not noticed, in circles, or no policy at all."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,8 +74,8 @@ def test_the_fate_of_a_mutant_in_python(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Enough that collecting the garbage of all tests before this one is no circle.
-    monkeypatch.setattr(mutant_trial, "SECONDS", 1.0)
+    gc.freeze()  # else collecting the garbage of all tests before this one could be a circle
+    monkeypatch.setattr(mutant_trial, "SECONDS", 0.3)
     policy = python(tmp_path, BODY)
     trial = Trial([policy], [suite(CASES)])
     before = sys.modules["mine"]
