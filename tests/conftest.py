@@ -1,6 +1,8 @@
 """What holds for every test."""
 
+import asyncio
 import gc
+import inspect
 import logging
 import os
 import re
@@ -203,6 +205,15 @@ def pytest_terminal_summary(
             terminalreporter.write_line(line)
     if sentence := left_out_sentence(config.stash[_LEFT_OUT]):
         terminalreporter.write_line(sentence)
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an ``async def test_…`` to its end, in a loop of events of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

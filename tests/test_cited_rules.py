@@ -35,7 +35,8 @@ def cited_by(path: Path) -> frozenset[str]:
     docstrings = [
         ast.get_docstring(node) or ""
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
     ]
     return frozenset(rule for text in docstrings for rule in _cited(text))
 

@@ -60,7 +60,7 @@ class StandInRewriter:
         key = header.key
         self.tables.append(table)
         if key == ANSWERED:
-            return LocalAnswer(bytes(frame[4:8]) + b"by the gateway")
+            return LocalAnswer(bytes(frame[4:8]) + b"by the gateway" + frame[header.body :])
         if key == UNKNOWN:
             raise RefusedFrameError("api", "API 22 is not understood")
         if key == BROKEN:

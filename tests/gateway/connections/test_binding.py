@@ -31,62 +31,50 @@ def places() -> list[str | None]:
     return [table.virtual_cluster if table else None for table in StandInRewriter.tables]
 
 
-def test_a_client_that_is_no_member_is_in_none() -> None:
-    async def course() -> None:
-        tables = StandInTables(tables_of(sales=("User:alice",)))
-        async with running(StandInBroker(), tables=tables) as run:
-            client = await run.connect()
+async def test_a_client_that_is_no_member_is_in_none() -> None:
+    tables = StandInTables(tables_of(sales=("User:alice",)))
+    async with running(StandInBroker(), tables=tables) as run:
+        client = await run.connect()
+        await client.ask(FORWARDED, 1)
+        assert places() == [None]
+
+
+async def test_everybody_at_a_bound_listener_is_in_its_virtual_cluster() -> None:
+    tables = StandInTables(tables_of(sales=(), audit=()))
+    entrances = (bound("sales"), bound("audit"))
+    async with running(StandInBroker(), tables=tables, entrances=entrances) as run:
+        ports = [listener.port for listener in run.gateway._listeners]
+        for port in ports:
+            client = await run.connect(port)
             await client.ask(FORWARDED, 1)
-            assert places() == [None]
-
-    asyncio.run(course())
+        assert places() == ["sales", "audit"]
 
 
-def test_everybody_at_a_bound_listener_is_in_its_virtual_cluster() -> None:
-    async def course() -> None:
-        tables = StandInTables(tables_of(sales=(), audit=()))
-        entrances = (bound("sales"), bound("audit"))
-        async with running(StandInBroker(), tables=tables, entrances=entrances) as run:
-            ports = [listener.port for listener in run.gateway._listeners]
-            for port in ports:
-                client = await run.connect(port)
-                await client.ask(FORWARDED, 1)
-            assert places() == ["sales", "audit"]
-
-    asyncio.run(course())
+async def test_a_member_of_another_virtual_cluster_is_refused_at_a_bound_listener() -> None:
+    tables = StandInTables(tables_of(sales=(), audit=("User:ANONYMOUS",)))
+    async with running(StandInBroker(), tables=tables, entrances=(bound("sales"),)) as run:
+        client = await run.connect()
+        client.send(request(FORWARDED, 1))
+        assert await client.rest() == b""
+        (refusal,) = run.refusals
+        assert refusal["reason"] == "virtual-cluster"
+        assert "is a member of virtual cluster audit" in str(refusal["sentence"])
+        assert run.brokers[0].frames == []
 
 
-def test_a_member_of_another_virtual_cluster_is_refused_at_a_bound_listener() -> None:
-    async def course() -> None:
-        tables = StandInTables(tables_of(sales=(), audit=("User:ANONYMOUS",)))
-        async with running(StandInBroker(), tables=tables, entrances=(bound("sales"),)) as run:
-            client = await run.connect()
-            client.send(request(FORWARDED, 1))
-            assert await client.rest() == b""
-            (refusal,) = run.refusals
-            assert refusal["reason"] == "virtual-cluster"
-            assert "is a member of virtual cluster audit" in str(refusal["sentence"])
-            assert run.brokers[0].frames == []
-
-    asyncio.run(course())
+async def test_a_listener_for_a_virtual_cluster_that_is_not_there_refuses_all() -> None:
+    async with running(StandInBroker(), entrances=(bound("sales"),)) as run:
+        client = await run.connect()
+        client.send(request(FORWARDED, 1))
+        assert await client.rest() == b""
+        assert "which does not exist" in str(run.refusals[0]["sentence"])
+        run.tables.tables = tables_of(2, sales=())
+        client = await run.connect()
+        await client.ask(FORWARDED, 1)
+        assert places() == ["sales"]
 
 
-def test_a_listener_for_a_virtual_cluster_that_is_not_there_refuses_all() -> None:
-    async def course() -> None:
-        async with running(StandInBroker(), entrances=(bound("sales"),)) as run:
-            client = await run.connect()
-            client.send(request(FORWARDED, 1))
-            assert await client.rest() == b""
-            assert "which does not exist" in str(run.refusals[0]["sentence"])
-            run.tables.tables = tables_of(2, sales=())
-            client = await run.connect()
-            await client.ask(FORWARDED, 1)
-            assert places() == ["sales"]
-
-    asyncio.run(course())
-
-
-def test_a_connection_never_changes_its_virtual_cluster_by_another_client_id() -> None:
+async def test_a_connection_never_changes_its_virtual_cluster_by_another_client_id() -> None:
     image = build_image(
         VirtualCluster(name=name, client_ids=frozenset([f"{name}-app"]))
         for name in ("sales", "audit")
@@ -96,68 +84,59 @@ def test_a_connection_never_changes_its_virtual_cluster_by_another_client_id() -
         type(both)(version=1, offset=1, image=image, by_virtual_cluster=both.by_virtual_cluster)
     )
 
-    async def course() -> None:
-        async with running(StandInBroker(), tables=tables) as run:
-            client = await run.connect()
-            await client.ask(FORWARDED, 1, client_id="sales-app")
-            client.send(request(FORWARDED, 2, client_id="audit-app"))
-            assert await client.rest() == b""
-            assert places() == ["sales"]
-            assert run.refusals[0]["reason"] == "virtual-cluster"
-
-    asyncio.run(course())
+    async with running(StandInBroker(), tables=tables) as run:
+        client = await run.connect()
+        await client.ask(FORWARDED, 1, client_id="sales-app")
+        client.send(request(FORWARDED, 2, client_id="audit-app"))
+        assert await client.rest() == b""
+        assert places() == ["sales"]
+        assert run.refusals[0]["reason"] == "virtual-cluster"
 
 
-def test_a_moved_member_loses_its_connections_and_others_keep_theirs() -> None:
-    async def course() -> None:
-        tables = StandInTables(tables_of(sales=("User:ANONYMOUS",), audit=()))
-        async with running(StandInBroker(), tables=tables) as run:
-            client, silent = await run.connect(), await run.connect()
-            await client.ask(FORWARDED, 1)
-            run.tables.tables = tables_of(2, sales=("User:ANONYMOUS", "User:eve"), audit=())
-            run.gateway.connections.check_members()
-            await client.ask(FORWARDED, 2)
-            run.tables.tables = tables_of(3, sales=(), audit=("User:ANONYMOUS",))
-            run.gateway.connections.check_members()
-            assert await client.rest() == b""
-            (refusal,) = run.refusals
-            sentence = str(refusal["sentence"])
-            assert "was in virtual cluster sales" in sentence
-            assert "in virtual cluster audit now" in sentence
-            await silent.ask(FORWARDED, 3)
-            assert places() == ["sales", "sales", "audit"]
-
-    asyncio.run(course())
+async def test_a_moved_member_loses_its_connections_and_others_keep_theirs() -> None:
+    tables = StandInTables(tables_of(sales=("User:ANONYMOUS",), audit=()))
+    async with running(StandInBroker(), tables=tables) as run:
+        client, silent = await run.connect(), await run.connect()
+        await client.ask(FORWARDED, 1)
+        run.tables.tables = tables_of(2, sales=("User:ANONYMOUS", "User:eve"), audit=())
+        run.gateway.connections.check_members()
+        await client.ask(FORWARDED, 2)
+        run.tables.tables = tables_of(3, sales=(), audit=("User:ANONYMOUS",))
+        run.gateway.connections.check_members()
+        assert await client.rest() == b""
+        (refusal,) = run.refusals
+        sentence = str(refusal["sentence"])
+        assert "was in virtual cluster sales" in sentence
+        assert "in virtual cluster audit now" in sentence
+        await silent.ask(FORWARDED, 3)
+        assert places() == ["sales", "sales", "audit"]
 
 
-def test_requests_under_load_use_one_table_each_while_tables_change() -> None:
+async def test_requests_under_load_use_one_table_each_while_tables_change() -> None:
     """Each request has the table of its moment, and the next one the newest."""
 
     async def answer(frame: bytes) -> bytes | None:
         await asyncio.sleep(0)
         return echo(frame)
 
-    async def course() -> None:
-        tables = StandInTables(tables_of(1, sales=("User:ANONYMOUS",)))
-        async with running(StandInBroker(answer), tables=tables) as run:
-            clients = [await run.connect() for _ in range(5)]
+    tables = StandInTables(tables_of(1, sales=("User:ANONYMOUS",)))
+    async with running(StandInBroker(answer), tables=tables) as run:
+        clients = [await run.connect() for _ in range(5)]
 
-            async def ask(number: int) -> None:
-                for each in range(200):
-                    body = each.to_bytes(4, "big")
-                    assert (await clients[number].ask(FORWARDED, each, body))[4:] == body
+        async def ask(number: int) -> None:
+            for each in range(200):
+                body = each.to_bytes(4, "big")
+                assert (await clients[number].ask(FORWARDED, each, body))[4:] == body
 
-            async def change() -> None:
-                for version in range(2, 100):
-                    run.tables.tables = tables_of(version, sales=("User:ANONYMOUS",))
-                    run.gateway.connections.check_members()
-                    await asyncio.sleep(0.002)
+        async def change() -> None:
+            for version in range(2, 100):
+                run.tables.tables = tables_of(version, sales=("User:ANONYMOUS",))
+                run.gateway.connections.check_members()
+                await asyncio.sleep(0.002)
 
-            await asyncio.gather(change(), *map(ask, range(5)))
-            versions = [table.version if table else 0 for table in StandInRewriter.tables]
-            assert len(versions) == 1000
-            assert versions == sorted(versions)
-            assert len(set(versions)) > 5
-            assert run.refusals == []
-
-    asyncio.run(course())
+        await asyncio.gather(change(), *map(ask, range(5)))
+        versions = [table.version if table else 0 for table in StandInRewriter.tables]
+        assert len(versions) == 1000
+        assert versions == sorted(versions)
+        assert len(set(versions)) > 5
+        assert run.refusals == []

@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 CLIENTS = 20
 
 
-def test_large_frames_are_read_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_frames_are_read_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turn of the event loop is spent with the frames of one, or of many."""
     pieces, turns = [0], [0]
     updated = Side.buffer_updated
@@ -34,21 +34,18 @@ def test_large_frames_are_read_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch
             turns.append(0)
             await asyncio.sleep(0)
 
-    async def course() -> None:
-        async with running(StandInBroker(lambda frame: frame[4:8])) as run:
-            clients = [await run.connect() for _ in range(CLIENTS)]
-            for client in clients:
-                await client.ask(FORWARDED, 1)
-            counting = asyncio.create_task(count_turns())
-            monkeypatch.setattr(Side, "buffer_updated", update)
-            body = bytes(4 * MIB)
-            answers = await asyncio.gather(
-                *(client.ask(FORWARDED, number, body) for number, client in enumerate(clients))
-            )
-            counting.cancel()
-            assert answers == [number.to_bytes(4, "big") for number in range(CLIENTS)]
-
-    asyncio.run(course())
+    async with running(StandInBroker(lambda frame: frame[4:8])) as run:
+        clients = [await run.connect() for _ in range(CLIENTS)]
+        for client in clients:
+            await client.ask(FORWARDED, 1)
+        counting = asyncio.create_task(count_turns())
+        monkeypatch.setattr(Side, "buffer_updated", update)
+        body = bytes(4 * MIB)
+        answers = await asyncio.gather(
+            *(client.ask(FORWARDED, number, body) for number, client in enumerate(clients))
+        )
+        counting.cancel()
+        assert answers == [number.to_bytes(4, "big") for number in range(CLIENTS)]
     assert max(pieces) <= SCRATCH_BYTES
     # Each connection is read once before it has to wait for its turn.
     crowded = [size for size in turns if size > TURN_BYTES + 2 * SCRATCH_BYTES]
@@ -56,7 +53,7 @@ def test_large_frames_are_read_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch
     assert sum(turns) > CLIENTS * 4 * MIB
 
 
-def test_no_garbage_is_looked_for_in_the_middle_of_a_long_frame() -> None:
+async def test_no_garbage_is_looked_for_in_the_middle_of_a_long_frame() -> None:
     """It would stop all threads to look at each of the frame's values."""
     kind = messages.ConsumerGroupHeartbeatRequest
     owned = [kind.TopicPartitions(topic_id=bytes(16), partitions=[1]) for _ in range(20_000)]
@@ -79,18 +76,15 @@ def test_no_garbage_is_looked_for_in_the_middle_of_a_long_frame() -> None:
         finally:
             inside = False
 
-    async def course() -> None:
-        done = asyncio.Event()
-        results: list[object] = []
+    done = asyncio.Event()
+    results: list[object] = []
+    gc.callbacks.append(collecting)
+    try:
         LongFrames().run("a", work, lambda future: (results.append(future.result()), done.set()))
         async with asyncio.timeout(60):
             await done.wait()
-        assert isinstance(results[0], Forward)
-
-    gc.callbacks.append(collecting)
-    try:
-        asyncio.run(course())
     finally:
         gc.callbacks.remove(collecting)
+    assert isinstance(results[0], Forward)
     assert collections == []
     assert gc.isenabled()

@@ -1,8 +1,8 @@
 """Clients that log in by a certificate: who they are, and the gateway's login in their place."""
 
-import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,6 @@ from kgitops.gateway.connections.certificate_logins import CertificateLogin
 from kgitops.gateway.connections.refusals import RefusedError
 from kgitops.gateway.credentials.credentials_file import CredentialsFile
 from kgitops.gateway.credentials.reading import CredentialsSource
-from kgitops.gateway.sockets.limits import GatewayLimits
 from kgitops.serve.listening.settings import PrincipalRule
 from kgitops.wire import messages
 from kgitops.wire.codec import write
@@ -37,6 +36,8 @@ PASSWORD = "alice-4711"  # noqa: S105 (a test's)
 FAILED = 58
 PLAIN = "{sasl.mechanism: PLAIN, sasl.username: alice, sasl.password: %s}"
 CLUSTER = {"security.protocol": "sasl_plaintext"}
+
+pytestmark = pytest.mark.usefixtures("soon")
 
 
 class Setting:
@@ -89,27 +90,19 @@ def setting(made: Setting) -> Setting:
     return made
 
 
-def run(
-    setting: Setting,
-    course: Callable[[Running], Awaitable[None]],
-    limits: GatewayLimits | None = None,
-) -> None:
-    """A course before a broker that asks for logins."""
-
-    async def all_of_it() -> None:
-        source = CredentialsSource(setting.credentials, CLUSTER, {}, (PrincipalRule(),))
-        async with running(
-            StandInBroker(setting.answer),
-            sasl=True,
-            tables=StandInTables(tables_of(sales=("User:alice",))),
-            certificate=(setting.server, setting.server),
-            client_ca=setting.authority.file,
-            credentials=CredentialsFile(source),
-            limits=limits,
-        ) as running_gateway:
-            await course(running_gateway)
-
-    asyncio.run(all_of_it())
+@asynccontextmanager
+async def before(setting: Setting) -> AsyncIterator[Running]:
+    """A gateway before a broker that asks for logins."""
+    source = CredentialsSource(setting.credentials, CLUSTER, {}, (PrincipalRule(),))
+    async with running(
+        StandInBroker(setting.answer),
+        sasl=True,
+        tables=StandInTables(tables_of(sales=("User:alice",))),
+        certificate=(setting.server, setting.server),
+        client_ca=setting.authority.file,
+        credentials=CredentialsFile(source),
+    ) as run:
+        yield run
 
 
 async def connected(run: Running, setting: Setting, name: str = "orders") -> Client:
@@ -119,10 +112,9 @@ async def connected(run: Running, setting: Setting, name: str = "orders") -> Cli
     return await run.connect(ssl=setting.context(certificate), server_hostname=HOST)
 
 
-def test_the_gateway_logs_in_for_who_shows_a_certificate(setting: Setting) -> None:
+async def test_the_gateway_logs_in_for_who_shows_a_certificate(setting: Setting) -> None:
     """Its virtual cluster is that of the user whom brokers see, who is let in first."""
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         client = await connected(run, setting)
         client.send(*(request(FORWARDED, number, b"x" * 70_000) for number in range(3)))
         for number in range(3):
@@ -134,13 +126,10 @@ def test_the_gateway_logs_in_for_who_shows_a_certificate(setting: Setting) -> No
         ] * 3
         assert not run.log
 
-    run(setting, course)
 
-
-def test_who_has_no_credential_is_refused(setting: Setting) -> None:
+async def test_who_has_no_credential_is_refused(setting: Setting) -> None:
     """Before anything of it goes to a broker; others are as they were."""
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         client = await connected(run, setting, "stranger")
         client.send(request(FORWARDED, 1))
         assert not await client.rest()
@@ -150,8 +139,6 @@ def test_who_has_no_credential_is_refused(setting: Setting) -> None:
         assert line["sentence"] == "there is no credential for User:CN=stranger; add one"
         other = await connected(run, setting)
         assert await other.ask(FORWARDED, 2)
-
-    run(setting, course)
 
 
 async def refused(run: Running, setting: Setting, certificate: Path | None) -> str | None:
@@ -170,10 +157,9 @@ async def refused(run: Running, setting: Setting, certificate: Path | None) -> s
     return line["sentence"]
 
 
-def test_certificates_that_are_not_trusted(setting: Setting, tmp_path: Path) -> None:
+async def test_certificates_that_are_not_trusted(setting: Setting, tmp_path: Path) -> None:
     """None, one that has ended, one of another authority that has the name of one with a login."""
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         told = await refused(run, setting, None)
         assert told == "it shows no certificate, and clients log in by certificates here"
         ended = setting.authority.signs("ended", days=-1)
@@ -185,14 +171,11 @@ def test_certificates_that_are_not_trusted(setting: Setting, tmp_path: Path) -> 
         assert told.startswith("its certificate is not trusted: ")
         assert not run.brokers[0].connections
 
-    run(setting, course)
 
-
-def test_a_credential_that_brokers_refuse(setting: Setting) -> None:
+async def test_a_credential_that_brokers_refuse(setting: Setting) -> None:
     """The log says why, without the password."""
     setting.write(orders=PLAIN % "wrong-4711")
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         client = await connected(run, setting)
         client.send(request(FORWARDED, 1))
         assert not await client.rest()
@@ -204,12 +187,12 @@ def test_a_credential_that_brokers_refuse(setting: Setting) -> None:
         assert b"4711" not in b"".join(run.log)
         assert FORWARDED not in [int.from_bytes(f[:2], "big") for f in run.brokers[0].frames]
 
-    run(setting, course)
-
 
 @pytest.mark.parametrize("key", [HANDSHAKE, AUTHENTICATE])
-def test_who_shows_a_certificate_can_not_log_in_as_another(setting: Setting, key: int) -> None:
-    async def course(run: Running) -> None:
+async def test_who_shows_a_certificate_can_not_log_in_as_another(
+    setting: Setting, key: int
+) -> None:
+    async with before(setting) as run:
         client = await connected(run, setting)
         await client.ask(FORWARDED, 1)
         client.send(request(key, 2, b"\x00\x00\x00\x0a\x00bob\x00secret"))
@@ -217,13 +200,10 @@ def test_who_shows_a_certificate_can_not_log_in_as_another(setting: Setting, key
         assert run.refusals[0]["reason"] == "login"
         assert len(setting.logins) == 1
 
-    run(setting, course)
 
-
-def test_who_is_taken_out_of_the_file_is_locked_out(setting: Setting) -> None:
+async def test_who_is_taken_out_of_the_file_is_locked_out(setting: Setting) -> None:
     setting.write(orders=PLAIN % PASSWORD, billing=PLAIN % PASSWORD)
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         orders, billing = await connected(run, setting), await connected(run, setting, "billing")
         for client in (orders, billing):
             await client.ask(FORWARDED, 1)
@@ -232,8 +212,6 @@ def test_who_is_taken_out_of_the_file_is_locked_out(setting: Setting) -> None:
         assert run.refusals[0]["reason"] == "certificate"
         assert await billing.ask(FORWARDED, 2)
         assert any("were read again" in sentence for sentence in run.told)
-
-    run(setting, course)
 
 
 async def read_again(run: Running) -> None:
@@ -246,11 +224,10 @@ async def read_again(run: Running) -> None:
     )
 
 
-def test_who_becomes_another_user_has_to_connect_again(setting: Setting) -> None:
+async def test_who_becomes_another_user_has_to_connect_again(setting: Setting) -> None:
     """What a connection reaches is its first user's; a new password of the same one is no other."""
     setting.write(orders=PLAIN % PASSWORD, billing=PLAIN % PASSWORD)
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         orders, billing = await connected(run, setting), await connected(run, setting, "billing")
         for client in (orders, billing):
             await client.ask(FORWARDED, 1)
@@ -263,13 +240,10 @@ def test_who_becomes_another_user_has_to_connect_again(setting: Setting) -> None
         assert line["sentence"] == told
         assert await billing.ask(FORWARDED, 2)
 
-    run(setting, course)
 
-
-def test_who_is_about_to_show_a_certificate_is_let_in(setting: Setting) -> None:
+async def test_who_is_about_to_show_a_certificate_is_let_in(setting: Setting) -> None:
     """The credentials are read again before it says who it is."""
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         client = await run.connect()
         setting.write(orders=PLAIN % PASSWORD, billing=PLAIN % PASSWORD)
         await read_again(run)
@@ -278,8 +252,6 @@ def test_who_is_about_to_show_a_certificate_is_let_in(setting: Setting) -> None:
         assert await client.ask(FORWARDED, 1)
         assert not run.log
 
-    run(setting, course)
-
 
 def test_nothing_is_sent_before_a_certificate(setting: Setting) -> None:
     source = CredentialsSource(setting.credentials, CLUSTER, {}, (PrincipalRule(),))
@@ -287,11 +259,10 @@ def test_nothing_is_sent_before_a_certificate(setting: Setting) -> None:
         CertificateLogin(CredentialsFile(source)).request(bytearray(), FORWARDED)
 
 
-def test_a_connection_ends_before_the_login_of_its_broker_does(setting: Setting) -> None:
+async def test_a_connection_ends_before_the_login_of_its_broker_does(setting: Setting) -> None:
     """The client connects again, for which the gateway logs in again (KIP-368)."""
     setting.lifetime_ms = 1500
-
-    async def course(run: Running) -> None:
+    async with before(setting) as run:
         client = await connected(run, setting)
         assert await client.ask(FORWARDED, 1)
         assert not await client.rest()
@@ -299,5 +270,3 @@ def test_a_connection_ends_before_the_login_of_its_broker_does(setting: Setting)
         again = await connected(run, setting)
         assert await again.ask(FORWARDED, 2)
         assert len(setting.logins) == 2
-
-    run(setting, course)

@@ -47,36 +47,33 @@ async def fetched(client: Client) -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plaintext", "TLS"])
-def test_slow_readers_together_take_bounded_memory(tls: bool, tmp_path: Path) -> None:
+async def test_slow_readers_together_take_bounded_memory(tls: bool, tmp_path: Path) -> None:
     """Each answer arrives whole in the end; the small do not wait, and who goes makes room."""
     issued = issue_certificates(tmp_path, [])
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(issued.broker)
     trusting = ssl.create_default_context(cafile=str(issued.authority))
 
-    async def course() -> None:
-        broker = LargeAnswers(tls=serving if tls else None)
-        upstream = trusting if tls else None
-        async with running(broker, limits=LIMITS, upstream_tls=upstream) as run:
-            clients = [await run.connect() for _ in range(CLIENTS)]
-            before = psutil.Process().memory_info().rss
-            for client in clients:
-                client.writer.transport.pause_reading()
-                client.send(request(FORWARDED, 1))
-            await run.until_forwarded(CLIENTS)
-            await asyncio.sleep(1)
-            other = await run.connect()
-            assert await other.ask(FORWARDED, 2) == b"\0\0\0\2"
-            grown = psutil.Process().memory_info().rss - before
-            assert grown < CLIENTS * LARGE / 2, f"{grown / MIB:.0f} MiB"
-            for gone in clients[::6]:
-                gone.writer.transport.abort()
-            left = [client for at, client in enumerate(clients) if at % 6]
-            for client in left:
-                client.writer.transport.resume_reading()
-            await asyncio.gather(*map(fetched, left))
-
-    asyncio.run(course())
+    broker = LargeAnswers(tls=serving if tls else None)
+    upstream = trusting if tls else None
+    async with running(broker, limits=LIMITS, upstream_tls=upstream) as run:
+        clients = [await run.connect() for _ in range(CLIENTS)]
+        before = psutil.Process().memory_info().rss
+        for client in clients:
+            client.writer.transport.pause_reading()
+            client.send(request(FORWARDED, 1))
+        await run.until_forwarded(CLIENTS)
+        await asyncio.sleep(1)
+        other = await run.connect()
+        assert await other.ask(FORWARDED, 2) == b"\0\0\0\2"
+        grown = psutil.Process().memory_info().rss - before
+        assert grown < CLIENTS * LARGE / 2, f"{grown / MIB:.0f} MiB"
+        for gone in clients[::6]:
+            gone.writer.transport.abort()
+        left = [client for at, client in enumerate(clients) if at % 6]
+        for client in left:
+            client.writer.transport.resume_reading()
+        await asyncio.gather(*map(fetched, left))
 
 
 class WaitingSide:

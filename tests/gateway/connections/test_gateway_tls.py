@@ -59,146 +59,123 @@ async def connected(run: Running, issued: Certificates, name: str | None = None)
     return await run.connect(ssl=context, server_hostname=name or "127.0.0.1")
 
 
-def test_frames_of_any_size_pass_encrypted_on_both_sides(issued: Certificates) -> None:
-    async def course() -> None:
-        broker = StandInBroker(tls=serving(issued))
-        pair = (issued.broker, issued.broker)
-        async with running(broker, certificate=pair, upstream_tls=trusting(issued)) as run:
-            client = await connected(run, issued)
-            for number, size in enumerate((0, 1, 16_384, 70_000, 300_000, 5_000_000)):
-                body = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
-                assert (await client.ask(FORWARDED, number, body))[4:] == body
-            client.send(*(request(FORWARDED, number, bytes(3000)) for number in range(500)))
-            for number in range(500):
-                assert (await client.receive())[:4] == number.to_bytes(4, "big")
-
-    asyncio.run(course())
+async def test_frames_of_any_size_pass_encrypted_on_both_sides(issued: Certificates) -> None:
+    broker = StandInBroker(tls=serving(issued))
+    pair = (issued.broker, issued.broker)
+    async with running(broker, certificate=pair, upstream_tls=trusting(issued)) as run:
+        client = await connected(run, issued)
+        for number, size in enumerate((0, 1, 16_384, 70_000, 300_000, 5_000_000)):
+            body = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+            assert (await client.ask(FORWARDED, number, body))[4:] == body
+        client.send(*(request(FORWARDED, number, bytes(3000)) for number in range(500)))
+        for number in range(500):
+            assert (await client.receive())[:4] == number.to_bytes(4, "big")
 
 
-def test_who_speaks_no_tls_is_told_in_the_log(issued: Certificates) -> None:
-    async def course() -> None:
-        async with running(StandInBroker(), certificate=(issued.broker, issued.broker)) as run:
-            for data, sentence in (
-                (request(FORWARDED, 1), "it does not speak TLS, this listener does"),
-                (b"GET / HTTP/1.1\r\n\r\n", "it spoke HTTP"),
-            ):
-                client = await run.connect()
-                client.send(data)
-                await client.rest()
-                assert str(run.refusals[-1]["sentence"]).startswith(sentence)
-                assert run.refusals[-1]["reason"] == "tls"
-
-    asyncio.run(course())
-
-
-def test_a_handshake_that_is_not_ended_is_given_up(issued: Certificates) -> None:
-    async def course() -> None:
-        limits = GatewayLimits(login_s=600)
-        pair = (issued.broker, issued.broker)
-        async with running(StandInBroker(), certificate=pair, limits=limits) as run:
+async def test_who_speaks_no_tls_is_told_in_the_log(issued: Certificates) -> None:
+    async with running(StandInBroker(), certificate=(issued.broker, issued.broker)) as run:
+        for data, sentence in (
+            (request(FORWARDED, 1), "it does not speak TLS, this listener does"),
+            (b"GET / HTTP/1.1\r\n\r\n", "it spoke HTTP"),
+        ):
             client = await run.connect()
-            client.send(b"\x16\x03\x01")
-            connections = run.gateway.connections
-            await eventually_async(lambda: len(connections) == 1, what="it is connected")
-            run.clock.ahead = 600
-            assert await client.rest() == b""
-            assert run.refusals[0]["reason"] == "login"
-
-    asyncio.run(course())
+            client.send(data)
+            await client.rest()
+            assert str(run.refusals[-1]["sentence"]).startswith(sentence)
+            assert run.refusals[-1]["reason"] == "tls"
 
 
-def test_a_broker_with_a_certificate_of_nobody_gets_nothing(
+async def test_a_handshake_that_is_not_ended_is_given_up(issued: Certificates) -> None:
+    limits = GatewayLimits(login_s=600)
+    pair = (issued.broker, issued.broker)
+    async with running(StandInBroker(), certificate=pair, limits=limits) as run:
+        client = await run.connect()
+        client.send(b"\x16\x03\x01")
+        connections = run.gateway.connections
+        await eventually_async(lambda: len(connections) == 1, what="it is connected")
+        run.clock.ahead = 600
+        assert await client.rest() == b""
+        assert run.refusals[0]["reason"] == "login"
+
+
+async def test_a_broker_with_a_certificate_of_nobody_gets_nothing(
     issued: Certificates, others: Certificates
 ) -> None:
-    async def course() -> None:
-        broker = StandInBroker(tls=serving(others))
-        async with running(broker, upstream_tls=trusting(issued)) as run:
-            client = await run.connect()
-            client.send(request(FORWARDED, 1, b"secret"))
-            assert await client.rest() == b""
-            assert run.refusals[0]["reason"] == "broker"
-            assert "CERTIFICATE_VERIFY_FAILED" in str(run.refusals[0]["sentence"])
-            assert broker.frames == []
-
-    asyncio.run(course())
+    broker = StandInBroker(tls=serving(others))
+    async with running(broker, upstream_tls=trusting(issued)) as run:
+        client = await run.connect()
+        client.send(request(FORWARDED, 1, b"secret"))
+        assert await client.rest() == b""
+        assert run.refusals[0]["reason"] == "broker"
+        assert "CERTIFICATE_VERIFY_FAILED" in str(run.refusals[0]["sentence"])
+        assert broker.frames == []
 
 
-def test_a_proxy_header_comes_before_tls(issued: Certificates) -> None:
-    async def course() -> None:
-        pair = (issued.broker, issued.broker)
-        async with running(
-            StandInBroker(), certificate=pair, load_balancers=("127.0.0.0/8",)
-        ) as run:
-            reader, writer = await asyncio.open_connection("127.0.0.1", run.port)
-            writer.write(b"PROXY TCP4 203.0.113.9 10.0.0.1 1 2\r\n")
-            await writer.start_tls(trusting(issued), server_hostname="127.0.0.1")
+async def test_a_proxy_header_comes_before_tls(issued: Certificates) -> None:
+    pair = (issued.broker, issued.broker)
+    async with running(StandInBroker(), certificate=pair, load_balancers=("127.0.0.0/8",)) as run:
+        reader, writer = await asyncio.open_connection("127.0.0.1", run.port)
+        writer.write(b"PROXY TCP4 203.0.113.9 10.0.0.1 1 2\r\n")
+        await writer.start_tls(trusting(issued), server_hostname="127.0.0.1")
+        client = Client(reader, writer)
+        run.clients.append(client)
+        assert await client.ask(FORWARDED, 1, b"one") == b"\0\0\0\1one"
+        (connection,) = run.gateway.connections._open
+        assert connection.client.address == "203.0.113.9"
+
+
+async def test_host_names_tell_brokers_apart_on_one_port(issued: Certificates) -> None:
+    brokers = [StandInBroker(), StandInBroker()]
+    pair = (issued.broker, issued.broker)
+    async with running(*brokers, certificate=pair, entrances=(SNI,)) as run:
+        assert run.gateway.url == "kafka://kafka.example:443"
+        (listener,) = run.gateway._listeners
+        told = listener.addresses.advertise(1, b"127.0.0.1", brokers[1].port)
+        assert told == (b"broker-1.kafka.example", 443)
+
+        async def ask(name: str) -> bytes:
+            context = trusting(issued, names=False)
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", listener.port, ssl=context, server_hostname=name
+            )
             client = Client(reader, writer)
             run.clients.append(client)
-            assert await client.ask(FORWARDED, 1, b"one") == b"\0\0\0\1one"
-            (connection,) = run.gateway.connections._open
-            assert connection.client.address == "203.0.113.9"
+            client.send(request(FORWARDED, 5))
+            return await client.rest() if "7" in name else await client.receive()
 
-    asyncio.run(course())
-
-
-def test_host_names_tell_brokers_apart_on_one_port(issued: Certificates) -> None:
-    async def course() -> None:
-        brokers = [StandInBroker(), StandInBroker()]
-        pair = (issued.broker, issued.broker)
-        async with running(*brokers, certificate=pair, entrances=(SNI,)) as run:
-            assert run.gateway.url == "kafka://kafka.example:443"
-            (listener,) = run.gateway._listeners
-            told = listener.addresses.advertise(1, b"127.0.0.1", brokers[1].port)
-            assert told == (b"broker-1.kafka.example", 443)
-
-            async def ask(name: str) -> bytes:
-                context = trusting(issued, names=False)
-                reader, writer = await asyncio.open_connection(
-                    "127.0.0.1", listener.port, ssl=context, server_hostname=name
-                )
-                client = Client(reader, writer)
-                run.clients.append(client)
-                client.send(request(FORWARDED, 5))
-                return await client.rest() if "7" in name else await client.receive()
-
-            for name in ("broker-1.kafka.example", "BROKER-1.kafka.example", "kafka.example"):
-                await ask(name)
-            assert len(brokers[1].frames) >= 2
-            assert len(brokers[0].frames) + len(brokers[1].frames) == 3
-            assert await ask("broker-7.kafka.example") == b""
-            assert run.refusals[0]["reason"] == "sni"
-            assert "'broker-7.kafka.example'" in str(run.refusals[0]["sentence"])
-
-    asyncio.run(course())
+        for name in ("broker-1.kafka.example", "BROKER-1.kafka.example", "kafka.example"):
+            await ask(name)
+        assert len(brokers[1].frames) >= 2
+        assert len(brokers[0].frames) + len(brokers[1].frames) == 3
+        assert await ask("broker-7.kafka.example") == b""
+        assert run.refusals[0]["reason"] == "sni"
+        assert "'broker-7.kafka.example'" in str(run.refusals[0]["sentence"])
 
 
-def test_a_new_certificate_is_for_new_connections_and_a_broken_one_for_none(
-    issued: Certificates, others: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("soon")
+async def test_a_new_certificate_is_for_new_connections_and_a_broken_one_for_none(
+    issued: Certificates, others: Certificates, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("kgitops.gateway.running.gateway._LOOK_S", 0.05)
     file = tmp_path / "server.pem"
     shutil.copy(issued.broker, file)
 
-    async def course() -> None:
-        async with running(StandInBroker(), certificate=(file, file)) as run:
-            before = await connected(run, issued)
-            shutil.copy(others.broker, file)
-            await eventually_async(lambda: run.told, what="the gateway reports the new certificate")
-            assert run.told == [f"the certificate {file} was read again"]
-            await (await connected(run, others)).ask(FORWARDED, 1)
-            with pytest.raises(ssl.SSLError):
-                await connected(run, issued)
-            file.write_text("nonsense")
-            await eventually_async(
-                lambda: run.told,
-                lambda told: len(told) > 1,
-                what="the gateway reports the nonsense",
-            )
-            assert run.told[1].endswith("; the certificate before it goes on")
-            await (await connected(run, others)).ask(FORWARDED, 2)
-            await before.ask(FORWARDED, 3)
-
-    asyncio.run(course())
+    async with running(StandInBroker(), certificate=(file, file)) as run:
+        before = await connected(run, issued)
+        shutil.copy(others.broker, file)
+        await eventually_async(lambda: run.told, what="the gateway reports the new certificate")
+        assert run.told == [f"the certificate {file} was read again"]
+        await (await connected(run, others)).ask(FORWARDED, 1)
+        with pytest.raises(ssl.SSLError):
+            await connected(run, issued)
+        file.write_text("nonsense")
+        await eventually_async(
+            lambda: run.told,
+            lambda told: len(told) > 1,
+            what="the gateway reports the nonsense",
+        )
+        assert run.told[1].endswith("; the certificate before it goes on")
+        await (await connected(run, others)).ask(FORWARDED, 2)
+        await before.ask(FORWARDED, 3)
 
 
 @pytest.mark.parametrize(

@@ -22,19 +22,16 @@ from kgitops.gateway.sockets.limits import GatewayLimits
         (b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + bytes(12), "it sent a PROXY header, but"),
     ],
 )
-def test_bytes_that_are_no_request_close_the_connection(data: bytes, sentence: str) -> None:
-    async def course() -> None:
-        async with running(StandInBroker()) as run:
-            other, client = await run.connect(), await run.connect()
-            client.send(data)
-            assert await client.rest() == b""
-            (refusal,) = run.refusals
-            assert refusal["reason"] == "malformed"
-            assert str(refusal["sentence"]).startswith(sentence)
-            assert run.brokers[0].frames == []
-            assert await other.ask(FORWARDED, 1) == b"\0\0\0\1"
-
-    asyncio.run(course())
+async def test_bytes_that_are_no_request_close_the_connection(data: bytes, sentence: str) -> None:
+    async with running(StandInBroker()) as run:
+        other, client = await run.connect(), await run.connect()
+        client.send(data)
+        assert await client.rest() == b""
+        (refusal,) = run.refusals
+        assert refusal["reason"] == "malformed"
+        assert str(refusal["sentence"]).startswith(sentence)
+        assert run.brokers[0].frames == []
+        assert await other.ask(FORWARDED, 1) == b"\0\0\0\1"
 
 
 @pytest.mark.parametrize(
@@ -44,43 +41,34 @@ def test_bytes_that_are_no_request_close_the_connection(data: bytes, sentence: s
         (b"\0\0", "the broker answered what nobody asked"),
     ],
 )
-def test_a_response_that_nobody_asked_for_never_reaches_the_client(
+async def test_a_response_that_nobody_asked_for_never_reaches_the_client(
     answer: bytes, sentence: str
 ) -> None:
-    async def course() -> None:
-        async with running(StandInBroker(lambda _: answer)) as run:
-            client = await run.connect()
-            client.send(request(FORWARDED, 1))
-            assert await client.rest() == b""
-            assert run.refusals[0]["sentence"] == sentence
-
-    asyncio.run(course())
+    async with running(StandInBroker(lambda _: answer)) as run:
+        client = await run.connect()
+        client.send(request(FORWARDED, 1))
+        assert await client.rest() == b""
+        assert run.refusals[0]["sentence"] == sentence
 
 
-def test_a_length_from_the_broker_that_is_beyond_the_limit_closes_the_connection() -> None:
-    async def course() -> None:
-        limits = GatewayLimits(response_bytes=1000)
-        broker = StandInBroker(lambda frame: frame[4:8] + bytes(2000))
-        async with running(broker, limits=limits) as run:
-            client = await run.connect()
-            client.send(request(FORWARDED, 1))
-            assert await client.rest() == b""
-            assert "it announced 2004 bytes" in str(run.refusals[0]["sentence"])
-
-    asyncio.run(course())
+async def test_a_length_from_the_broker_that_is_beyond_the_limit_closes_the_connection() -> None:
+    limits = GatewayLimits(response_bytes=1000)
+    broker = StandInBroker(lambda frame: frame[4:8] + bytes(2000))
+    async with running(broker, limits=limits) as run:
+        client = await run.connect()
+        client.send(request(FORWARDED, 1))
+        assert await client.rest() == b""
+        assert "it announced 2004 bytes" in str(run.refusals[0]["sentence"])
 
 
-def test_announced_bytes_take_no_memory_before_they_come() -> None:
-    async def course() -> None:
-        async with running(StandInBroker()) as run:
-            clients = [await run.connect() for _ in range(50)]
-            for client in clients:
-                await client.ask(FORWARDED, 1)
-            before = psutil.Process().memory_info().rss
-            for client in clients:
-                client.send((100 * 1024 * 1024).to_bytes(4, "big") + bytes(1000))
-            await asyncio.sleep(0.5)
-            assert len(run.gateway.connections) == 50
-            assert psutil.Process().memory_info().rss - before < 30 * 1024 * 1024
-
-    asyncio.run(course())
+async def test_announced_bytes_take_no_memory_before_they_come() -> None:
+    async with running(StandInBroker()) as run:
+        clients = [await run.connect() for _ in range(50)]
+        for client in clients:
+            await client.ask(FORWARDED, 1)
+        before = psutil.Process().memory_info().rss
+        for client in clients:
+            client.send((100 * 1024 * 1024).to_bytes(4, "big") + bytes(1000))
+        await asyncio.sleep(0.5)
+        assert len(run.gateway.connections) == 50
+        assert psutil.Process().memory_info().rss - before < 30 * 1024 * 1024

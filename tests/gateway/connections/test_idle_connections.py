@@ -27,33 +27,30 @@ class BrokerElsewhere(StandInBroker):
         return
 
 
-def test_five_thousand_idle_connections_take_little_memory() -> None:
+async def test_five_thousand_idle_connections_take_little_memory() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
-    async def course() -> None:
-        peers = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(Path(__file__).with_name("idle_peers.py")),
-            str(MOST),
-            request(FORWARDED, 9).hex(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        assert peers.stdin is not None
-        assert peers.stdout is not None
-        async with running(BrokerElsewhere(int(await peers.stdout.readline()))) as run:
-            warm = await run.connect()
-            await warm.ask(FORWARDED, 1)  # what is imported then is imported
-            before = psutil.Process().memory_info().rss
-            peers.stdin.write(f"{run.port}\n".encode())
-            async with asyncio.timeout(60):
-                assert await peers.stdout.readline() == b"open\n"
-            grown = psutil.Process().memory_info().rss - before
-            assert len(run.gateway.connections) == MOST + 1
-            assert grown < MOST * BYTES_EACH, f"{grown / MOST:,.0f} bytes each"
-            peers.stdin.close()
-            await peers.wait()
-            await run.until_closed(1)
-
-    asyncio.run(course())
+    peers = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(Path(__file__).with_name("idle_peers.py")),
+        str(MOST),
+        request(FORWARDED, 9).hex(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert peers.stdin is not None
+    assert peers.stdout is not None
+    async with running(BrokerElsewhere(int(await peers.stdout.readline()))) as run:
+        warm = await run.connect()
+        await warm.ask(FORWARDED, 1)  # what is imported then is imported
+        before = psutil.Process().memory_info().rss
+        peers.stdin.write(f"{run.port}\n".encode())
+        async with asyncio.timeout(60):
+            assert await peers.stdout.readline() == b"open\n"
+        grown = psutil.Process().memory_info().rss - before
+        assert len(run.gateway.connections) == MOST + 1
+        assert grown < MOST * BYTES_EACH, f"{grown / MOST:,.0f} bytes each"
+        peers.stdin.close()
+        await peers.wait()
+        await run.until_closed(1)

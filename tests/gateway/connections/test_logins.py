@@ -1,6 +1,5 @@
 """Logins, which the broker alone decides: whose connection it is, and from when on."""
 
-import asyncio
 import base64
 import json
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from gateway.connections.stand_ins import (
     FORWARDED,
     HANDSHAKE,
     Client,
-    Running,
     StandInBroker,
     StandInRewriter,
     StandInTables,
@@ -91,19 +89,16 @@ LOGINS: list[tuple[str, list[bytes], list[tuple[int, bytes]]]] = [
 
 
 @pytest.mark.parametrize(("mechanism", "sent", "answers"), LOGINS)
-def test_who_logs_in_is_in_their_virtual_cluster_from_then_on(
+async def test_who_logs_in_is_in_their_virtual_cluster_from_then_on(
     mechanism: str, sent: list[bytes], answers: list[tuple[int, bytes]]
 ) -> None:
-    async def course() -> None:
-        async with running(LoginBroker(answers), sasl=True, tables=tenants()) as run:
-            client = await run.connect()
-            await log_in(client, mechanism, *sent)
-            assert StandInRewriter.tables == [None] * (1 + len(sent))
-            await client.ask(FORWARDED, 9)
-            assert place() == "sales"
-            assert b"secret" not in b"".join(run.log)
-
-    asyncio.run(course())
+    async with running(LoginBroker(answers), sasl=True, tables=tenants()) as run:
+        client = await run.connect()
+        await log_in(client, mechanism, *sent)
+        assert StandInRewriter.tables == [None] * (1 + len(sent))
+        await client.ask(FORWARDED, 9)
+        assert place() == "sales"
+        assert b"secret" not in b"".join(run.log)
 
 
 @pytest.mark.parametrize(
@@ -115,20 +110,17 @@ def test_who_logs_in_is_in_their_virtual_cluster_from_then_on(
         ("OAUTHBEARER", [token(sub="alice")], [(YES, b'{"status":"invalid_token"}')]),
     ],
 )
-def test_a_name_counts_only_once_the_broker_has_said_yes(
+async def test_a_name_counts_only_once_the_broker_has_said_yes(
     mechanism: str, sent: list[bytes], answers: list[tuple[int, bytes]]
 ) -> None:
-    async def course() -> None:
-        async with running(LoginBroker(answers), sasl=True, tables=tenants()) as run:
-            client = await run.connect()
-            await log_in(client, mechanism, *sent)
-            client.send(request(FORWARDED, 9))
-            assert await client.rest() == b""
-            (refusal,) = run.refusals
-            assert (refusal["reason"], refusal["principal"]) == ("login", None)
-            assert refusal["sentence"] == "it did not log in before its first request"
-
-    asyncio.run(course())
+    async with running(LoginBroker(answers), sasl=True, tables=tenants()) as run:
+        client = await run.connect()
+        await log_in(client, mechanism, *sent)
+        client.send(request(FORWARDED, 9))
+        assert await client.rest() == b""
+        (refusal,) = run.refusals
+        assert (refusal["reason"], refusal["principal"]) == ("login", None)
+        assert refusal["sentence"] == "it did not log in before its first request"
 
 
 @pytest.mark.parametrize(
@@ -150,102 +142,79 @@ def test_a_name_counts_only_once_the_broker_has_said_yes(
         ("OAUTHBEARER", b"n,,\x01auth=Bearer a.bnVsbA.c\x01\x01"),
     ],
 )
-def test_a_login_that_does_not_tell_its_user_is_refused(mechanism: str, message: bytes) -> None:
-    async def course() -> None:
-        broker = LoginBroker([(YES, b"")])
-        async with running(broker, sasl=True, tables=tenants()) as run:
-            client = await run.connect()
-            await log_in(client, mechanism)
-            client.send(authenticate(2, message))
-            assert await client.rest() == b""
-            assert run.refusals[0]["reason"] == "login"
-            assert len(broker.frames) == 1
-            assert b"secret" not in b"".join(run.log)
-            assert b"opaque" not in b"".join(run.log)
+async def test_a_login_that_does_not_tell_its_user_is_refused(
+    mechanism: str, message: bytes
+) -> None:
+    broker = LoginBroker([(YES, b"")])
+    async with running(broker, sasl=True, tables=tenants()) as run:
+        client = await run.connect()
+        await log_in(client, mechanism)
+        client.send(authenticate(2, message))
+        assert await client.rest() == b""
+        assert run.refusals[0]["reason"] == "login"
+        assert len(broker.frames) == 1
+        assert b"secret" not in b"".join(run.log)
+        assert b"opaque" not in b"".join(run.log)
 
-    asyncio.run(course())
 
-
-def test_names_are_unescaped_as_brokers_do_it() -> None:
-    async def course(run: Running) -> None:
+async def test_names_are_unescaped_as_brokers_do_it() -> None:
+    tables = StandInTables(tables_of(sales=("User:a,b=c",)))
+    async with running(LoginBroker([(YES, b"r="), (YES, b"v=")]), sasl=True, tables=tables) as run:
         client = await run.connect()
         await log_in(client, "SCRAM-SHA-256", b"n,a=a=2Cb=3Dc,n=a=2Cb=3Dc,r=x", b"c=biws")
         await client.ask(FORWARDED, 9)
         assert place() == "sales"
 
-    async def within() -> None:
-        tables = StandInTables(tables_of(sales=("User:a,b=c",)))
-        broker = LoginBroker([(YES, b"r="), (YES, b"v=")])
-        async with running(broker, sasl=True, tables=tables) as run:
-            await course(run)
 
-    asyncio.run(within())
-
-
-def test_saslhandshake_0_is_refused() -> None:
-    async def course() -> None:
-        async with running(LoginBroker([]), sasl=True) as run:
-            client = await run.connect()
-            client.send(handshake(1, "PLAIN", version=0))
-            assert await client.rest() == b""
-            assert "SaslHandshake 0" in str(run.refusals[0]["sentence"])
-            assert run.brokers[0].frames == []
-
-    asyncio.run(course())
+async def test_saslhandshake_0_is_refused() -> None:
+    async with running(LoginBroker([]), sasl=True) as run:
+        client = await run.connect()
+        client.send(handshake(1, "PLAIN", version=0))
+        assert await client.rest() == b""
+        assert "SaslHandshake 0" in str(run.refusals[0]["sentence"])
+        assert run.brokers[0].frames == []
 
 
-def test_a_mechanism_that_tells_no_user_is_answered_with_those_that_do() -> None:
-    async def course() -> None:
-        async with running(LoginBroker([]), sasl=True) as run:
-            client = await run.connect()
-            client.send(handshake(7, "GSSAPI"))
-            answer = await client.receive()
-            assert answer[:6] == b"\0\0\0\x07\0\x21"
-            assert b"SCRAM-SHA-512" in answer
-            assert run.brokers[0].frames == []
-
-    asyncio.run(course())
+async def test_a_mechanism_that_tells_no_user_is_answered_with_those_that_do() -> None:
+    async with running(LoginBroker([]), sasl=True) as run:
+        client = await run.connect()
+        client.send(handshake(7, "GSSAPI"))
+        answer = await client.receive()
+        assert answer[:6] == b"\0\0\0\x07\0\x21"
+        assert b"SCRAM-SHA-512" in answer
+        assert run.brokers[0].frames == []
 
 
-def test_a_login_in_one_piece_is_refused() -> None:
-    async def course() -> None:
-        async with running(LoginBroker([(YES, b"")]), sasl=True, tables=tenants()) as run:
-            client = await run.connect()
-            client.send(handshake(1, "PLAIN"), authenticate(2, b"\0alice\0x"))
-            await client.rest()
-            sentence = "it did not wait for the answer to its login"
-            assert run.refusals[0]["sentence"] == sentence
-
-    asyncio.run(course())
+async def test_a_login_in_one_piece_is_refused() -> None:
+    async with running(LoginBroker([(YES, b"")]), sasl=True, tables=tenants()) as run:
+        client = await run.connect()
+        client.send(handshake(1, "PLAIN"), authenticate(2, b"\0alice\0x"))
+        await client.rest()
+        sentence = "it did not wait for the answer to its login"
+        assert run.refusals[0]["sentence"] == sentence
 
 
-def test_logging_in_again_has_to_be_as_the_same_user() -> None:
-    async def course() -> None:
-        answers = [(YES, b"")] * 3
-        async with running(LoginBroker(answers), sasl=True, tables=tenants()) as run:
-            client = await run.connect()
-            await log_in(client, "PLAIN", b"\0alice\0x")
-            await log_in(client, "PLAIN", b"\0alice\0x")
-            await client.ask(FORWARDED, 9)
-            assert place() == "sales"
-            client.send(handshake(10, "PLAIN"))
-            await client.receive()
-            client.send(authenticate(11, b"\0bob\0x"))
-            assert await client.rest() == b""
-            (refusal,) = run.refusals
-            assert refusal["sentence"] == "it logged in again as another user"
-
-    asyncio.run(course())
+async def test_logging_in_again_has_to_be_as_the_same_user() -> None:
+    answers = [(YES, b"")] * 3
+    async with running(LoginBroker(answers), sasl=True, tables=tenants()) as run:
+        client = await run.connect()
+        await log_in(client, "PLAIN", b"\0alice\0x")
+        await log_in(client, "PLAIN", b"\0alice\0x")
+        await client.ask(FORWARDED, 9)
+        assert place() == "sales"
+        client.send(handshake(10, "PLAIN"))
+        await client.receive()
+        client.send(authenticate(11, b"\0bob\0x"))
+        assert await client.rest() == b""
+        (refusal,) = run.refusals
+        assert refusal["sentence"] == "it logged in again as another user"
 
 
-def test_before_the_login_frames_are_small() -> None:
-    async def course() -> None:
-        async with running(LoginBroker([(YES, b"")]), sasl=True, tables=tenants()) as run:
-            big, client = await run.connect(), await run.connect()
-            big.send(request(FORWARDED, 1, bytes(600 * 1024)))
-            assert await big.rest() == b""
-            assert "at most 524288" in str(run.refusals[0]["sentence"])
-            await log_in(client, "PLAIN", b"\0alice\0x")
-            assert len(await client.ask(FORWARDED, 2, bytes(600 * 1024))) == 4 + 600 * 1024
-
-    asyncio.run(course())
+async def test_before_the_login_frames_are_small() -> None:
+    async with running(LoginBroker([(YES, b"")]), sasl=True, tables=tenants()) as run:
+        big, client = await run.connect(), await run.connect()
+        big.send(request(FORWARDED, 1, bytes(600 * 1024)))
+        assert await big.rest() == b""
+        assert "at most 524288" in str(run.refusals[0]["sentence"])
+        await log_in(client, "PLAIN", b"\0alice\0x")
+        assert len(await client.ask(FORWARDED, 2, bytes(600 * 1024))) == 4 + 600 * 1024

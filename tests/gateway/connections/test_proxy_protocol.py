@@ -1,6 +1,5 @@
 """PROXY headers: from load balancers alone, and there they have to be."""
 
-import asyncio
 import ipaddress
 
 import pytest
@@ -70,42 +69,33 @@ def test_what_is_no_header_is_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(("header", "address"), HEADERS[:5])
-def test_the_clients_address_is_in_the_log(header: bytes, address: str) -> None:
-    async def course() -> None:
-        async with running(StandInBroker(), load_balancers=BALANCERS) as run:
-            client = await run.connect()
-            client.send(header + request(FORWARDED, 1, b"one"))
-            assert await client.receive() == b"\0\0\0\1one"
-            client.send(request(UNKNOWN, 2))
-            await client.rest()
-            assert run.refusals[0]["address"] == (address or "127.0.0.1")
-
-    asyncio.run(course())
+async def test_the_clients_address_is_in_the_log(header: bytes, address: str) -> None:
+    async with running(StandInBroker(), load_balancers=BALANCERS) as run:
+        client = await run.connect()
+        client.send(header + request(FORWARDED, 1, b"one"))
+        assert await client.receive() == b"\0\0\0\1one"
+        client.send(request(UNKNOWN, 2))
+        await client.rest()
+        assert run.refusals[0]["address"] == (address or "127.0.0.1")
 
 
-def test_a_load_balancer_has_to_send_one() -> None:
-    async def course() -> None:
-        async with running(StandInBroker(), load_balancers=BALANCERS) as run:
-            client = await run.connect()
-            client.send(request(FORWARDED, 1))
-            assert await client.rest() == b""
-            assert run.refusals[0]["reason"] == "proxy"
-            assert run.brokers[0].frames == []
-
-    asyncio.run(course())
+async def test_a_load_balancer_has_to_send_one() -> None:
+    async with running(StandInBroker(), load_balancers=BALANCERS) as run:
+        client = await run.connect()
+        client.send(request(FORWARDED, 1))
+        assert await client.rest() == b""
+        assert run.refusals[0]["reason"] == "proxy"
+        assert run.brokers[0].frames == []
 
 
-def test_a_forged_header_from_elsewhere_is_refused() -> None:
-    async def course() -> None:
-        async with running(StandInBroker(), load_balancers=("192.0.2.0/24",)) as run:
-            client = await run.connect()
-            client.send(b"PROXY TCP4 192.0.2.7 10.0.0.1 1 2\r\n" + request(FORWARDED, 1))
-            assert await client.rest() == b""
-            (refusal,) = run.refusals
-            assert (refusal["reason"], refusal["address"]) == ("malformed", "127.0.0.1")
-            assert "it sent a PROXY header" in str(refusal["sentence"])
-
-    asyncio.run(course())
+async def test_a_forged_header_from_elsewhere_is_refused() -> None:
+    async with running(StandInBroker(), load_balancers=("192.0.2.0/24",)) as run:
+        client = await run.connect()
+        client.send(b"PROXY TCP4 192.0.2.7 10.0.0.1 1 2\r\n" + request(FORWARDED, 1))
+        assert await client.rest() == b""
+        (refusal,) = run.refusals
+        assert (refusal["reason"], refusal["address"]) == ("malformed", "127.0.0.1")
+        assert "it sent a PROXY header" in str(refusal["sentence"])
 
 
 def test_addresses_of_ipv4_in_ipv6_are_those_of_ipv4() -> None:

@@ -94,23 +94,20 @@ def test_the_last_bucket_takes_what_is_slower_than_all() -> None:
     assert made.buckets[-1] == 1
 
 
-def test_health_and_readiness() -> None:
-    async def course() -> None:
-        status = GatewayStatus(processes=(ProcessStatus(),))
-        listener = StatusListener(lambda: status, "127.0.0.1", 0)
-        await listener.start()
+async def test_health_and_readiness() -> None:
+    status = GatewayStatus(processes=(ProcessStatus(),))
+    listener = StatusListener(lambda: status, "127.0.0.1", 0)
+    await listener.start()
 
-        async def ask(path: str) -> tuple[int, str]:
-            return await asyncio.to_thread(get, listener.url, path)
+    async def ask(path: str) -> tuple[int, str]:
+        return await asyncio.to_thread(get, listener.url, path)
 
-        assert await ask("/healthz") == (200, "ok\n")
-        assert await ask("/readyz") == (200, "ok\n")
-        status = GatewayStatus(processes=(ProcessStatus(too_old="too old"),), wanted=2)
-        assert await ask("/healthz") == (200, "ok\n")
-        assert await ask("/readyz") == (503, "1 of 2 workers are not there\ntoo old\n")
-        code, text = await ask("/metrics")
-        assert (code, "kgitops_gateway_workers 1.0" in text) == (200, True)
-        assert (await ask("/other"))[0] == 404
-        await listener.stop()
-
-    asyncio.run(course())
+    assert await ask("/healthz") == (200, "ok\n")
+    assert await ask("/readyz") == (200, "ok\n")
+    status = GatewayStatus(processes=(ProcessStatus(too_old="too old"),), wanted=2)
+    assert await ask("/healthz") == (200, "ok\n")
+    assert await ask("/readyz") == (503, "1 of 2 workers are not there\ntoo old\n")
+    code, text = await ask("/metrics")
+    assert (code, "kgitops_gateway_workers 1.0" in text) == (200, True)
+    assert (await ask("/other"))[0] == 404
+    await listener.stop()
