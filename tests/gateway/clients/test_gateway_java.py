@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_client import Client, await_read, await_shared
-from gateway.clients.java_session import JavaSession, Refused
+from gateway.clients.java_session import Client, JavaSession, Refused, await_read, await_shared
 from gateway.clients.tenants import PER_RELEASE, RELEASES, SALES, Tenant
 from patience import eventually
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from cli.projects import document
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_client import Client
-from gateway.clients.java_session import JavaSession, Member, Sharer
+from gateway.clients.java_session import Client, JavaSession, Member, Sharer
 from gateway.clients.tenants import RELEASES, SALES, apply
 from patience import eventually
 from real_kafka.golden_documents import scoped

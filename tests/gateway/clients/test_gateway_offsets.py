@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 from gateway.clients.entrance import Entrance
-from gateway.clients.java_client import Client
-from gateway.clients.java_session import JavaSession
+from gateway.clients.java_session import Client, JavaSession
 from gateway.clients.keepers import GROUP, KEEPERS
 from gateway.clients.member import member
 from gateway.clients.tenants import OTHERS, Tenant

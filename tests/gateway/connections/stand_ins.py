@@ -145,6 +145,18 @@ class StandInBroker:
             writer.close()
 
 
+class LateBroker(StandInBroker):
+    """Answers nothing before it may."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.may_answer = asyncio.Event()
+
+    async def _answer(self, frame: bytes) -> bytes | None:
+        await self.may_answer.wait()
+        return echo(frame)
+
+
 def tables_of(version: int = 1, **members: tuple[str, ...]) -> NameTables:
     """Name tables of virtual clusters without links; the members by virtual cluster."""
     image = build_image(
@@ -211,6 +223,15 @@ class Running:
         )
         self.clients.append(Client(reader, writer))
         return self.clients[-1]
+
+    async def refused(self, *frames: bytes, port: int | None = None) -> dict[str, str | None]:
+        """What the log says of a client whose connection is closed for these frames."""
+        before = len(self.log)
+        client = await self.connect(port)
+        client.send(*frames)
+        assert await client.rest() == b""
+        (refusal,) = self.refusals[before:]
+        return refusal
 
     async def until_forwarded(self, count: int) -> None:
         await eventually_async(

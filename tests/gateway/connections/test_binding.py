@@ -53,10 +53,7 @@ async def test_everybody_at_a_bound_listener_is_in_its_virtual_cluster() -> None
 async def test_a_member_of_another_virtual_cluster_is_refused_at_a_bound_listener() -> None:
     tables = StandInTables(tables_of(sales=(), audit=("User:ANONYMOUS",)))
     async with running(StandInBroker(), tables=tables, entrances=(bound("sales"),)) as run:
-        client = await run.connect()
-        client.send(request(FORWARDED, 1))
-        assert await client.rest() == b""
-        (refusal,) = run.refusals
+        refusal = await run.refused(request(FORWARDED, 1))
         assert refusal["reason"] == "virtual-cluster"
         assert "is a member of virtual cluster audit" in str(refusal["sentence"])
         assert run.brokers[0].frames == []
@@ -64,10 +61,8 @@ async def test_a_member_of_another_virtual_cluster_is_refused_at_a_bound_listene
 
 async def test_a_listener_for_a_virtual_cluster_that_is_not_there_refuses_all() -> None:
     async with running(StandInBroker(), entrances=(bound("sales"),)) as run:
-        client = await run.connect()
-        client.send(request(FORWARDED, 1))
-        assert await client.rest() == b""
-        assert "which does not exist" in str(run.refusals[0]["sentence"])
+        refusal = await run.refused(request(FORWARDED, 1))
+        assert "which does not exist" in str(refusal["sentence"])
         run.tables.tables = tables_of(2, sales=())
         client = await run.connect()
         await client.ask(FORWARDED, 1)

@@ -24,10 +24,8 @@ from kgitops.gateway.sockets.limits import GatewayLimits
 )
 async def test_bytes_that_are_no_request_close_the_connection(data: bytes, sentence: str) -> None:
     async with running(StandInBroker()) as run:
-        other, client = await run.connect(), await run.connect()
-        client.send(data)
-        assert await client.rest() == b""
-        (refusal,) = run.refusals
+        other = await run.connect()
+        refusal = await run.refused(data)
         assert refusal["reason"] == "malformed"
         assert str(refusal["sentence"]).startswith(sentence)
         assert run.brokers[0].frames == []
@@ -45,20 +43,16 @@ async def test_a_response_that_nobody_asked_for_never_reaches_the_client(
     answer: bytes, sentence: str
 ) -> None:
     async with running(StandInBroker(lambda _: answer)) as run:
-        client = await run.connect()
-        client.send(request(FORWARDED, 1))
-        assert await client.rest() == b""
-        assert run.refusals[0]["sentence"] == sentence
+        refusal = await run.refused(request(FORWARDED, 1))
+        assert refusal["sentence"] == sentence
 
 
 async def test_a_length_from_the_broker_that_is_beyond_the_limit_closes_the_connection() -> None:
     limits = GatewayLimits(response_bytes=1000)
     broker = StandInBroker(lambda frame: frame[4:8] + bytes(2000))
     async with running(broker, limits=limits) as run:
-        client = await run.connect()
-        client.send(request(FORWARDED, 1))
-        assert await client.rest() == b""
-        assert "it announced 2004 bytes" in str(run.refusals[0]["sentence"])
+        refusal = await run.refused(request(FORWARDED, 1))
+        assert "it announced 2004 bytes" in str(refusal["sentence"])
 
 
 async def test_announced_bytes_take_no_memory_before_they_come() -> None:

@@ -4,7 +4,15 @@ import asyncio
 import socket
 
 import psutil
-from gateway.connections.stand_ins import FORWARDED, SILENT, StandInBroker, echo, request, running
+from gateway.connections.stand_ins import (
+    FORWARDED,
+    SILENT,
+    LateBroker,
+    StandInBroker,
+    echo,
+    request,
+    running,
+)
 from patience import eventually_async
 
 from kgitops.gateway.sockets.limits import GatewayLimits
@@ -124,17 +132,12 @@ class Forgetful(list[bytes]):
 
 
 async def test_no_more_requests_are_read_while_enough_wait() -> None:
-    may_answer = asyncio.Event()
-
-    async def late(frame: bytes) -> bytes | None:
-        await may_answer.wait()
-        return echo(frame)
-
-    async with running(StandInBroker(late), limits=GatewayLimits(pending=10)) as run:
+    broker = LateBroker()
+    async with running(broker, limits=GatewayLimits(pending=10)) as run:
         client = await run.connect()
         client.send(*(request(FORWARDED, number) for number in range(1000)))
         await asyncio.sleep(0.3)
         assert sum(run.gateway.counts.requests.values()) == 10
-        may_answer.set()
+        broker.may_answer.set()
         for number in range(1000):
             assert int.from_bytes((await client.receive())[:4], "big") == number

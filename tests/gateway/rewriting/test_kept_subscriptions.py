@@ -58,11 +58,8 @@ def test_what_the_broker_refuses_is_not_kept(kind: Message, answer: Message) -> 
 def test_a_connection_keeps_a_bounded_amount(kind: Message, answer: Message) -> None:
     """Of any number of groups, also of those that brokers have not answered yet."""
     client = Rewriter(table_of())
-    refused = 0
-    for number in range(1000):
-        found = client.send(joining(kind, f"g{number}"), 1)
-        refused += isinstance(found, LocalAnswer)
-    assert refused > 990
+    found = [client.send(joining(kind, f"g{number}"), 1) for number in range(100)]
+    assert 0 < sum(isinstance(each, Forward) for each in found) < 10
     assert client.connection.subscriptions.used <= MOST_KEPT_BYTES
     refusal = client.refusal(joining(kind, "more"), 1)
     assert refusal.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
