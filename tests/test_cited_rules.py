@@ -14,6 +14,7 @@ from spec_reasons import REASONS, TOLD
 
 ROOT = Path(__file__).parents[1]
 RANGE = re.compile(r"\b(P201|P108|VC)-(\d+)…(\d+)\b")
+pytestmark = pytest.mark.xdist_group("cited_rules")  # which read all files once
 CITED = re.compile(r"\b(?:A4|F590|P201|P108|VC|C|K)-\d+[a-z]?\b")
 
 
@@ -31,7 +32,10 @@ def cited_by(path: Path) -> frozenset[str]:
     if path.suffix == ".session":
         lines = path.read_text(encoding="utf-8").splitlines()
         return frozenset(_cited("\n".join(line for line in lines if line.startswith("#: "))))
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not any(_cited(text)):
+        return frozenset()
+    tree = ast.parse(text)
     docstrings = [
         ast.get_docstring(node) or ""
         for node in ast.walk(tree)

@@ -12,6 +12,7 @@ from kgitops.cli.main import main
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+pytestmark = pytest.mark.xdist_group("pack")  # whose documents are read once
 
 # Where each example of the specification's section 8 is tested.
 EXAMPLES = {
