@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from junitparser import JUnitXml
 from msgspec.structs import replace
-from other_processes import told_by_processes
 from report.junit_shape import read
 from report.plans import (
     ALL_PLANS,
@@ -147,11 +146,6 @@ def test_a_policy_may_have_the_name_of_our_own_suite() -> None:
     assert [len(suite) for suite in root] == [2]
 
 
-def rendered() -> str:
-    return "\n".join(render_junit(plan) for plan in (judged_plan(), three_denials()))
-
-
-def test_the_same_plan_gives_the_same_text_in_every_process() -> None:
-    assert told_by_processes(rendered) == {rendered()}
+def test_no_more_fails_than_policies_deny() -> None:
     for plan in (judged_plan(), three_denials()):
         assert status_totals(plan)[PolicyStatus.DENIED] >= int(root_of(plan).attrib["failures"])

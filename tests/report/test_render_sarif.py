@@ -34,6 +34,7 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, Plan, PlanTarget
 from kgitops.report.ci import sarif as module
+from kgitops.report.ci.junit import render_junit
 from kgitops.report.ci.sarif import MOST_RESULTS, render_sarif
 
 
@@ -298,10 +299,12 @@ def test_no_message_is_a_link_or_a_placeholder(message: str, shown: str) -> None
 
 def sealed_logs() -> str:
     plans = (judged_plan(), three_denials(), twelve_changes())
-    return "\n".join(render_sarif(plan, sealed=sealed(plan)) for plan in plans)
+    logs = [render_sarif(plan, sealed=sealed(plan)) for plan in plans]
+    return "\n".join([*logs, render_junit(judged_plan()), render_junit(three_denials())])
 
 
 def test_the_log_is_the_same_for_the_same_plan_in_every_process() -> None:
+    """Also that of JUnit, so that the processes start once."""
     assert told_by_processes(sealed_logs) == {sealed_logs()}
     assert "planDigest" not in json.loads(render_sarif(no_changes()))["runs"][0]["properties"]
 
