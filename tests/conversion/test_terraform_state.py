@@ -56,50 +56,92 @@ def destroyed(address: str) -> str:
     return f"{address}: the .tf files no longer have it, so Terraform's next apply destroys it"
 
 
-def test_an_instance_that_count_no_longer_has_is_told(tmp_path: Path) -> None:
-    files = {
-        "main.tf": topic("count = 1", '"t-${count.index}"'),
-        "terraform.tfstate": state(instance("t-0", 0), instance("t-1", 1)),
-    }
-    assert result(tmp_path, files) == ({"t-0"}, [destroyed("kafka_topic t[1]")])
+CALL = 'module "m" {\n  source = "./m"\n  for_each = toset(["a"])\n}\n'
+FOR_EACH = topic('for_each = toset(["a"])', "each.key")
+MODULE = {"main.tf": CALL, "m/main.tf": topic("", '"t"')}
+FORGOTTEN = "kafka_topic t: the .tf files no longer have it, so Terraform's next apply forgets "
 
 
-def test_an_instance_that_for_each_no_longer_has_is_told(tmp_path: Path) -> None:
-    files = {
-        "main.tf": topic('for_each = toset(["a"])', "each.key"),
-        "terraform.tfstate": state(instance("a", "a"), instance("b", "b")),
-    }
-    assert result(tmp_path, files) == ({"a"}, [destroyed('kafka_topic t["b"]')])
+def moved(start: str, end: str) -> str:
+    return f"moved {{\n  from = {start}\n  to = {end}\n}}\n"
 
 
-def test_a_resource_that_is_gone_is_told(tmp_path: Path) -> None:
-    files = {"main.tf": "locals {}\n", "kafka.tfstate": state(instance("t"))}
-    assert result(tmp_path, files) == (set(), [destroyed("kafka_topic t")])
+INTO_A_KEY = FOR_EACH + moved("kafka_topic.t", 'kafka_topic.t["a"]')
+MODULE_INTO_A_KEY = MODULE | {"main.tf": CALL + moved("module.m", 'module.m["a"]')}
+REMOVED = "removed {\n  from = kafka_topic.t\n  lifecycle {\n  destroy = false\n  }\n}\n"
+NOTHING = {"main.tf": "locals {}\n"}
+NEXT_APPLY: dict[str, tuple[dict[str, str], str, set[str], list[str]]] = {
+    "count no longer has it": (
+        {"main.tf": topic("count = 1", '"t-${count.index}"')},
+        state(instance("t-0", 0), instance("t-1", 1)),
+        {"t-0"},
+        [destroyed("kafka_topic t[1]")],
+    ),
+    "for_each no longer has it": (
+        {"main.tf": FOR_EACH},
+        state(instance("a", "a"), instance("b", "b")),
+        {"a"},
+        [destroyed('kafka_topic t["b"]')],
+    ),
+    "its module's instance is gone": (
+        MODULE,
+        state(instance("t"), module='module.m["b"]'),
+        {"t"},
+        [destroyed('kafka_topic module.m["b"].t')],
+    ),
+    "a removed block forgets it": (
+        {"main.tf": REMOVED},
+        state(instance("t")),
+        set(),
+        [f"{FORGOTTEN}it and leaves it on the cluster"],
+    ),
+    "it has moved": (
+        {"main.tf": topic("", '"t"') + moved("kafka_topic.old", "kafka_topic.t")},
+        state(instance("t"), name="old"),
+        {"t"},
+        [],
+    ),
+    "it has moved out of a module": (
+        {"main.tf": topic("", '"t"') + moved("module.old.kafka_topic.t", "kafka_topic.t")},
+        state(instance("t"), module="module.old"),
+        {"t"},
+        [],
+    ),
+    "it moves to a key": ({"main.tf": INTO_A_KEY}, state(instance("a")), {"a"}, []),
+    "it has moved to a key": ({"main.tf": INTO_A_KEY}, state(instance("a", "a")), {"a"}, []),
+    "its module moves to a key": (
+        MODULE_INTO_A_KEY,
+        state(instance("t"), module="module.m"),
+        {"t"},
+        [],
+    ),
+    "its module has moved to a key": (
+        MODULE_INTO_A_KEY,
+        state(instance("t"), module='module.m["a"]'),
+        {"t"},
+        [],
+    ),
+    "it gets a count": ({"main.tf": topic("count = 1", '"t"')}, state(instance("t")), {"t"}, []),
+}
+"""The files, the state, what is declared then and what is told."""
 
 
-@pytest.mark.parametrize("path", ["terraform.tfstate.d/prod/terraform.tfstate", "s/x.tfstate"])
+@pytest.mark.parametrize("case", NEXT_APPLY)
+def test_what_the_next_apply_destroys_or_forgets_is_told_and_what_moves_is_not(
+    case: str, tmp_path: Path
+) -> None:
+    files, before, declared, told = NEXT_APPLY[case]
+    assert result(tmp_path, files | {"terraform.tfstate": before}) == (declared, told)
+
+
+@pytest.mark.parametrize(
+    "path", ["kafka.tfstate", "terraform.tfstate.d/prod/terraform.tfstate", "s/x.tfstate"]
+)
 def test_a_state_file_in_another_folder_is_of_the_only_root_module(
     path: str, tmp_path: Path
 ) -> None:
-    files = {"main.tf": "locals {}\n", path: state(instance("t"))}
-    assert result(tmp_path, files) == (set(), [destroyed("kafka_topic t")])
-
-
-def test_an_instance_of_a_module_that_is_gone_is_told(tmp_path: Path) -> None:
-    call = 'module "m" {\n  source = "./m"\n  for_each = toset(["a"])\n}\n'
-    files = {
-        "main.tf": call,
-        "m/main.tf": topic("", '"t"'),
-        "terraform.tfstate": state(instance("t"), module='module.m["b"]'),
-    }
-    assert result(tmp_path, files) == ({"t"}, [destroyed('kafka_topic module.m["b"].t')])
-
-
-def test_what_a_removed_block_forgets_is_told(tmp_path: Path) -> None:
-    removed = "removed {\n  from = kafka_topic.t\n  lifecycle {\n  destroy = false\n  }\n}\n"
-    files = {"main.tf": removed, "terraform.tfstate": state(instance("t"))}
-    problem = "kafka_topic t: the .tf files no longer have it, so Terraform's next apply forgets "
-    assert result(tmp_path, files) == (set(), [problem + "it and leaves it on the cluster"])
+    found = result(tmp_path, NOTHING | {path: state(instance("t"))})
+    assert found == (set(), [destroyed("kafka_topic t")])
 
 
 @pytest.mark.parametrize(
@@ -119,56 +161,6 @@ def test_an_instance_that_is_not_whole_is_told(
     assert names == (set() if set(more) <= {"status", "deposed", "attributes"} else {"t"})
     assert len(problems) == 1
     assert problem in problems[0]
-
-
-MOVED = {
-    "a resource": ("moved {\n  from = kafka_topic.old\n  to = kafka_topic.t\n}\n", {"name": "old"}),
-    "a module": (
-        "moved {\n  from = module.old.kafka_topic.t\n  to = kafka_topic.t\n}\n",
-        {"module": "module.old"},
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", MOVED)
-def test_a_moved_resource_is_not_destroyed(kind: str, tmp_path: Path) -> None:
-    moved, more = MOVED[kind]
-    files = {
-        "main.tf": topic("", '"t"') + moved,
-        "terraform.tfstate": state(instance("t"), **more),
-    }
-    assert result(tmp_path, files) == ({"t"}, [])
-
-
-@pytest.mark.parametrize("key", [None, "a"])
-def test_a_resource_that_moves_to_a_key_is_not_destroyed(key: str | None, tmp_path: Path) -> None:
-    """Before and after it has moved."""
-    moved = 'moved {\n  from = kafka_topic.t\n  to = kafka_topic.t["a"]\n}\n'
-    files = {
-        "main.tf": topic('for_each = toset(["a"])', "each.key") + moved,
-        "terraform.tfstate": state(instance("a", key)),
-    }
-    assert result(tmp_path, files) == ({"a"}, [])
-
-
-@pytest.mark.parametrize("module", ["module.m", 'module.m["a"]'])
-def test_a_module_that_moves_to_a_key_is_not_destroyed(module: str, tmp_path: Path) -> None:
-    call = 'module "m" {\n  source = "./m"\n  for_each = toset(["a"])\n}\n'
-    moved = 'moved {\n  from = module.m\n  to = module.m["a"]\n}\n'
-    files = {
-        "main.tf": call + moved,
-        "m/main.tf": topic("", '"t"'),
-        "terraform.tfstate": state(instance("t"), module=module),
-    }
-    assert result(tmp_path, files) == ({"t"}, [])
-
-
-def test_a_resource_that_gets_a_count_is_not_destroyed(tmp_path: Path) -> None:
-    files = {
-        "main.tf": topic("count = 1", '"t"'),
-        "terraform.tfstate": state(instance("t")),
-    }
-    assert result(tmp_path, files) == ({"t"}, [])
 
 
 def test_the_state_has_what_only_terraform_knows(tmp_path: Path) -> None:
