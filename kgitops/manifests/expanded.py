@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.manifests.value_origin import OriginKind, ValueOrigin, dotted
@@ -17,13 +18,15 @@ Path = tuple[Step, ...]
 class Given:
     """One value that is written under ``path`` of ``document``; many documents may share it.
 
-    Without ``kind`` it is the object's own, written under another path.
+    Without ``kind`` it is the object's own, written under another path. ``profile`` is the profile
+    that a default holds under.
     """
 
     kind: OriginKind | None
     name: str
     document: Document
     path: Path
+    profile: str | None = None
     _origin: ValueOrigin | None = field(default=None, init=False)
 
     @property
@@ -33,25 +36,35 @@ class Given:
 
     @property
     def group(self) -> tuple[str, str] | None:
-        """The origin, or what it is a part of: a cluster's defaults stand on the project's."""
-        if self.kind is None:
-            return None
-        if self.kind in (OriginKind.PROJECT_DEFAULT, OriginKind.CLUSTER_DEFAULT):
-            return ("defaults", "")
-        return (str(self.kind), self.name)
+        """The origin, or what it is a part of: a profile stands on the defaults."""
+        match self.kind:
+            case None:
+                return None
+            case OriginKind.PROFILE | OriginKind.PROJECT_DEFAULT | OriginKind.CLUSTER_DEFAULT:
+                return ("layers", "")
+            case OriginKind.FOLDER | OriginKind.ROLE:
+                return (str(self.kind), self.name)
 
     @property
     def origin(self) -> ValueOrigin | None:
         """The value's origin; None if it is the object's own."""
         if self._origin is None and self.kind is not None:
-            self._origin = ValueOrigin(self.kind, self.name, self.source)
+            self._origin = ValueOrigin(self.kind, self.name, self.source, profile=self.profile)
         return self._origin
+
+
+class Removed(Struct, frozen=True):
+    """A value from elsewhere that null removes; without ``by`` the null is the document's own."""
+
+    given: Given
+    value: object
+    by: Given | None = None
 
 
 class ExpandedDocument(Document):
     """A document whose values under the paths of ``given`` are written elsewhere.
 
-    ``removed`` are values from elsewhere, and their texts, that the document removes by null.
+    ``removed`` are values from elsewhere, as text, that null removes, here or between.
     """
 
     __slots__ = ("given", "removed")
@@ -60,7 +73,7 @@ class ExpandedDocument(Document):
         self,
         document: Document,
         given: Mapping[Path, Given],
-        removed: Mapping[Path, tuple[Given, str]] = MappingProxyType({}),
+        removed: Mapping[Path, Removed] = MappingProxyType({}),
     ) -> None:
         super().__init__(document.file, document.start, document.end)
         self.given = given
@@ -68,7 +81,8 @@ class ExpandedDocument(Document):
 
     def at(self, *path: Step) -> Source:
         """The place of the value, wherever it is written."""
-        given = self.given_at(path)
+        removed = self.removed.get(path)
+        given = removed.by if removed else self.given_at(path)
         return super().at(*path) if given is None else given.source
 
     def key_at(self, *path: Step) -> Source:
@@ -88,7 +102,7 @@ class ExpandedDocument(Document):
         return None
 
     def is_given_together(self, *paths: Path) -> bool:
-        """Tell if all these values are from one profile or the defaults, which are checked once."""
+        """Tell if all these values are from a profile and defaults, which are checked once."""
         groups = {item.group if (item := self.given.get(path)) else None for path in paths}
         return len(groups) == 1 and None not in groups
 
@@ -100,9 +114,12 @@ class ExpandedDocument(Document):
             for path, given in self.given.items()
             if (origin := given.origin) is not None
         }
-        for path, (given, text) in self.removed.items():
-            if given.origin is not None:
-                origins[dotted(*path[1:])] = replace(given.origin, removed=text)
+        for path, it in self.removed.items():
+            if it.given.origin is not None:
+                by = it.by.origin.text if it.by and it.by.origin else None
+                origins[dotted(*path[1:])] = replace(
+                    it.given.origin, removed=str(it.value), removed_by=by
+                )
         return dict(sorted(origins.items()))
 
 

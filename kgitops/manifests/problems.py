@@ -199,8 +199,8 @@ def _instead_of_nothing(kind: str, path: Path) -> str:
     if may_be_empty(kind, path):
         return f"write {path[-1]}: {{}}, or its fields below it"
     if path[-2:-1] in _NULL_REMOVES and may_be_null(kind, path):
-        removed = "the default or the profile's value" if kind == "Topic" else "the key"
-        return f"write a value, or null to remove {removed}"
+        below = {"Topic": "the default or the profile's value", "TopicProfile": "the default"}
+        return f"write a value, or null to remove {below.get(kind, 'the key')}"
     return "write a value, or remove the line if it is not needed"
 
 

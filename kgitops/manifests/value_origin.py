@@ -23,13 +23,17 @@ class ValueOrigin(Struct, frozen=True, omit_defaults=True):
     """The origin of one value: ``name`` is the profile's, the folder's, the cluster's, the role's.
 
     ``source`` is the place where the value is written; that of a role is the role's. ``removed`` is
-    the value, if the object's document removes it by null; None if the object has it.
+    the value, if null removes it; None if the object has it. ``removed_by`` is the profile or the
+    default with the null; None if that is the document's own. ``profile`` is the profile that a
+    default holds under.
     """
 
     kind: OriginKind
     name: str
     source: Source
     removed: str | None = None
+    removed_by: str | None = None
+    profile: str | None = None
 
     @property
     def text(self) -> str:

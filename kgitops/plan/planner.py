@@ -46,6 +46,7 @@ from kgitops.plan.safety import (
 )
 from kgitops.plan.shown.derive import with_shown
 from kgitops.plan.shown.lookalikes import warn_of_shown_names, warn_of_twins
+from kgitops.plan.shown.profiles import warn_of_defaults_under_profiles
 from kgitops.plan.shown.topics import shown_defaults
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
@@ -153,6 +154,7 @@ def make_plan(
             *_in_order((*desired.warnings, *draft.warnings, *not_checked(current.not_checked))),
             *_lockout(losses, desired.principal),
             *_registry_upgrade(changes, current.registry),
+            *warn_of_defaults_under_profiles(changes),
             *warn_of_registry_writers(current.acls, desired.principal),
             *unused_allowances(desired),
         ),

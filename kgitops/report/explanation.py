@@ -50,6 +50,7 @@ def _origin(value: ExplainedValue, explained: ExplainedObject) -> Json:
             "kind": value.origin.kind.value,
             "name": value.origin.name,
             **({} if removed is None else {"removed": removed}),
+            **({"removed_by": value.origin.removed_by} if value.origin.removed_by else {}),
         }
     if explained.source is None:
         return {"kind": "last-applied", "name": ""}
@@ -121,8 +122,9 @@ def _text_place(value: ExplainedValue, explained: ExplainedObject) -> str:
     if value.origin is not None and value.origin.removed is not None:
         written = value.origin.source
         removed = with_unit(value.path, value.origin.removed)
+        by = value.origin.removed_by or "manifest"
         return (
-            f"manifest, {value.source.file}:{value.source.line}, removes {removed} of "
+            f"{by}, {value.source.file}:{value.source.line}, removes {removed} of "
             f"{value.origin.text}, {written.file}:{written.line}"
         )
     origin = "manifest" if value.origin is None else value.origin.text

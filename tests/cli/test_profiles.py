@@ -56,10 +56,11 @@ def project(folder: Path, **files: str) -> Path:
 def test_a_topic_wins_over_its_profile_key_by_key(tmp_path: Path) -> None:
     spec = "{profile: compacted, partitions: 4, configs: {segment.ms: 5000, cleanup.policy: null}}"
     project(tmp_path, profiles=PROFILE, topics=topic("a", spec))
-    assert only_topic(desired(tmp_path)) == (4, 2, {"segment.ms": "5000"})
+    below = {"retention.ms": "1000", "min.insync.replicas": "2"}
+    assert only_topic(desired(tmp_path)) == (4, 2, {"segment.ms": "5000", **below})
 
 
-def test_defaults_are_for_topics_without_a_profile(tmp_path: Path) -> None:
+def test_a_topic_without_a_profile_has_the_defaults(tmp_path: Path) -> None:
     project(tmp_path, topics=topic("a", "{partitions: 4, configs: {retention.ms: 7}}"))
     assert only_topic(desired(tmp_path)) == (
         4,
@@ -89,7 +90,9 @@ def test_a_folder_gives_its_profile_and_labels_to_all_below(tmp_path: Path) -> N
     )
     state = desired(tmp_path)
     assert state.topics[0].labels == {"team": "b", "tier": "x"}
-    assert only_topic(state)[1:] == (2, {"cleanup.policy": "compact", "segment.ms": "60000"})
+    below = {"retention.ms": "1000", "min.insync.replicas": "2"}
+    own = {"cleanup.policy": "compact", "segment.ms": "60000"}
+    assert only_topic(state)[1:] == (2, {**own, **below})
 
 
 def test_a_part_of_the_project_has_the_profiles_of_the_whole(tmp_path: Path) -> None:
@@ -106,7 +109,8 @@ def test_what_is_expanded_has_the_digest_of_what_is_written_out(tmp_path: Path) 
         profiles=PROFILE,
         topics=topic("a", "{profile: compacted, partitions: 1}"),
     )
-    configs = "{cleanup.policy: compact, segment.ms: 60000}"
+    own, below = "cleanup.policy: compact, segment.ms: 60000", "retention.ms: 1000"
+    configs = f"{{{own}, {below}, min.insync.replicas: 2}}"
     written = f"{{partitions: 1, replicationFactor: 2, configs: {configs}}}"
     long = project(tmp_path / "long", topics=topic("a", written))
     without_defaults = "".join(
@@ -123,7 +127,7 @@ WRONG = {
     "{profile: [a], partitions: 1}": "profile",
     "{profile: null, partitions: 1}": "profile",
     "{partitions: 1, configs: {segment.ms: null}}": "segment.ms is null, and no profile or default",
-    "{profile: compacted, partitions: 1, assignments: {0: [1]}}": "can't be combined with",
+    "{profile: compacted, partitions: 1, assignments: {0: [1, 2]}}": "can't be combined with",
 }
 
 

@@ -85,15 +85,19 @@ profile_names = st.none() | st.sampled_from(PROFILES)
 
 
 @st.composite
+def _with_nulls(draw: st.DrawFn) -> dict[str, Json]:
+    """Values, some of which remove what is below."""
+    nulls = draw(st.sets(st.sampled_from(sorted(_configs)), max_size=2))
+    return {**draw(values), **dict.fromkeys(sorted(nulls))}
+
+
+@st.composite
 def _topics(draw: st.DrawFn, number: int) -> Topic:
-    own = dict(draw(values))
-    for key in draw(st.sets(st.sampled_from(sorted(_configs)), max_size=2)):
-        own[key] = None
     return Topic(
         name=f"topic{number}",
         folder=draw(st.sampled_from(FOLDERS)),
         profile=draw(profile_names),
-        own=own,
+        own=draw(_with_nulls()),
         labels=draw(labels),
     )
 
@@ -151,13 +155,13 @@ def projects(draw: st.DrawFn) -> Project:
     if roles:  # labels of two folders could contradict each other
         roles = [Role(folder=roles[0].folder, fields=role.fields) for role in roles]
     project = Project(
-        profiles={name: draw(values) for name in PROFILES},
+        profiles={name: draw(_with_nulls()) for name in PROFILES},
         places={name: draw(st.sampled_from(FOLDERS)) for name in PROFILES},
         folders=draw(
             st.dictionaries(st.sampled_from(FOLDERS), st.tuples(labels, profile_names), max_size=4)
         ),
         defaults=draw(values),
-        cluster_defaults=draw(values),
+        cluster_defaults=draw(_with_nulls()),
         topics=[draw(_topics(number)) for number in range(draw(st.integers(0, 4)))],
         roles=roles,
         users=[draw(_users(number)) for number in range(draw(st.integers(0, 2)))],
@@ -171,8 +175,9 @@ def _fields(project: Project) -> dict[str, object]:
 
 def _sized(topic: Topic, project: Project) -> Topic:
     """The topic with the size that nothing else gives it, and without nulls for nothing."""
-    given = layer_of(topic, project)
-    own = {key: it for key, it in topic.own.items() if it is not None or key in given}
+    given, removed = layers_of(topic, project)
+    known = {*given, *removed}
+    own = {key: it for key, it in topic.own.items() if it is not None or key in known}
     for key in ("partitions", "replicationFactor"):
         if key not in given:
             own.setdefault(key, 2)
@@ -194,18 +199,26 @@ Given = Mapping[str, tuple[Json, tuple[str, str]]]
 """Values by path, each with the kind and the name of its origin."""
 
 
-def layer_of(topic: Topic, project: Project) -> Given:
-    """The values that a topic has unless it writes them itself."""
+def layers_of(topic: Topic, project: Project) -> tuple[Given, Given]:
+    """The values that a topic has unless it writes them itself, and those that null removed."""
     named = topic.profile
     for folder in reversed(parents(topic.folder)):
         if named is None and folder in project.folders:
             named = project.folders[folder][1]
-    if named is not None:
-        return {key: (it, ("profile", named)) for key, it in project.profiles[named].items()}
-    layer = {key: (it, ("project-default", "")) for key, it in project.defaults.items()}
-    return layer | {
-        key: (it, ("cluster-default", "local")) for key, it in project.cluster_defaults.items()
-    }
+    given: dict[str, tuple[Json, tuple[str, str]]] = {}
+    removed: dict[str, tuple[Json, tuple[str, str]]] = {}
+    for values_of_layer, origin in (
+        (project.defaults, ("project-default", "")),
+        (project.cluster_defaults, ("cluster-default", "local")),
+        (project.profiles[named] if named else {}, ("profile", named or "")),
+    ):
+        for key, value in values_of_layer.items():
+            if value is not None:
+                given[key] = value, origin
+                removed.pop(key, None)
+            elif key in given:
+                removed[key] = given.pop(key)
+    return given, removed
 
 
 def labels_of(folder: str, own: Mapping[str, str], project: Project) -> Given:
@@ -219,14 +232,16 @@ def labels_of(folder: str, own: Mapping[str, str], project: Project) -> Given:
 
 def origins_of_topic(topic: Topic, project: Project) -> dict[str, tuple[str, str]]:
     """The origins that a plan has to name, by path, those of removed values too."""
-    layer = layer_of(topic, project)
+    layer, removed = layers_of(topic, project)
+    nulled = {key for key, value in topic.own.items() if value is None}
+    removed = {key: it for key, it in removed.items() if key in nulled or key not in topic.own}
+    removed |= {key: it for key, it in layer.items() if key in nulled}
     from_folders = labels_of(topic.folder, topic.labels, project)
     return {
         **{key: origin for key, (_, origin) in layer.items() if key not in topic.own},
         **{
             key: (f"{kind} removed: {value}", name)
-            for key, (value, (kind, name)) in layer.items()
-            if key in topic.own and topic.own[key] is None
+            for key, (value, (kind, name)) in removed.items()
         },
         **{f"labels.{key}": origin for key, (_, origin) in from_folders.items()},
     }
@@ -242,7 +257,7 @@ def written_out(project: Project) -> list[dict[str, Json]]:
     """The documents of the same project without profiles, folders, defaults and roles."""
     documents = []
     for topic in project.topics:
-        all_values = {key: it for key, (it, _) in layer_of(topic, project).items()} | topic.own
+        all_values = {key: it for key, (it, _) in layers_of(topic, project)[0].items()} | topic.own
         own = {key: it for key, it in all_values.items() if it is not None}
         documents.append(_topic_document(topic.name, own, _all_labels(topic, project)))
     bindings = {

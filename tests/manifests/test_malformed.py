@@ -176,7 +176,7 @@ CASES: dict[str, tuple[Files, str, str]] = {
             "spec: {configs: {retention.ms: }}\n"
         ),
         "4:32",
-        "not empty; write a value, or remove the line",
+        "not empty; write a value, or null to remove the default",
     ),
     "a folder's label left out": (
         one("apiVersion: kgitops/v1\nkind: Folder\nmetadata: {labels: {team: }}\n"),

@@ -79,8 +79,8 @@ def best_profile(topic: TopicItems, profiles: Iterable[Profile]) -> Profile | No
     return best if best is not None and topic.saved(best) > 1 else None
 
 
-def choose_defaults(topics: Iterable[TopicItems]) -> Profile:
-    """The items that more than half of the topics have, of the keys that all of them have."""
+def choose_defaults(topics: Iterable[TopicItems], every: Iterable[TopicItems]) -> Profile:
+    """The items that more than half of ``topics`` have, of the keys that ``every`` topic has."""
     counts = Counter(topics)
     total = sum(counts.values())
     if total < _FEWEST_TOPICS:
@@ -91,7 +91,7 @@ def choose_defaults(topics: Iterable[TopicItems]) -> Profile:
             frequent[item] += count
     candidate = frozenset(item for item, count in frequent.items() if count * 2 > total)
     return frozenset(
-        item for item in candidate if all(topic.takes(frozenset({item})) for topic in counts)
+        item for item in candidate if all(topic.takes(frozenset({item})) for topic in set(every))
     )
 
 

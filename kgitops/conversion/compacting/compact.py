@@ -27,7 +27,7 @@ def compact(conversion: Conversion) -> Conversion:
     """The conversion with profiles for what its topics repeat.
 
     Topics that have a profile already, or are copied as they stand, are left alone. There are
-    defaults only if every other topic is known, as they hold for all topics without a profile.
+    defaults only if every other topic is known, as they hold for all topics.
     """
     if conversion.tool == "kgitops":  # in another tool's files, an ACL is at who has it
         conversion = replace(conversion, files=tuple(map(merge_acls, conversion.files)))
@@ -43,7 +43,11 @@ def compact(conversion: Conversion) -> Conversion:
     used = [profile for profile in chosen if profile in set(profiles.values())]
     names = dict(zip(used, _free_names(used, documents), strict=True))
     rest = [topic for key, topic in items.items() if profiles[key] is None]
-    defaults = choose_defaults(rest) if _may_have_defaults(conversion, documents) else frozenset()
+    defaults = (
+        choose_defaults(rest, items.values())
+        if _may_have_defaults(conversion, documents)
+        else frozenset()
+    )
     made = tuple(
         DeclaredDocument(
             kind="TopicProfile", name=names[profile], spec=profile_spec(profile, written)

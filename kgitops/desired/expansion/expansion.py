@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.folders import Folders, FolderValues
-from kgitops.desired.expansion.layers import NO_LAYER, Layer, defaults_layer, profile_layer
+from kgitops.desired.expansion.layers import Layer, defaults_layer, profile_layer
 from kgitops.desired.findings import Findings
 from kgitops.desired.state import DesiredObject, Tombstone
-from kgitops.manifests.expanded import ExpandedDocument, Given, Path
+from kgitops.manifests.expanded import ExpandedDocument, Path, Removed
 from kgitops.manifests.load import Manifest
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.project.values import WrittenDefaults
@@ -71,7 +71,7 @@ class Expansion:
         if spec.profile is not None:
             self._check_profile(spec.profile, document)
         name = spec.profile or folder.profile
-        layer = self._defaults if name is None else self._profiles.get(name, NO_LAYER)
+        layer = self._defaults if name is None else self._profiles.get(name, self._defaults)
         if spec.assignments is not None:
             layer = layer.without_size()
         written: dict[Any, Any] = {
@@ -139,7 +139,9 @@ class Expansion:
                 )
                 continue
             first[name] = document
-            layers[name] = profile_layer(profile.spec, name, document, configs, self._findings)
+            layers[name] = profile_layer(
+                profile.spec, name, document, self._defaults, configs, self._findings
+            )
         return layers
 
     def _check_profile(self, name: str, document: Document) -> None:
@@ -157,26 +159,30 @@ class Expansion:
                 advice = "write one among the manifests, or correct the name"
         self._findings.error(document, ("spec", "profile"), problem, advice)
 
-    def _removed(
-        self, topic: "Topic", layer: Layer, document: Document
-    ) -> dict[Path, tuple[Given, str]]:
-        """Return the values from elsewhere that the topic removes; a null of no value is wrong."""
-        removed: dict[Path, tuple[Given, str]] = {}
-        for key, value in topic.spec.configs.items():
+    def _removed(self, topic: "Topic", layer: Layer, document: Document) -> dict[Path, Removed]:
+        """Return the values from elsewhere that null removes; a null of no value is wrong."""
+        configs = topic.spec.configs
+        removed = {
+            path: it for path, it in layer.removed.items() if configs.get(str(path[2])) is None
+        }
+        for key, value in configs.items():
             if value is not None:
                 continue
             path: Path = ("spec", "configs", key)
             if path in layer.values:
-                below = cast("ConfigValue", layer.values[path])
-                removed[path] = layer.given[path], self._configs.read({key: below}, document)[key]
-            else:
+                removed[path] = Removed(layer.given[path], layer.values[path])
+            elif path not in removed:
                 self._findings.error(
                     document,
                     path,
                     f"{key} is null, and no profile or default gives it to this topic",
                     "write the value, or remove the key",
                 )
-        return removed
+        return {
+            path: replace(it, value=self._configs.read(one, document)[key])
+            for path, it in removed.items()
+            for key, one in ((str(path[2]), {str(path[2]): cast("ConfigValue", it.value)}),)
+        }
 
 
 def _labels_given(folder: FolderValues, own: Mapping[str, str]) -> Mapping[Any, Any]:

@@ -25,8 +25,9 @@ class TopicDefaults:
     """The number of partitions."""
     replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
     """The number of replicas of each partition."""
-    configs: Annotated[dict[str, ConfigValue], Amounts()] = field(default_factory=dict)
-    """Kafka's topic configs by their own names; a topic's own win, key by key."""
+    configs: Annotated[dict[str, ConfigValue | None], Amounts()] = field(default_factory=dict)
+    """Kafka's topic configs by their own names; a topic's own win, key by key, and null removes a
+    key that a default below gives."""
     configs_policy: Annotated[Literal["Declared", "Exact"] | None, NotNull()] = None
     """Declared leaves config keys that no manifest declares as they are; Exact removes them."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None

@@ -42,7 +42,7 @@ class Defaults:
     """The values of objects whose documents don't say otherwise."""
 
     topic: TopicDefaults = field(default_factory=TopicDefaults)
-    """The profile of topics that name none and whose folders name none."""
+    """The values that a topic has where neither it nor its profile gives one."""
 
 
 @manifest

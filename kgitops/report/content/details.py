@@ -252,11 +252,15 @@ def removal_policy(change: Change) -> str:
 
 
 def origin_note(path: str, origin: ValueOrigin, *, full: bool) -> str:
-    """``profile compacted``, or ``null removes 604800000 (7 d) of profile compacted``."""
+    """``profile compacted``, or ``null removes 604800000 (7 d) of profile compacted``.
+
+    A null of another place names it: ``null of profile compacted removes …``.
+    """
     text = origin_text(origin, full=full)
     if origin.removed is None:
         return text
-    return f"null removes {with_unit(path, origin.removed)} of {text}"
+    null = f"null of {origin.removed_by}" if origin.removed_by else "null"
+    return f"{null} removes {with_unit(path, origin.removed)} of {text}"
 
 
 def origin_text(origin: ValueOrigin, *, full: bool) -> str:
