@@ -84,7 +84,8 @@ class Session:
     def _seen(self, first: str, rest: list[str]) -> list[str]:
         if first.startswith("$ "):
             seen = self._run(first[2:].replace("$CLUSTER", self._url))
-            return [first, *seen, *rest[-1:]] if rest[-1:] == [""] else [first, *seen]
+            spaced = rest[-1:] == [""] and seen[-1:] != [""]
+            return [first, *seen, ""] if spaced else [first, *seen]
         if first.startswith("-- "):
             content = "\n".join(rest).replace("$CLUSTER", self._url).rstrip("\n")
             file = Path(first[3:-3])
