@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from cluster.clusters import a_grant
+from serve.plain_requests import ask
 from serve.raw_client import RawClient, raw_client
 from serve.served import client_of, cluster_of
 from serve.topic_requests import create
@@ -26,11 +27,8 @@ def controllers(client: RawClient) -> list[Message]:
 
 def quorum(client: RawClient, topic: str = METADATA_LOG, version: int = 2) -> Message:
     """Send DescribeQuorum."""
-    request = messages.DescribeQuorumRequest
-    asked = request.TopicData(
-        topic_name=topic, partitions=[request.PartitionData(partition_index=0)]
-    )
-    return client.ask("DescribeQuorum", version, request(topics=[asked]))
+    row = {"topic_name": topic, "partitions": {"partition_index": 0}}
+    return ask(client, "DescribeQuorum", version, topics=row)
 
 
 @pytest.fixture
@@ -112,14 +110,10 @@ def test_who_may_see_the_quorum() -> None:
 
 def update(client: RawClient, version: int, *features: tuple[str, int, int]) -> Message:
     """Send UpdateFeatures: a feature, its level, the kind of update."""
-    request = messages.UpdateFeaturesRequest
-    rows = []
-    for name, level, kind in features:
-        row = request.FeatureUpdateKey(feature=name, max_version_level=level)
-        if version >= 1:
-            row.upgrade_type = kind
-        rows.append(row)
-    return client.ask("UpdateFeatures", version, request(feature_updates=rows))
+    rows = [{"feature": name, "max_version_level": level} for name, level, _ in features]
+    kinds = [{"upgrade_type": kind} if version >= 1 else {} for _, _, kind in features]
+    updates = [row | kind for row, kind in zip(rows, kinds, strict=True)]
+    return ask(client, "UpdateFeatures", version, feature_updates=updates)
 
 
 @pytest.mark.parametrize("version", range(3))

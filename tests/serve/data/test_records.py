@@ -6,6 +6,7 @@ import time
 import pytest
 from cluster.clusters import a_new_topic
 from serve.data.batches import NOW_MS, batch, fetch, produce
+from serve.plain_requests import ask
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -29,14 +30,10 @@ def make_topic(cluster: EmbeddedCluster, name: str = "orders", **configs: str) -
 
 def list_offset(client: RawClient, timestamp: int, version: int = 9, isolation: int = 0):
     """The offset and the timestamp that are told for one."""
-    request = messages.ListOffsetsRequest
-    partition = request.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
-    asked = request(
-        replica_id=-1,
-        isolation_level=isolation,
-        topics=[request.ListOffsetsTopic(name="orders", partitions=[partition])],
-    )
-    row = client.ask("ListOffsets", version, asked).topics[0].partitions[0]
+    partition = {"partition_index": 0, "timestamp": timestamp}
+    topic = {"name": "orders", "partitions": partition}
+    how = {"replica_id": -1, "isolation_level": isolation, "topics": topic}
+    row = ask(client, "ListOffsets", version, **how).topics[0].partitions[0]
     return (row.offset, row.timestamp) if not row.error_code else ErrorCode(row.error_code)
 
 

@@ -1,7 +1,7 @@
 """Who coordinates transactional ids, and what their open transactions keep from groups."""
 
 from serve.data.test_records import make_topic
-from serve.data.test_transactions import TXN, Producer, add, end, init
+from serve.data.test_transactions import TXN, add, commit_offset, end, ids_of, init
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -17,7 +17,7 @@ def test_another_broker_is_not_the_coordinator(
     """It says so for every request about a transactional id, does nothing, and lists none."""
     make_topic(embedded)
     producer = init(client)
-    ids = {"transactional_id": TXN, "producer_id": producer[0], "producer_epoch": producer[1]}
+    ids = ids_of(producer)
     with raw_client(server.endpoints[1]) as other:
         asked = messages.InitProducerIdRequest(transactional_id=TXN, transaction_timeout_ms=1000)
         answer = other.ask("InitProducerId", 4, asked)
@@ -48,7 +48,7 @@ def test_offsets_that_may_still_change_are_not_stable(
     producer = init(client)
     unstable = {"orders": (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT), "bills": (4, 0)}
     for committed, offset in ((False, 3), (True, 9)):
-        assert commit_offset(client, producer, 9) == 0
+        assert commit_offset(client, producer, 9) == (0, 0)
         assert fetched(client, stable=True) == fetched(client, stable=True, every=True) == unstable
         assert fetched(client, stable=True, version=7) == unstable
         assert fetched(client, stable=False)["orders"] == (3, 0)
@@ -76,16 +76,3 @@ def fetched(
         topics = client.ask("OffsetFetch", version, asked).topics
     found = {topic.name: topic.partitions[0] for topic in topics}
     return {name: (row.committed_offset, row.error_code) for name, row in found.items()}
-
-
-def commit_offset(client: RawClient, producer: Producer, offset: int) -> int:
-    """The code of committing an offset of the first partition in the transaction."""
-    ids = {"transactional_id": TXN, "producer_id": producer[0], "producer_epoch": producer[1]}
-    added = messages.AddOffsetsToTxnRequest(group_id="copies", **ids)
-    assert client.ask("AddOffsetsToTxn", 3, added).error_code == 0
-    request = messages.TxnOffsetCommitRequest
-    row = request.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
-    topic = request.TxnOffsetCommitRequestTopic(name="orders", partitions=[row])
-    answer = client.ask("TxnOffsetCommit", 3, request(group_id="copies", topics=[topic], **ids))
-    code: int = answer.topics[0].partitions[0].error_code
-    return code

@@ -6,6 +6,7 @@ import pytest
 from patience import eventually
 from serve.data.batches import batch, fetch, produce
 from serve.data.test_records import list_offset, make_topic, recent
+from serve.plain_requests import Fields, ask
 from serve.raw_client import RawClient, raw_client
 from serve.served import client_of
 from serve.topic_requests import codes, create, new_topic
@@ -23,39 +24,49 @@ TXN = "tx"
 
 def init(client: RawClient, name: str | None = TXN, timeout_ms: int = 60_000) -> Producer:
     """A new producer."""
-    request = messages.InitProducerIdRequest(
-        transactional_id=name, transaction_timeout_ms=timeout_ms
-    )
-    answer = client.ask("InitProducerId", 4, request)
+    ids = {"transactional_id": name, "transaction_timeout_ms": timeout_ms}
+    answer = ask(client, "InitProducerId", 4, **ids)
     assert not answer.error_code
     return answer.producer_id, answer.producer_epoch
 
 
 def add(client: RawClient, producer: Producer, topic: str = "orders", version: int = 3) -> int:
     """The code of adding the topic's first partition to the transaction."""
-    request = messages.AddPartitionsToTxnRequest
-    row = request.AddPartitionsToTxnTopic(name=topic, partitions=[0])
-    asked = request(
+    answer = ask(
+        client,
+        "AddPartitionsToTxn",
+        version,
         v3_and_below_transactional_id=TXN,
         v3_and_below_producer_id=producer[0],
         v3_and_below_producer_epoch=producer[1],
-        v3_and_below_topics=[row],
+        v3_and_below_topics={"name": topic, "partitions": [0]},
     )
-    answer = client.ask("AddPartitionsToTxn", version, asked)
     code: int = answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
     return code
 
 
 def end(client: RawClient, producer: Producer, *, committed: bool, version: int = 3) -> int:
     """The code of ending the transaction."""
-    asked = messages.EndTxnRequest(
-        transactional_id=TXN,
-        producer_id=producer[0],
-        producer_epoch=producer[1],
-        committed=committed,
-    )
-    code: int = client.ask("EndTxn", version, asked).error_code
+    answer = ask(client, "EndTxn", version, committed=committed, **ids_of(producer))
+    code: int = answer.error_code
     return code
+
+
+def ids_of(producer: Producer) -> Fields:
+    """The fields by which requests name the producer."""
+    return {"transactional_id": TXN, "producer_id": producer[0], "producer_epoch": producer[1]}
+
+
+def commit_offset(
+    client: RawClient, producer: Producer, offset: int, metadata: str | None = None
+) -> tuple[int, int]:
+    """The codes of committing an offset of the group ``copies`` in the transaction."""
+    ids = {"group_id": "copies", **ids_of(producer)}
+    row = {"partition_index": 0, "committed_offset": offset, "committed_metadata": metadata}
+    topic = {"name": "orders", "partitions": row}
+    added = ask(client, "AddOffsetsToTxn", 3, **ids)
+    answer = ask(client, "TxnOffsetCommit", 3, topics=topic, **ids)
+    return added.error_code, answer.topics[0].partitions[0].error_code
 
 
 def write(
@@ -142,27 +153,12 @@ def test_offsets_are_committed_with_it(embedded: EmbeddedCluster, server: KafkaS
 
 def _commit_offsets(embedded: EmbeddedCluster, client: RawClient) -> None:
     producer = init(client)
-
-    def commit_in(group: str, offset: int) -> tuple[int, int]:
-        request = messages.TxnOffsetCommitRequest
-        partition = request.TxnOffsetCommitRequestPartition(
-            partition_index=0, committed_offset=offset, committed_metadata="here"
-        )
-        topic = request.TxnOffsetCommitRequestTopic(name="orders", partitions=[partition])
-        ids = {"transactional_id": TXN, "producer_id": producer[0], "producer_epoch": producer[1]}
-        added = messages.AddOffsetsToTxnRequest(group_id=group, **ids)
-        kept = request(group_id=group, topics=[topic], **ids)
-        return (
-            client.ask("AddOffsetsToTxn", 3, added).error_code,
-            client.ask("TxnOffsetCommit", 3, kept).topics[0].partitions[0].error_code,
-        )
-
     admin = EmbeddedAdmin(embedded.controller)
-    assert commit_in("copies", 5) == (0, 0)
+    assert commit_offset(client, producer, 5) == (0, 0)
     assert not admin.offset_fetch("copies").offsets
     assert end(client, producer, committed=False) == 0
     assert not admin.offset_fetch("copies").offsets
-    assert commit_in("copies", 6) == (0, 0)
+    assert commit_offset(client, producer, 6, "here") == (0, 0)
     assert end(client, producer, committed=True) == 0
     fetched = admin.offset_fetch("copies")
     assert fetched.offsets == {("orders", 0): 6}
