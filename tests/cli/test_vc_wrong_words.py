@@ -258,7 +258,7 @@ def test_a_mistake_is_said_in_one_sentence_and_nothing_happens(
     assert (ran.code, said in ran.err) == (code, True), ran.said
     assert ran.err.startswith("kgitops: ")
     assert ran.err.count("\n") == 1
-    assert re.search("; | must be |^kgitops: (vc describe needs|(name|give) )", ran.err), (
+    assert re.search("; | must be |^kgitops: (vc describe needs|(name|give|say) )", ran.err), (
         "what to do"
     )
     assert world.content() == before
