@@ -81,8 +81,9 @@ def snapshot(
     """
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import check_parquet, make_selection
-    from kgitops.cli.running.streams import check_place, print_json, write_file
+    from kgitops.cli.running.streams import check_place, print_json, print_sentence, write_file
     from kgitops.cluster.snapshot import write_snapshot
+    from kgitops.model.wording import counted
     from kgitops.workflow.plan_stages import with_users_to_plan
     from kgitops.workflow.project.selection import open_workspace
 
@@ -104,3 +105,6 @@ def snapshot(
         write_state(state, out)
     else:
         write_file(out, [write_snapshot(state)])
+    if out is not None:
+        held = counted(len(state.topics), "topic"), counted(len(state.acls), "ACL binding")
+        print_sentence(f"Wrote {workspace.target_name} with {' and '.join(held)} to {out}.")

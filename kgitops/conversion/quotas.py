@@ -6,7 +6,7 @@ from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
 from kgitops.desired.quotas import value_problem
 from kgitops.model.registry import Json
-from kgitops.model.resources.quotas import INTEGRAL_KEYS
+from kgitops.model.resources.quotas import quota_number
 from kgitops.workflow.export.files import Inline
 
 CAMEL_CASE = {
@@ -39,8 +39,7 @@ def declare_quota(
         elif problem := value_problem(key, number):
             builder.lose(value, f"{builder}: {key} {problem}", "it is left out; correct it there")
         else:
-            whole = key in INTEGRAL_KEYS or number.is_integer()
-            written[key] = int(number) if whole else number
+            written[key] = quota_number(number)
     if written:
         builder.declare(
             "ClientQuota",

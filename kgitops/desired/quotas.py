@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from kgitops.desired.findings import Findings, Path, address, check_name
 from kgitops.desired.matching.clients import client_id_mismatch, ip_mismatch, user_mismatch
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
-from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import CLUSTER_NAME
@@ -17,12 +16,15 @@ from kgitops.model.resources.quotas import (
     INTEGRAL_KEYS,
     IP,
     IP_KEYS,
+    LONGEST,
     USER,
     VIRTUAL_CLUSTER,
     ClientQuotaEntity,
     make_entity,
     quota_keys,
+    quota_text,
 )
+from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.access import ClientQuota, EntityName, QuotaEntity
@@ -134,7 +136,7 @@ def _value(
     path = ("spec", "quotas", key)
     allowed = quota_keys(entity)
     if key not in allowed:
-        near = suggestion(key, sorted(allowed))
+        near = nearest(key, sorted(allowed))
         names = ", ".join(sorted(allowed))
         whom = "an ip" if allowed == IP_KEYS else "a user or client id"
         advice = f"did you mean {near}?" if near else f"write one of {names}"
@@ -154,6 +156,6 @@ def value_problem(key: str, value: float) -> str | None:
         return "must be a whole number"
     if key in IP_KEYS and value > _MAX_CONNECTION_RATE:
         return f"must be at most {_MAX_CONNECTION_RATE}"
-    if value > _EXACT_IN_A_DOUBLE:
+    if value > _EXACT_IN_A_DOUBLE and quota_text(value) != str(LONGEST):
         return f"must be at most {_EXACT_IN_A_DOUBLE}, up to which a quota is exact"
     return None

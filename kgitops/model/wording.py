@@ -1,13 +1,17 @@
-"""Counts with their nouns, long values made short, and the command that resumes a run."""
+"""Counts with nouns, long values made short, names meant, and the command that resumes a run."""
 
+import difflib
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 _RESUME: ContextVar[str] = ContextVar("_RESUME", default="kgitops apply --resume")
 _LONGEST = 60
 _CONTEXT = 8
+_NEAR = 0.65
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def counted(count: int, noun: str) -> str:
@@ -77,3 +81,21 @@ def resumed_by(command: str) -> Iterator[None]:
         yield
     finally:
         _RESUME.reset(token)
+
+
+def nearest(name: object, known: Iterable[str], *, cutoff: float = _NEAR) -> str | None:
+    """The one of ``known`` that is spelled most like ``name``; None if none is near.
+
+    Capitals don't matter, nor the order of words: ``TopicCreate`` is ``CreateTopic``.
+    """
+    by_folded = {one.casefold(): one for one in known}
+    words = _words(str(name))
+    for one in by_folded.values():
+        if len(words) > 1 and _words(one) == words:
+            return one
+    near = difflib.get_close_matches(str(name).casefold(), by_folded, n=1, cutoff=cutoff)
+    return by_folded[near[0]] if near else None
+
+
+def _words(name: str) -> list[str]:
+    return sorted(word.casefold() for word in _WORDS.findall(name))

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.manifests.problems import suggestion
 from kgitops.model.errors import UsageError
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.source import Source
+from kgitops.model.wording import nearest
 from kgitops.workflow.explained_values import ExplainedValue, explained_values, recorded_values
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
+_MOST_BELOW = 20
 _SHOWN = 5
 
 
@@ -84,10 +85,18 @@ def _of_another(owner: Owner | None, registry: RegistryState | None) -> str:
 
 
 def _not_declared(address: str, declared: Sequence[str]) -> str:
-    near = suggestion(address, list(declared))
-    if near:
-        return f"no document declares {address}; did you mean {near}?"
+    below = sorted(other for other in declared if other.startswith(address))
+    if len(below) == 1:
+        return f"no document declares {address}; did you mean {below[0]}?"
+    if below:
+        shown = ", ".join(below[:_MOST_BELOW])
+        more = f" and {len(below) - _MOST_BELOW:,} more" if len(below) > _MOST_BELOW else ""
+        return f"{address} is only the beginning of an address; give one of {shown}{more}"
     kind = address.partition("/")[0]
+    same = [other for other in declared if other.startswith(f"{kind}/")]
+    heads = {"/".join(other.split("/")[:2]) for other in same}  # acl/User:shop
+    if near := nearest(address, [*heads, *(same or declared)]):
+        return f"no document declares {address}; did you mean {near}?"
     # Those of the same kind first.
     alike = sorted(declared, key=lambda other: other.partition("/")[0] != kind)
     shown = ", ".join(alike[:_SHOWN])

@@ -21,6 +21,8 @@ CLIENT_KEYS = frozenset(
     {"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"}
 )
 IP_KEYS = frozenset({"connection_creation_rate"})
+LONGEST = 2**63 - 1
+"""Kafka's largest long, with which people write that there is no limit."""
 
 
 class ClientQuotaState(Struct, frozen=True, kw_only=True):
@@ -40,8 +42,15 @@ def quota_keys(entity: ClientQuotaEntity) -> frozenset[str]:
     return IP_KEYS if any(kind == IP for kind, _ in entity) else CLIENT_KEYS
 
 
+def quota_number(value: float) -> int | float:
+    """A quota as manifests have it: a whole number where it is one."""
+    return int(quota_text(value)) if value.is_integer() else value
+
+
 def quota_text(value: float) -> str:
     """The shortest decimal string of a quota: ``10485760``, ``12.5``, never an exponent."""
+    if value == float(LONGEST):  # the double is one more
+        return str(LONGEST)
     if value == math.floor(value):
         return str(int(value))
     # repr gives the shortest text that reads back as the same double, also below 1e-4.

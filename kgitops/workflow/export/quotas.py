@@ -14,6 +14,7 @@ from kgitops.model.resources.quotas import (
     ClientQuotaEntity,
     ClientQuotaState,
     quota_keys,
+    quota_number,
 )
 from kgitops.workflow.export.files import Inline, Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
@@ -50,10 +51,10 @@ def _quotas(
         is_known = key in quota_keys(quota.entity)
         problem = value_problem(key, value) if is_known else "is not a quota that kgitops knows"
         if problem is None:
-            quotas[key] = _number(value)
+            quotas[key] = quota_number(value)
         elif key in last:
             # A key that was applied and is not declared any more would be removed.
-            quotas[key] = _number(float(last[key]))
+            quotas[key] = quota_number(float(last[key]))
             actual = f"{value!r} was found" if is_known else "it was found"
             notes.add(address, f"{key} {problem}, {actual}; the value last applied is written")
         else:
@@ -78,7 +79,3 @@ def _name(quota: ClientQuotaState) -> str:
 def _group(quota: ClientQuotaState) -> str:
     """The name that the quota is filed under: its entity's, and one for all defaults."""
     return next((name for _, name in quota.entity if name is not None), "")
-
-
-def _number(value: float) -> int | float:
-    return int(value) if value == int(value) else value

@@ -128,7 +128,14 @@ _FILL_IN = (
     f"Fill in KGITOPS_REPOSITORY and KGITOPS_COMMIT at the top of {_WORKFLOW_FILE}: "
     "where kgitops is installed from, and the commit of it that you reviewed."
 )
-_IGNORE = "# The embedded cluster.\n.kgitops/\n"
+_IGNORE = """\
+# The embedded cluster, and what a plan or a snapshot leaves.
+.kgitops/
+plan.json
+plans/
+snapshot.json
+snapshots/
+"""
 
 
 def create_project(folder: Path) -> list[Path]:
