@@ -5,10 +5,10 @@ A waiver without effect leaves its denial standing, so the run stops without the
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from difflib import get_close_matches
 
 from kgitops.approval.rulings import PlanRulings, violation_fingerprints, waived_violations
 from kgitops.model.source import Finding, Severity
+from kgitops.model.wording import nearest
 from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
 
 LONGEST = timedelta(days=90)
@@ -25,8 +25,8 @@ def waiver_problem(
     """
     name = f"the waiver {waiver.name}"
     if waiver.policy not in levels:
-        near = get_close_matches(waiver.policy, levels, n=1)
-        advice = f"did you mean {near[0]}?" if near else "correct it, or remove the waiver"
+        near = nearest(waiver.policy, levels)
+        advice = f"did you mean {near}?" if near else "correct it, or remove the waiver"
         return "policy", f"{name} names {waiver.policy}, which is not a policy here", advice
     level = levels[waiver.policy]
     if level is Level.HARD:
@@ -85,9 +85,9 @@ def use_of_waivers(
             problem = f"is not needed: {waiver.policy} does not deny {waiver.address}"
             advice = "remove it"
         elif addresses is not None and waiver.address not in addresses:
-            near = get_close_matches(waiver.address, sorted(addresses), n=1)
+            near = nearest(waiver.address, sorted(addresses))
             problem = f"names {waiver.address}, which is not the address of anything here"
-            advice = f"did you mean {near[0]}?" if near else "correct it, or remove the waiver"
+            advice = f"did you mean {near}?" if near else "correct it, or remove the waiver"
         else:  # nothing changes there, so nothing is known
             continue
         yield Finding(

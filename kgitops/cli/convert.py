@@ -35,16 +35,15 @@ def convert(
     from kgitops.conversion.converting import convert as convert_files
     from kgitops.conversion.tools.table import AUTO, TOOLS
     from kgitops.conversion.writing.project import put_project
-    from kgitops.manifests.problems import suggestion
     from kgitops.model.errors import FindingsError, UsageError
     from kgitops.model.source import Finding
     from kgitops.model.verdict import ExitCode
-    from kgitops.model.wording import counted
+    from kgitops.model.wording import counted, nearest
     from kgitops.report.conversion import converted_page, render_conversion
     from kgitops.workflow.export.files import check_folder
 
     if tool != AUTO and tool not in TOOLS:
-        near = suggestion(tool, list(TOOLS))
+        near = nearest(tool, list(TOOLS))
         names = ", ".join((*TOOLS, AUTO))
         advice = f"did you mean {near}?" if near else f"write one of {names}"
         raise UsageError(f"--from {tool}: there is no such tool; {advice}")

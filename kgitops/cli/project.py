@@ -189,12 +189,12 @@ def _kind_named(name: str) -> str:
         UsageError: there is no such kind.
     """
     from kgitops.manifests.kind_models import KINDS
-    from kgitops.manifests.problems import suggestion
     from kgitops.model.errors import UsageError
+    from kgitops.model.wording import nearest
 
     by_lower = {kind.lower(): kind for kind in KINDS}
     if name.lower() in by_lower:
         return by_lower[name.lower()]
-    near = suggestion(name, list(KINDS))
+    near = nearest(name, list(KINDS))
     advice = f"did you mean {near}?" if near else f"there are {', '.join(KINDS)}"
     raise UsageError(f"no kind of document is called {name!r}; {advice}")

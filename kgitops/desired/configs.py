@@ -28,6 +28,11 @@ _EXACT_FLOAT = 2**53
 _WHOLE = (ConfigType.INT, ConfigType.LONG)
 # Rules between configs apply only if one of these is set: most topics can skip the check.
 START_A_RULE = ("min.compaction.lag.ms", "max.compaction.lag.ms", "remote.storage.enable")
+_OF_BROKERS = (
+    *("auto.", "broker.", "controller.", "group.", "leader.", "listener", "log.", "metadata."),
+    *("metric", "node.", "num.", "offsets.", "process.", "queued.", "replica.", "sasl."),
+    *("security.", "socket.", "ssl.", "transaction.", "zookeeper."),
+)
 _DOTTED_NAME = re.compile(r"[a-z]+(?:\.[a-z]+)+")
 
 
@@ -154,6 +159,8 @@ def _unknown(key: str) -> tuple[str, str]:
     if (instead := removed_config(key)) is not None:
         return f"Kafka 4 has no topic config {key} any more", instead
     nearest = nearest_config(key)
+    if nearest is None and key.startswith(_OF_BROKERS):
+        return f"{shown(key)} is a config of brokers, not of topics", "remove it"
     return (
         f"Kafka has no topic config {shown(key)}",
         f"did you mean {nearest}?"

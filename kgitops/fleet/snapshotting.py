@@ -23,12 +23,12 @@ from kgitops.fleet.units.data_files import partition_folder
 from kgitops.fleet.units.loading import enter_folder, unit_error
 from kgitops.fleet.units.paths import check_paths_exist, classify_paths, task_path
 from kgitops.fleet.units.projects import FleetProject, find_projects
-from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
 from kgitops.model.verdict import Reason
+from kgitops.model.wording import nearest
 from kgitops.workflow.plan_stages import with_users_to_plan
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -163,7 +163,7 @@ def _chosen_clusters(options: FleetSnapshotOptions) -> list[tuple[str, Path]]:
             projects_by_cluster.setdefault(cluster, project.desired.paths[0])
     for name in options.clusters:
         if name not in projects_by_cluster:
-            near = suggestion(name, list(projects_by_cluster))
+            near = nearest(name, list(projects_by_cluster))
             raise UsageError(
                 f"no project has a cluster {name!r}; "
                 + (

@@ -6,17 +6,22 @@ from pydantic import ValidationError
 
 from kgitops.manifests.kind_models import KINDS
 from kgitops.manifests.kinds.fields import API_VERSION
-from kgitops.manifests.problems import model_findings, suggestion, validated, written_value
+from kgitops.manifests.problems import model_findings, validated, written_value
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
+from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
     from kgitops.manifests.kind_models import Declaration
 
 _NOT_DECLARED = frozenset({"Project", "PolicyTest"})
+_TOOLS = {
+    **dict.fromkeys(("kafka.strimzi.io/", "core.strimzi.io/", "eventstreams.ibm.com/"), "strimzi"),
+    **dict.fromkeys(("kafka.jikkou.io/", "core.jikkou.io/"), "jikkou"),
+}
 
 
 def kind_of(content: Content, document: Document, findings: list[Finding]) -> str | None:
@@ -32,10 +37,16 @@ def kind_of(content: Content, document: Document, findings: list[Finding]) -> st
         return None
     kind, version = content.get("kind"), content.get("apiVersion")
     if version != API_VERSION:
-        findings.append(_wrong("apiVersion", content, document, f"write {API_VERSION}"))
+        tool = _tool_of(version)
+        advice = (
+            f"kgitops convert --from {tool} writes manifests of it"
+            if tool
+            else f"write {API_VERSION}"
+        )
+        findings.append(_wrong("apiVersion", content, document, advice))
         return None
     if not isinstance(kind, str) or kind not in KINDS:
-        near = suggestion(kind, list(KINDS))
+        near = nearest(kind, list(KINDS))
         known = ", ".join(KINDS)
         advice = f"did you mean {near}?" if near else f"write one of {known}"
         findings.append(_wrong("kind", content, document, advice))
@@ -62,6 +73,11 @@ def check(
         )
     declares: Declaration | None = model if kind not in _NOT_DECLARED else None
     return declares
+
+
+def _tool_of(version: object) -> str | None:
+    """The tool whose ``apiVersion`` that is, as ``kgitops convert --from`` has it."""
+    return next((tool for begin, tool in _TOOLS.items() if str(version).startswith(begin)), None)
 
 
 def _wrong(field: str, content: dict[object, object], document: Document, advice: str) -> Finding:

@@ -12,7 +12,6 @@ from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, check
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.files import ManifestFile, find_files
-from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.placeholders import (
@@ -25,6 +24,7 @@ from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
+from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
     from kgitops.manifests.kind_models import Declaration
@@ -201,7 +201,7 @@ class _Loader:
         if isinstance(name, str) and "${" in name:
             problem, advice = "a cluster can't be named by a placeholder", "write its name"
         elif self.known_clusters is not None and name not in self.known_clusters:
-            near = suggestion(name, list(self.known_clusters))
+            near = nearest(name, list(self.known_clusters))
             known = ", ".join(self.known_clusters)
             problem = f"the project has no cluster {name!r}"
             advice = f"did you mean {near}?" if near else f"it has {known or 'none'}"

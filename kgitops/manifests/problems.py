@@ -1,6 +1,5 @@
 """Turns pydantic's errors into findings in our own words, each at the scalar that is wrong."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import EMPTY, plain_value
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
+from kgitops.model.wording import nearest
 
 Path = tuple[str | int, ...]
 
@@ -111,13 +111,6 @@ def written_value(document: Document, path: Path, value: object) -> str:
     """The value as a sentence shows it; a value from a placeholder is shown as the placeholder."""
     written = document.written(*path)
     return shown(written if written is not None and "${" in written else value)
-
-
-def suggestion(name: object, known: Iterator[str] | tuple[str, ...] | list[str]) -> str | None:
-    """The nearest of the known names, if one is near."""
-    by_folded = {one.casefold(): one for one in known}
-    near = difflib.get_close_matches(str(name).casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[near[0]] if near else None
 
 
 def _finding(
@@ -222,13 +215,29 @@ def _empty(kind: str, path: Path) -> str:
 def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
     if path[-1] == _SCOPE and path[:-1] in (("metadata",), ("spec",)):
         return _misplaced_scope(kind, document, path)
-    near = suggestion(path[-1], field_names(kind, path[:-1]))
-    known = ", ".join(field_names(kind, path[:-1]))
+    fields = field_names(kind, path[:-1])
+    near = nearest(path[-1], fields)
+    if near:
+        advice = f"did you mean {near}?"
+    elif (place := _place_of(kind, path)) is not None:
+        advice = f"write it in {place}, indented below it"
+    else:
+        advice = f"remove it; the fields here are {', '.join(fields)}"
     return Finding(
         source=document.key_at(*path),
         problem=f"{dotted(path)} is not a field of {kind}",
-        advice=f"did you mean {near}?" if near else f"remove it; the fields here are {known}",
+        advice=advice,
     )
+
+
+def _place_of(kind: str, path: Path) -> str | None:
+    """The place of a field that stands too far left or right: ``spec``, ``spec.configs``."""
+    name, here = path[-1], path[:-1]
+    for place in ((), ("metadata",), ("spec",)):
+        if place != here and name in field_names(kind, place):
+            return dotted(place)
+    is_config = "configs" in field_names(kind, ("spec",)) and "." in str(name)
+    return "spec.configs" if is_config else None
 
 
 def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:

@@ -8,10 +8,10 @@
 A setting is an attribute; its config is the attribute's name in camelCase.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
+from kgitops.model.wording import nearest
 from kgitops.policy.api.interfaces import Configurable
 
 T = TypeVar("T")
@@ -123,8 +123,8 @@ class Configured(Configurable):
         keys = [setting.key for setting in self.settings()]
         if key in keys:
             return None
-        near = difflib.get_close_matches(key, keys, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys) or 'none'}"
+        near = nearest(key, keys)
+        advice = f"did you mean {near}?" if near else f"known: {', '.join(keys) or 'none'}"
         return f"{key} is not a config of {type(self).__name__} ({advice})"
 
     def settle(self) -> None:

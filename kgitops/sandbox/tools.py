@@ -1,8 +1,7 @@
 """Kafka's own tools, by the names of the scripts that Kafka's distribution has for them."""
 
-import difflib
-
 from kgitops.model.errors import UsageError
+from kgitops.model.wording import nearest
 from kgitops.sandbox.service import SandboxAddress
 
 _CLASSES = {
@@ -47,8 +46,8 @@ def tool_command(address: SandboxAddress, tool: str, arguments: list[str]) -> li
     name = tool.removesuffix(".sh")
     name = name if name.startswith("kafka-") else f"kafka-{name}"
     if name not in _CLASSES:
-        near = difflib.get_close_matches(name, TOOLS, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(TOOLS)}"
+        near = nearest(name, TOOLS)
+        advice = f"did you mean {near}?" if near else f"there are {', '.join(TOOLS)}"
         raise UsageError(f"{tool} is not one of Kafka's tools for clients; {advice}")
     connection = address.sandbox.tool_options(address.servers)
     ordered = [*arguments, *connection] if name == _OPTIONS_LAST else [*connection, *arguments]

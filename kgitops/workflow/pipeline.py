@@ -7,7 +7,6 @@ sealed plan is what ``workflow.execution`` approves and applies, exactly it or n
 import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 
 from msgspec.structs import replace
 
@@ -18,6 +17,7 @@ from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
+from kgitops.model.wording import nearest
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
@@ -153,8 +153,8 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
     if current.registry:
         addresses |= set(current.registry.owners)
     for address in sorted(named - addresses):
-        near = get_close_matches(address, sorted(addresses), n=1)
-        hint = f"did you mean {near[0]}?" if near else "kgitops plan --full shows the addresses"
+        near = nearest(address, sorted(addresses))
+        hint = f"did you mean {near}?" if near else "kgitops plan --full shows the addresses"
         raise UsageError(f"no declared or managed object has the address {address!r}; {hint}")
 
 

@@ -15,11 +15,11 @@ from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.load import ManifestSet
-from kgitops.manifests.problems import suggestion
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity, Source
+from kgitops.model.wording import nearest
 from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.policy.evaluate.bundle import Bundle, Policy, Waiver
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
@@ -163,7 +163,7 @@ def _at_their_levels(
         if name in policies:
             policies[name] = replace(policies[name], level=level)
         elif name not in read.elsewhere and not stopped:
-            near = suggestion(name, list(policies))
+            near = nearest(name, list(policies))
             known = ", ".join(sorted(policies)) or "none"
             read.findings.append(
                 Finding(

@@ -7,8 +7,8 @@ from datetime import date
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.manifests.problems import suggestion
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.wording import nearest
 from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Level, Policy, Waiver
 from kgitops.workflow.policies import load_policies
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, SettingOf
@@ -84,7 +84,7 @@ def find_policy(name: str, described: Sequence[PolicyDescription]) -> PolicyDesc
     by_name = {item.policy.name: item for item in described}
     if name in by_name:
         return by_name[name]
-    near = suggestion(name, list(by_name))
+    near = nearest(name, list(by_name))
     names = ", ".join(by_name) or "none"
     advice = f"did you mean {near}?" if near else f"it has {names}"
     raise UsageError(f"the project has no policy {name!r}; {advice}")

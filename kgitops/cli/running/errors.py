@@ -117,6 +117,7 @@ _OPTION_HINTS = {
     "--dry-run": "kgitops plan changes nothing",
     "--force": "deletions past the limits take --allow-deletes, protected objects a Tombstone",
     "--json": "write --format json",
+    "--output": "--format FORMAT says how to print, --out FILE where to write",
     "--version": "write kgitops --version",
 }
 """Options of other tools, and what to use instead."""

@@ -13,9 +13,9 @@ from kgitops.desired.findings import Findings
 from kgitops.desired.state import DesiredObject, Tombstone
 from kgitops.manifests.expanded import ExpandedDocument, Path, Removed
 from kgitops.manifests.load import Manifest
-from kgitops.manifests.problems import suggestion
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.topic import Topic
@@ -147,7 +147,7 @@ class Expansion:
     def _check_profile(self, name: str, document: Document) -> None:
         if name in self._profiles or name in self._unusable:
             return
-        near = suggestion(name, list(self._profiles))
+        near = nearest(name, list(self._profiles))
         known = ", ".join(sorted(self._profiles))
         advice = f"did you mean {near}?" if near else f"there are {known}"
         if name in self._elsewhere:

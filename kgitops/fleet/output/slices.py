@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
@@ -20,6 +19,7 @@ from kgitops.model import clock
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
 from kgitops.model.json.codec import decode
 from kgitops.model.verdict import Reason
+from kgitops.model.wording import nearest
 from kgitops.plan.document.documents import PlanDocument, read_plan_document
 from kgitops.plan.document.file import SealedPlan, seal
 
@@ -85,8 +85,8 @@ def _unit(run: RunSummary, directory: Path, cluster: str, project: str | None) -
 
 def _unknown(problem: str, name: str, known: Iterable[str]) -> UsageError:
     ordered = sorted(known)
-    near = get_close_matches(name, ordered, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(ordered[:5])}"
+    near = nearest(name, ordered)
+    hint = f"did you mean {near}?" if near else f"there is {', '.join(ordered[:5])}"
     return UsageError(f"{problem}; {hint}{'' if near or len(ordered) <= 5 else ', …'}")
 
 

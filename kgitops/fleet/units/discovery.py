@@ -24,8 +24,8 @@ from kgitops.fleet.units.projects import (
 from kgitops.fleet.units.states import SavedState, SavedStates, find_states
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles, Unit
 from kgitops.manifests.files import display_name
-from kgitops.manifests.problems import suggestion
 from kgitops.model.source import Finding, Source
+from kgitops.model.wording import nearest
 
 _LONGEST = 100
 _UNNAMED = "desired"
@@ -240,7 +240,7 @@ def _missing(policies: Sequence[Path]) -> Iterator[Finding]:
 
 
 def _without_state(item: _Declaration, states: Mapping[str, SavedState]) -> Finding:
-    near = suggestion(item.cluster, list(states))
+    near = nearest(item.cluster, list(states))
     where = "" if item.source else f" ({display_name(item.place)})"
     return Finding(
         source=item.source,

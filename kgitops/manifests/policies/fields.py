@@ -1,6 +1,5 @@
 """The fields of policies and waivers, and the error texts for wrong ones."""
 
-import difflib
 import re
 from datetime import date
 from typing import Annotated
@@ -12,6 +11,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from kgitops.manifests.kinds.fields import REFUSED
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import is_address
+from kgitops.model.wording import nearest
 
 API_NAMES = (
     "CreateTopic",
@@ -130,8 +130,7 @@ class ApiName(_Checked):
         """The text, if it is the name of a request."""
         if text in API_NAMES:
             return text
-        near = difflib.get_close_matches(text.casefold(), map(str.casefold, API_NAMES), n=1)
-        meant = next((name for name in API_NAMES if near and name.casefold() == near[0]), None)
+        meant = nearest(text, API_NAMES)
         advice = f"did you mean {meant}?" if meant else f"write one of {', '.join(API_NAMES)}"
         raise _refused(f"there is no request {shown(text)}", advice)
 

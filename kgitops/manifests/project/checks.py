@@ -11,13 +11,14 @@ from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, kind_of
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import adapter
-from kgitops.manifests.problems import model_findings, suggestion, validated
+from kgitops.manifests.problems import model_findings, validated
 from kgitops.manifests.project.document import Project
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup, substitute
 from kgitops.model.source import Finding, Source
+from kgitops.model.wording import nearest
 
 
 def parse_project(
@@ -113,7 +114,7 @@ def _reference_findings(
     findings = []
     default = project.spec.default_cluster
     if default is not None and default not in clusters:
-        near = suggestion(default, list(clusters))
+        near = nearest(default, list(clusters))
         findings.append(
             Finding(
                 source=document.at("spec", "defaultCluster"),

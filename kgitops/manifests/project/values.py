@@ -10,7 +10,6 @@ from msgspec import Struct
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.files import PROJECT_FILE
 from kgitops.manifests.kinds.topic_profile import TopicDefaults
-from kgitops.manifests.problems import suggestion
 from kgitops.manifests.project.checks import (
     check_project,
     clusters_of,
@@ -29,6 +28,7 @@ from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.names import SANDBOX_NAMES, URL_FORMS, is_sandbox_name, sandbox_name
 from kgitops.model.source import Finding, Source
+from kgitops.model.wording import nearest
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy
 
 _LOWERED = "virtual.clusters=lowered"
@@ -116,7 +116,7 @@ class ProjectFile:
             FindingsError: a placeholder has no value, or the result is not valid.
         """
         if name not in self.cluster_names:
-            near = suggestion(name, list(self.cluster_names))
+            near = nearest(name, list(self.cluster_names))
             known = ", ".join(self.cluster_names) or "none"
             advice = f"did you mean {near}?" if near else f"it has {known}"
             raise UsageError(f"the project {self.name} has no cluster {name!r}; {advice}")

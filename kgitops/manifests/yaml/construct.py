@@ -21,6 +21,7 @@ from kgitops.manifests.yaml.text import shown
 Content = Any
 """The content of a document: dicts, lists, text, numbers, booleans, None for null, and EMPTY."""
 
+_EVERY_DOCUMENT = {"apiVersion", "kind", "metadata", "spec"}
 MAX_EXPANDED = 20_000
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
 _STANDARD = "tag:yaml.org,2002:"
@@ -65,9 +66,27 @@ class Constructor:
         self._open.clear()
         self._merged = 0
         value = self._value(root)
+        if isinstance(root, MappingNode) and self.problems:
+            self._find_joined(root)
         if aliases and not self.problems:
             self._check_expansion(root, value)
         return value
+
+    def _find_joined(self, root: MappingNode) -> None:
+        """Report keys that come again because a ``---`` is missing as what they are."""
+        seen: set[str] = set()
+        again: list[Node] = []
+        for key, _ in root.value:
+            if isinstance(key, ScalarNode):
+                again += [key] if key.value in seen else []
+                seen.add(key.value)
+        if len(_EVERY_DOCUMENT & {key.value for key in again}) < 2:
+            return
+        marks = {key.start_mark.index for key in again}
+        self.problems[:] = [problem for problem in self.problems if problem[0] not in marks]
+        for key in again:
+            if key.value == again[0].value:
+                self._add(key, "another document begins here", "write a line --- above it")
 
     def _value(self, node: Node) -> Content:
         if isinstance(node, ScalarNode):

@@ -20,6 +20,7 @@ from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.source import Finding, Severity
 
 MAX_BROKEN = 50
+_CONFLICT = re.compile(r"^(<{7}|>{7})(?= )", re.MULTILINE)
 _DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -32,6 +33,12 @@ class ParsedDocument(Struct, frozen=True):
 
 def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]:
     """The documents of ``file`` that are YAML, in order; problems are added to ``findings``."""
+    if marker := _CONFLICT.search(file.text):
+        problem = f"git's conflict marker {marker[1]} is in the file"
+        advice = "resolve the conflict, and remove its three markers"
+        source = file.place(marker.start())
+        findings.append(Finding(source=source, problem=problem, advice=advice))
+        return
     constructor = Constructor()
     count = 0
     for root, offset in compose_file(file, findings):

@@ -4,7 +4,6 @@ The keys are those of Apache Kafka's GroupConfig (KIP-848, KIP-932, KIP-1071) an
 ClientMetricsConfigs (KIP-714). Brokers judge the ranges, which depend on their own configs.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
@@ -20,6 +19,7 @@ from kgitops.model.resources.topic_config_values import (
     trim,
     value_reader,
 )
+from kgitops.model.wording import nearest
 
 
 class ConfigResourceType(StrEnum):
@@ -116,8 +116,7 @@ def normal_resource_configs(
 
 def nearest_resource_config(kind: ConfigResourceType, key: str) -> str | None:
     """The config that a misspelt key may mean."""
-    nearest = difflib.get_close_matches(key, resource_configs(kind), n=1, cutoff=0.7)
-    return nearest[0] if nearest else None
+    return nearest(key, resource_configs(kind))
 
 
 def _config(name: str, type_: ConfigType, valid: tuple[str, ...] = ()) -> TopicConfig:

@@ -3,7 +3,6 @@
 The facts are Apache Kafka's own: ``data/topic_configs.json`` is a dump of LogConfig's ConfigDef.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from kgitops.model.resources.topic_config_values import (
     trim,
     value_reader,
 )
+from kgitops.model.wording import nearest
 
 __all__ = [
     "CLUSTER_DEFAULT",
@@ -105,8 +105,7 @@ def nearest_config(key: str) -> str | None:
     broker_names = {config.server_default: name for name, config in topic_configs().items()}
     if plain in broker_names:
         return broker_names[plain]
-    nearest = difflib.get_close_matches(plain, topic_configs(), n=1, cutoff=0.7)
-    return nearest[0] if nearest else None
+    return nearest(plain, topic_configs())
 
 
 # A cluster has few distinct values of a key, each of them very many times.

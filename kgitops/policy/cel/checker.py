@@ -1,8 +1,8 @@
 """The check of an expression: the type of every part, and the mistakes in it."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 
+from kgitops.model.wording import nearest
 from kgitops.policy.cel.functions import FOREIGN_FUNCTIONS, FUNCTIONS
 from kgitops.policy.cel.nodes import (
     LOOPS,
@@ -19,7 +19,7 @@ from kgitops.policy.cel.nodes import (
     Unary,
 )
 from kgitops.policy.cel.operators import LITERAL_TYPES, OperatorChecker, item_type, literal_problem
-from kgitops.policy.cel.problems import bare, conversion, named, nearest, shown
+from kgitops.policy.cel.problems import bare, conversion, meant, named, shown
 from kgitops.policy.cel.records.variables import ROOTS, VARIABLES
 from kgitops.policy.cel.types import (
     ANY,
@@ -106,7 +106,7 @@ class Checker(OperatorChecker):
         if name in FUNCTIONS or name in FOREIGN_FUNCTIONS:
             return self._add(node, f"{name} is a function", f"write {name}(…)")
         here = _KUBERNETES_NAMES.get(name)
-        advice = f"write {here}" if here else nearest(name, self._scope, "it may be")
+        advice = f"write {here}" if here else meant(name, self._scope, "it may be")
         return self._add(node, f"there is no variable {name}", advice)
 
     def _field(self, node: SyntaxNode, operand: SyntaxNode, type_: Type, field: str) -> Type:
@@ -121,7 +121,7 @@ class Checker(OperatorChecker):
                 if field in fields:
                     return fields[field]
                 text = f"{shown(operand)} has no field {field}"
-                return self._add(node, text, nearest(field, fields, f"{type_.name} has"))
+                return self._add(node, text, meant(field, fields, f"{type_.name} has"))
             case TypeKind.MAP if (
                 type_.keys.kind is TypeKind.STRING or type_.keys.kind is TypeKind.ANY
             ):
@@ -217,12 +217,8 @@ class Checker(OperatorChecker):
 
     def _unknown_function(self, node: Call) -> Type:
         names = [*FUNCTIONS, *LOOPS, "has"]
-        near = difflib.get_close_matches(
-            node.function, [*names, *FOREIGN_FUNCTIONS], n=1, cutoff=0.75
-        )
-        advice = FOREIGN_FUNCTIONS.get(near[0] if near else "") or nearest(
-            node.function, names, "there are"
-        )
+        near = nearest(node.function, [*FOREIGN_FUNCTIONS, *names], cutoff=0.75)
+        advice = FOREIGN_FUNCTIONS.get(near or "") or meant(node.function, names, "there are")
         return self._add(node, f"there is no function {node.function}()", advice)
 
     def _loop(self, node: Call, name: str) -> Type:

@@ -19,7 +19,7 @@ from kgitops.policy.cel.expressions import (
 )
 from kgitops.policy.cel.nodes import Literal, SyntaxNode, walk
 from kgitops.policy.cel.operators import result_problem
-from kgitops.policy.cel.problems import Problem, constant_problems, nearest, problems_of_every_api
+from kgitops.policy.cel.problems import Problem, constant_problems, meant, problems_of_every_api
 from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, types_of
 from kgitops.policy.cel.tokens import SyntaxProblem
 from kgitops.policy.cel.types import BOOL, STRING, Type
@@ -191,7 +191,7 @@ class _Compiler:
             if later:
                 self._add(source, f"{missing} before this line", "define it before its use")
             elif self._variables:
-                self._add(source, missing, nearest(unknown.name, self._variables, "it has"))
+                self._add(source, missing, meant(unknown.name, self._variables, "it has"))
             else:
                 self._add(source, missing, "define it in spec.variables")
         return None

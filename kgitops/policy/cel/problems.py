@@ -1,10 +1,10 @@
 """Problems of expressions: their values, their wording, and those of calls with literals."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from kgitops.model.wording import nearest
 from kgitops.policy.cel.engine import CompileError, EvaluationError, compile_expression, evaluate
 from kgitops.policy.cel.functions import UNITS
 from kgitops.policy.cel.nodes import Call, Index, Literal, Select, SyntaxNode, text_of, walk
@@ -104,12 +104,11 @@ def conversion(actual: Type, expected: tuple[Type, ...]) -> str:
     return f"give {' or '.join(dict.fromkeys(named(type_) for type_ in expected))}"
 
 
-def nearest(name: str, candidates: Iterable[str], introduction: str) -> str:
+def meant(name: str, candidates: Iterable[str], introduction: str) -> str:
     """Advice for a misspelt name: the candidate that is nearest, or all of them."""
     names = sorted(candidates)
-    folded = {candidate.casefold(): candidate for candidate in names}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return f"did you mean {folded[near[0]]}?" if near else f"{introduction} {', '.join(names)}"
+    near = nearest(name, names)
+    return f"did you mean {near}?" if near else f"{introduction} {', '.join(names)}"
 
 
 def named(type_: Type) -> str:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
+from kgitops.model.wording import nearest
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.evaluate.bundle import CelPolicy, Level, Policy, PythonPolicy
 from kgitops.policy.evaluate.exceptions import describe_exception, is_interrupt
@@ -182,8 +183,8 @@ def _suggestion(module: ModuleType, name: str) -> str:
         and f"{value.__module__}.".startswith(f"{module.__name__}.")
     ]
     only = classes if len(classes) == 1 else []
-    near = difflib.get_close_matches(name, classes, n=1) or only
-    return f"did you mean {near[0]}?" if near else "write a policy there, or name another module"
+    near = nearest(name, classes) or next(iter(only), None)
+    return f"did you mean {near}?" if near else "write a policy there, or name another module"
 
 
 def _failed(policy: PythonPolicy, action: str, error: BaseException, advice: str) -> FindingsError:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from kgitops.manifests.policies.policy_test_cluster import GivenAcl, GivenEntity, GivenTopic
-from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place
@@ -20,6 +19,7 @@ from kgitops.model.resources.quotas import (
     quota_keys,
 )
 from kgitops.model.resources.topics import Assignment
+from kgitops.model.wording import nearest
 from kgitops.policy.building import acl
 
 TOPIC_ID = "A" * 22
@@ -136,7 +136,7 @@ def quotas_of(entity: ClientQuotaEntity, quotas: Mapping[str, Value]) -> dict[st
     keys = sorted(quota_keys(entity))
     for key in quotas:
         if key not in keys:
-            near = suggestion(key, keys)
+            near = nearest(key, keys)
             advice = f"did you mean {near}?" if near else f"write one of {listed(keys)}"
             raise StepError(("quotas", key), f"{key!r} is not a quota of this entity", advice)
     return dict(quotas)

@@ -11,7 +11,7 @@ from kgitops.manifests.files import find_files
 from kgitops.manifests.kind_models import adapter
 from kgitops.manifests.policies.policy_test import ExpectedOutcome, PolicyTest, PolicyTestCase
 from kgitops.manifests.policies.policy_test_cluster import GivenCluster
-from kgitops.manifests.problems import dotted, model_findings, suggestion
+from kgitops.manifests.problems import dotted, model_findings
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.parse import ParsedDocument, parse
@@ -19,6 +19,7 @@ from kgitops.manifests.yaml.text import read_text
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
+from kgitops.model.wording import nearest
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.serve.patterns import InvalidPatternError, compile_pattern
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError, listed
@@ -183,7 +184,7 @@ class _Reader:
         if item.policy is not None:
             self._check_known((*path, "policy"), item.policy)
         if addresses and item.address not in addresses:
-            near = suggestion(item.address, sorted(addresses))
+            near = nearest(item.address, sorted(addresses))
             self._error(
                 (*path, "address"),
                 f"no request of this case is about {item.address}",
@@ -238,6 +239,6 @@ class _Reader:
 
 def unknown_policy(name: str, policies: Collection[str]) -> tuple[str, str]:
     """The problem and the advice for a name that no policy has."""
-    near = suggestion(name, sorted(policies))
+    near = nearest(name, sorted(policies))
     advice = f"did you mean {near}?" if near else f"it has {listed(sorted(policies)) or 'none'}"
     return f"the project has no policy {name!r}", advice

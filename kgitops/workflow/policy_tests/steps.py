@@ -16,13 +16,13 @@ from kgitops.manifests.policies.policy_test_requests import (
     DeleteTopicStep,
     RequestStep,
 )
-from kgitops.manifests.problems import suggestion
 from kgitops.model import requests as req
 from kgitops.model.placement import PlacementError
 from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName, generated_topic_name
+from kgitops.model.wording import nearest
 from kgitops.policy.building import grown, requested_topic
 from kgitops.policy.state.simulated import SimulatedState
 from kgitops.workflow.policy_tests.case_objects import (
@@ -217,7 +217,7 @@ def _topic(
 def _known(name: str, simulated: SimulatedState) -> TopicState:
     topic = simulated.topics.get(name)
     if topic is None:
-        near = suggestion(name, list(simulated.topics))
+        near = nearest(name, list(simulated.topics))
         raise StepError(
             ("name",),
             f"there is no topic {name} at this point",

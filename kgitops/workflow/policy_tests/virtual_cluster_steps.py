@@ -10,7 +10,6 @@ from kgitops.manifests.policies.policy_test_requests import (
     RequestStep,
     VirtualClusterStep,
 )
-from kgitops.manifests.problems import suggestion
 from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
@@ -19,6 +18,7 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     virtual_cluster_name_problem,
 )
+from kgitops.model.wording import nearest
 from kgitops.policy.building import link_request, only_member
 from kgitops.policy.state.virtual_clusters import VirtualClusters
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
@@ -58,7 +58,7 @@ def require_virtual_cluster(
     """
     virtual_cluster = virtual_clusters.get(name)
     if virtual_cluster is None:
-        near = suggestion(name, sorted(virtual_clusters.names))
+        near = nearest(name, sorted(virtual_clusters.names))
         raise StepError(
             path,
             f"there is no virtual cluster {name} at this point",

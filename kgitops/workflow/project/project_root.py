@@ -5,12 +5,12 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from kgitops.manifests.empty_folders import Emptiness, EmptyFolder, repository_of
 from kgitops.manifests.files import SUFFIXES, display_name, looks_like
 from kgitops.model.errors import UsageError
+from kgitops.model.wording import nearest
 
 PROJECT_FILE = "kgitops.yaml"
 _RENAMED = (PROJECT_FILE, "kgitops.yml")
@@ -85,8 +85,8 @@ def _check_exists(path: Path) -> None:
         return
     parent = path.parent
     names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
-    near = get_close_matches(path.name, names, n=1)
-    advice = f"did you mean {parent / near[0]}?" if near else "correct the path"
+    near = nearest(path.name, names)
+    advice = f"did you mean {parent / near}?" if near else "correct the path"
     raise UsageError(f"{path} does not exist; {advice}")
 
 

@@ -1,6 +1,5 @@
 """Checks of a cluster's configs: each name and value, and what they say together."""
 
-import difflib
 import logging
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from kgitops.cluster.kafka.configs.config_names import (
     UNSUPPORTED,
 )
 from kgitops.model.errors import UsageError
+from kgitops.model.wording import nearest
 
 _CHOICES = {
     "security.protocol": ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl"),
@@ -64,8 +64,8 @@ def check_name(name: str) -> None:
         raise UsageError(f"the config {name} is chosen by kgitops itself; leave it out")
     if name in UNSUPPORTED:
         raise UsageError(f"the config {name} is not supported by kgitops; leave it out")
-    near = difflib.get_close_matches(name, sorted(UNDERSTOOD | ADDED | PASSED_ON), n=1, cutoff=0.6)
-    advice = f"did you mean {near[0]}?" if near else "configs have librdkafka's names"
+    near = nearest(name, sorted(UNDERSTOOD | ADDED | PASSED_ON))
+    advice = f"did you mean {near}?" if near else "configs have librdkafka's names"
     raise UsageError(f"the config {name} is not known; {advice}")
 
 

@@ -4,7 +4,6 @@ Brokers of MSK take them by OAUTHBEARER: a token is the address of a signed requ
 kafka-cluster:Connect. Amazon's own package signs it; no request is sent for that.
 """
 
-import difflib
 import os
 import re
 import time
@@ -15,6 +14,7 @@ from kgitops.cluster.kafka.configs.tokens.cache import TokenError
 from kgitops.cluster.kafka.configs.tokens.provided import ProvidedTokens
 from kgitops.model.errors import UsageError
 from kgitops.model.origin import install_command
+from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -67,8 +67,8 @@ def _options(config: str) -> Mapping[str, str]:
     for item in re.split(r"[,\s]+", config.strip()) if config.strip() else ():
         name, equals, value = item.partition("=")
         if name not in _NAMES:
-            near = difflib.get_close_matches(name, _NAMES, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(_NAMES)}"
+            near = nearest(name, _NAMES)
+            advice = f"did you mean {near}?" if near else f"known are {', '.join(_NAMES)}"
             raise UsageError(f"sasl.oauthbearer.config: {name!r} is not known; {advice}")
         if not equals or not value or name in options:
             raise UsageError(f"sasl.oauthbearer.config: write {name}=VALUE, once")
