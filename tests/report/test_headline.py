@@ -24,6 +24,8 @@ from kgitops.report.html.render import render_html
 from kgitops.report.markdown.plan import render_markdown
 from kgitops.report.text.plan import render_text
 
+GRAVE = ("deleted", "lost", "taken away", "taken over")
+
 
 def loss(principal: str, operation: str = "Read") -> AccessLoss:
     return AccessLoss(principal=principal, operation=operation, resource="topic t (literal)")
@@ -96,5 +98,5 @@ def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
         or change.risk in (risks.MECHANISM_REMOVE, risks.USER_DELETE)
         for change in plan.changes
     )
-    assert bool(grave) == any(word in said for word in ("deleted", "lost", "taken away"))
+    assert bool(grave) == any(word in said for word in GRAVE)
     assert " 0 " not in f" {said} "
