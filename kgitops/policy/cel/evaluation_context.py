@@ -109,6 +109,10 @@ class EvaluationContexts:
             )
         return self._context
 
+    def release(self) -> None:
+        """Let go of the cluster: the engine's context holds it, and Python sees no such cycle."""
+        self._policy_input = self._cluster = self._context = None
+
     def _current_cluster(self) -> ClusterState:
         assert self._cluster is not None  # noqa: S101 (set before anything is evaluated)
         return self._cluster

@@ -78,7 +78,8 @@ class CelRule:
         ]
 
     def close(self) -> None:
-        """Do nothing: it holds nothing."""
+        """Let go of the cluster."""
+        self._contexts.release()
 
 
 def _patterns(names: Sequence[str]) -> re.Pattern[str] | None:

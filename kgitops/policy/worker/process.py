@@ -134,7 +134,7 @@ class Process:
                 os.close(theirs)
         relay.handed_over()
         # Also without a call of kill().
-        held = (self._child, lifeline, relay, token)
+        held = (self._child, lifeline, relay, token, self._marker)
         self._end = weakref.finalize(self, _kill, os.getpid(), *held)
         assert self._child.stdin is not None  # noqa: S101 (for mypy)
         assert self._child.stdout is not None  # noqa: S101 (for mypy)
@@ -234,7 +234,12 @@ class Process:
 
 
 def _kill(
-    owner: int, child: "subprocess.Popen[bytes]", lifeline: int, relay: OutputRelay, token: str
+    owner: int,
+    child: "subprocess.Popen[bytes]",
+    lifeline: int,
+    relay: OutputRelay,
+    token: str,
+    marker: ProgressMarker,
 ) -> None:
     if os.getpid() != owner:  # a fork of the process that started it
         return
@@ -250,3 +255,4 @@ def _kill(
     for pipe in (child.stdin, child.stdout):
         if pipe:
             pipe.close()
+    marker.close()

@@ -13,9 +13,10 @@ class ProgressMarker:
 
     def __init__(self, file: int) -> None:
         """Share the memory of this file, which is ``BYTES`` long."""
-        self._cells = memoryview(mmap.mmap(file, BYTES)).cast("q")
+        cells = memoryview(mmap.mmap(file, BYTES)).cast("q")
         # mypy doesn't know that a view cast to numbers holds numbers.
-        self.at_work: MutableSequence[int] = self._cells[1:]  # type: ignore[assignment]
+        self._cells: MutableSequence[int] = cells  # type: ignore[assignment]
+        self.at_work: MutableSequence[int] = cells[1:]  # type: ignore[assignment]
 
     @property
     def place(self) -> tuple[int, int]:
@@ -29,3 +30,8 @@ class ProgressMarker:
     def at_nothing(self, piece: int = 0) -> None:
         """No policy is at work; ``piece`` lets others see how far other work has come."""
         self._cells[1] = NO_POLICY - piece
+
+    def close(self) -> None:
+        """Let go of the memory, which holds a file open; the place stays what it was."""
+        self._cells = list(self._cells)
+        self.at_work = self._cells[1:]

@@ -1,7 +1,7 @@
 """What is read of a large state, when, and what becomes of policies where it can't be read."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -64,13 +64,24 @@ def readings(monkeypatch) -> list[str]:
     return found
 
 
-def judged(
-    *policies: Policy, by: Callable[..., PolicyEvaluator] = InProcessEvaluator
-) -> PolicyEvaluator:
-    return InProcessEvaluator(load_rules(policies)) if by is InProcessEvaluator else by(policies)
+@pytest.fixture
+def judged() -> Iterator[Callable[..., PolicyEvaluator]]:
+    """Makes judges, which end with the test."""
+    made: list[PolicyEvaluator] = []
+
+    def make(
+        *policies: Policy, by: Callable[..., PolicyEvaluator] = InProcessEvaluator
+    ) -> PolicyEvaluator:
+        rules = load_rules(policies) if by is InProcessEvaluator else policies
+        made.append(by(rules))
+        return made[-1]
+
+    yield make
+    while made:
+        made.pop().close()
 
 
-def test_nothing_is_read_where_no_policy_asks(saved, readings):
+def test_nothing_is_read_where_no_policy_asks(saved, readings, judged):
     """Requests that are judged for themselves open no file, whatever they are about."""
     state, files = saved
     judge = judged(telling("Nothing"), cel("few", "requested.partitions < 9", "CreateTopic"))
@@ -79,7 +90,7 @@ def test_nothing_is_read_where_no_policy_asks(saved, readings):
     assert readings == []
 
 
-def test_sums_are_made_of_small_columns_read_once(saved, readings):
+def test_sums_are_made_of_small_columns_read_once(saved, readings, judged):
     state, files = saved
     judge = judged(cel("budget", "cluster.partitions + partitions('t') < 0", "CreateTopic"))
     judge.begin(shown(state, files, ASKED), principal="User:alice")
@@ -88,7 +99,7 @@ def test_sums_are_made_of_small_columns_read_once(saved, readings):
     assert len(readings) == 1 + len(StateReader(files, "prod").pieces)
 
 
-def test_of_one_other_topic_only_its_piece_is_read(saved, readings):
+def test_of_one_other_topic_only_its_piece_is_read(saved, readings, judged):
     state, files = saved
     judge = judged(cel("parent", "topicExists('t7') && !topicExists('t-7')", "CreateTopic"))
     judge.begin(shown(state, files, ASKED), principal="User:alice")
@@ -128,7 +139,7 @@ def test_a_large_state_travels_as_its_paths(saved):
 @pytest.mark.slow
 @pytest.mark.parametrize("class_", ["Counts", "Names", "Walks", "Rights", "Hides"])
 @pytest.mark.parametrize("by", [InProcessEvaluator, WorkerEvaluator])
-def test_what_cannot_be_read_is_no_verdict(saved, tmp_path, class_, by):
+def test_what_cannot_be_read_is_no_verdict(saved, tmp_path, class_, by, judged):
     """A policy that hides it, or denies for it, does not decide; the next state is as ever."""
     state, files = saved
     judging = judged(telling(class_), by=by)
@@ -149,7 +160,7 @@ def test_what_cannot_be_read_is_no_verdict(saved, tmp_path, class_, by):
         judging.close()
 
 
-def test_a_damaged_piece_is_no_verdict(saved, tmp_path):
+def test_a_damaged_piece_is_no_verdict(saved, tmp_path, judged):
     state, files = saved
     text = bytearray(files[0].read_bytes())
     text[len(text) // 3] ^= 1
