@@ -87,6 +87,11 @@ def test_the_page_about_the_pack_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == pack_page()
 
 
+def test_the_readme_counts_the_pack() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"one of the {len(policies.__all__)} that are shipped" in readme
+
+
 def test_the_page_tells_every_policy_and_every_config() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert {name for names in FAMILIES.values() for name in names} == set(policies.__all__)
