@@ -131,7 +131,7 @@ def _levels(name: str, default: Level, workspace: Workspace) -> Mapping[str, Lev
 
 
 def _anatomies(policies: Sequence[Policy]) -> Mapping[str, Anatomy]:
-    """The anatomy of each Python policy; none if one can't be loaded, which planning explains."""
+    """The anatomy of each Python policy that can be loaded; planning explains the others."""
     python = [policy for policy in policies if not isinstance(policy, CelPolicy)]
     if not python:
         return {}
@@ -139,4 +139,7 @@ def _anatomies(policies: Sequence[Policy]) -> Mapping[str, Anatomy]:
         with TrialPool(python, ()) as pool:
             return pool.anatomies
     except KgitopsError:
-        return {}
+        if len(python) == 1:
+            return {}
+        alone = [_anatomies([policy]) for policy in python]
+        return {name: anatomy for found in alone for name, anatomy in found.items()}

@@ -66,9 +66,9 @@ def open_test_project(workspace: Workspace) -> TestProject:
     if findings:
         raise FindingsError(findings)
     if not suites:
-        places = ", ".join(map(str, paths))
+        where = f"for {workspace.target_name} in {', '.join(map(str, paths))}"
         raise UsageError(
-            f"there is no PolicyTest in {places}; write one next to the policies: "
+            f"there is no PolicyTest {where}; write one next to the policies: "
             "docs/guides/policy-tests.md shows how"
         )
     return TestProject(
