@@ -15,13 +15,14 @@ def late(place: str) -> type[TyperCommand]:
     class Late(TyperCommand):
         def make_context(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 (click's own)
             """Go on as the command itself."""
-            return _command(place, self.name or "").make_context(*args, **extra)
+            return command_at(place, self.name or "").make_context(*args, **extra)
 
     return Late
 
 
 @cache
-def _command(place: str, name: str) -> Any:  # noqa: ANN401 (click's own)
+def command_at(place: str, name: str) -> Any:  # noqa: ANN401 (click's own)
+    """The command called ``name`` of what is at ``place``."""
     module, _, attribute = place.partition(":")
     found = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
