@@ -205,10 +205,11 @@ class _Loads:
 def _require(replication_factor: int, brokers: int) -> None:
     _require_positive(replication_factor)
     if replication_factor > brokers:
-        raise PlacementError(
-            f"{replication_factor} replicas need as many brokers, and "
-            f"{brokers} {'is' if brokers == 1 else 'are'} unfenced"
-        )
+        one = replication_factor == 1
+        several = f"{replication_factor} replicas need as many brokers"
+        needed = "1 replica needs a broker" if one else several
+        held = f"{brokers or 'none'} {'are' if brokers > 1 else 'is'}"
+        raise PlacementError(f"{needed}, and {held} unfenced")
 
 
 def _require_positive(replication_factor: int) -> None:

@@ -126,7 +126,7 @@ class ObjectBuilder:
                     source=self.value.source,
                     problem=f"{self} has the template {template.strip()[:60]!r}, whose value is "
                     "not known here",
-                    advice=self.value.file.advice,
+                    advice=self.value.file.advice or "write the value in its place",
                 )
             ]
         return SourceObject(
