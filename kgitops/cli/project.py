@@ -83,6 +83,7 @@ def _print_validation(validation: "ManifestValidation") -> None:
     """Print errors, warnings and skipped clusters to stderr, and what is valid to stdout."""
     from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.report.text.listings import render_findings
+    from kgitops.workflow.loading import NOT_ASKED_FOR
 
     if not validation.valid:
         print_notice(render_findings(validation.findings).removesuffix("\n"))
@@ -90,7 +91,8 @@ def _print_validation(validation: "ManifestValidation") -> None:
         for warning in validation.findings:
             print_notice(str(warning))
     for cluster, why in validation.skipped.items():
-        print_notice(f"{cluster} was not looked at: {why}")
+        if why != NOT_ASKED_FOR:
+            print_notice(f"{cluster} was not looked at: {why}")
     if validation.valid:
         print_sentence(_valid_sentence(validation))
 

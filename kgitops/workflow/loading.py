@@ -136,6 +136,8 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
 
 _REMEMBERED = 100_000_000
 _UNSET = "${env:"
+NOT_ASKED_FOR = "another cluster was asked for"
+"""The reason for a cluster that the user left out by naming another one."""
 
 
 class ManifestValidation(Struct, frozen=True, kw_only=True):
@@ -172,7 +174,7 @@ def validate_manifests(
     chosen = [selection.cluster] if selection.cluster or not declared else declared
     findings: dict[str, tuple[Finding, ...]] = {}
     counts: dict[str, Mapping[str, int]] = {}
-    skipped = {name: "another cluster was asked for" for name in declared if name not in chosen}
+    skipped = dict.fromkeys((name for name in declared if name not in chosen), NOT_ASKED_FOR)
     for cluster in chosen:
         selection.cache.next_cluster()
         try:
