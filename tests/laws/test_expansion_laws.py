@@ -119,8 +119,12 @@ def test_a_plan_names_every_origin() -> None:
 
 @pytest.mark.slow
 def test_defaults_of_the_project_that_win_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = layers.Layer.over
+
     def under(self: layers.Layer, below: layers.Layer) -> layers.Layer:
-        return layers.Layer({**self.values, **below.values}, {**self.given, **below.given})
+        over = real(self, below)
+        values, given = {**over.values, **below.values}, {**over.given, **below.given}
+        return layers.Layer(values, given, over.removed)
 
     monkeypatch.setattr(layers.Layer, "over", under)
     assert_caught(expanding_is_writing_out)
