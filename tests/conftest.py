@@ -8,15 +8,14 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
+import leaks
 import pytest
 from fleet.spark_sessions import local_spark
 from hypothesis import HealthCheck, settings
@@ -62,31 +61,6 @@ _ROOM = 8 << 30
 _FOLDERS = count()
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 
-_connect = sqlite3.connect
-_opened: list[sqlite3.Connection] = []
-
-
-def _remembering(*words: object, **named: object) -> sqlite3.Connection:
-    connection = _connect(*words, **named)  # type: ignore[call-overload]
-    _opened.append(connection)
-    return connection
-
-
-# Tests may leave their clusters open, and from Python 3.13 on a forgotten store is a warning. What
-# fixtures of a module or of the session open stays open, and is remembered to the end.
-sqlite3.connect = _remembering
-
-
-@pytest.fixture(autouse=True)
-def _stores_are_closed() -> Iterator[None]:
-    """What a test opens is closed after it."""
-    before = len(_opened)
-    yield
-    for connection in _opened[before:]:
-        with suppress(sqlite3.ProgrammingError):  # a thread that has ended opened and closed it
-            connection.close()
-    del _opened[before:]
-
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -113,6 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     conftest.py, those that every test uses included (its issue 14635).
     """
     config.args.sort()
+    config.pluginmanager.register(leaks)
     config.stash[_LEFT_OUT] = Counter()
     use_memory(config)
 
@@ -226,5 +201,3 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_unconfigure() -> None:
     """The end of the session."""
     gc.unfreeze()
-    for connection in _opened:
-        connection.close()
