@@ -89,9 +89,8 @@ def _not_declared(address: str, declared: Sequence[str]) -> str:
     if len(below) == 1:
         return f"no document declares {address}; did you mean {below[0]}?"
     if below:
-        shown = ", ".join(below[:_MOST_BELOW])
-        more = f" and {len(below) - _MOST_BELOW:,} more" if len(below) > _MOST_BELOW else ""
-        return f"{address} is only the beginning of an address; give one of {shown}{more}"
+        some = _first(below, _MOST_BELOW)
+        return f"{address} is only the beginning of an address; give one of {some}"
     kind = address.partition("/")[0]
     same = [other for other in declared if other.startswith(f"{kind}/")]
     heads = {"/".join(other.split("/")[:2]) for other in same}  # acl/User:shop
@@ -99,7 +98,10 @@ def _not_declared(address: str, declared: Sequence[str]) -> str:
         return f"no document declares {address}; did you mean {near}?"
     # Those of the same kind first.
     alike = sorted(declared, key=lambda other: other.partition("/")[0] != kind)
-    shown = ", ".join(alike[:_SHOWN])
-    more = f" and {len(declared) - _SHOWN:,} more" if len(declared) > _SHOWN else ""
-    known = f"there are {shown}{more}" if declared else "there are none"
+    known = f"there are {_first(alike, _SHOWN)}" if declared else "there are none"
     return f"no document declares {address}; {known}"
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -90,8 +90,9 @@ def choose_defaults(topics: Iterable[TopicItems], every: Iterable[TopicItems]) -
         for item in topic.items:
             frequent[item] += count
     candidate = frozenset(item for item, count in frequent.items() if count * 2 > total)
+    different = set(every)
     return frozenset(
-        item for item in candidate if all(topic.takes(frozenset({item})) for topic in set(every))
+        item for item in candidate if all(topic.takes(frozenset({item})) for topic in different)
     )
 
 
