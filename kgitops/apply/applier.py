@@ -18,7 +18,7 @@ from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.journal.records import old_nonces, open_run, read_notices
 from kgitops.apply.lock import acquire
-from kgitops.apply.lock_waits import LockedWaits
+from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.resume import superseding_records
@@ -61,7 +61,7 @@ def apply_plan(
         )
     try:
         check = partial(_check, context, sealed, steps, project, recheck)
-        entries, registry = LockedWaits(context, lock).run(check)
+        entries, registry = LeaseKeeper(context, lock).run(check)
         latest = latest_values(entries)
         run, records = open_run(
             sealed,

@@ -27,7 +27,7 @@ class Now(Struct, frozen=True, kw_only=True):
     interrupted: bool
 
 
-class LockedWaits:
+class LeaseKeeper:
     """The waits of a run that holds the lock.
 
     Each method that waits raises LockedError where the lock was lost meanwhile.

@@ -74,7 +74,7 @@ def use_of_waivers(
     """
     used = waived_violations(plan_rulings)
     violations = violation_fingerprints(plan_rulings)
-    heard = _heard(plan_rulings, {waiver.address for waiver in bundle.waivers})
+    heard = _judged_without_failure(plan_rulings, {waiver.address for waiver in bundle.waivers})
     for waiver in bundle.waivers:
         key = waiver.policy, waiver.address
         if waiver in used:
@@ -98,7 +98,9 @@ def use_of_waivers(
         )
 
 
-def _heard(plan_rulings: PlanRulings, addresses: Collection[str]) -> set[tuple[str, str]]:
+def _judged_without_failure(
+    plan_rulings: PlanRulings, addresses: Collection[str]
+) -> set[tuple[str, str]]:
     """Pairs of a policy's name and one of these addresses that it judged without failing."""
     return {
         (ruling.policy, plan_rulings.addresses[request])

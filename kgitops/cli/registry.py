@@ -58,7 +58,7 @@ def repair(
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
     from kgitops.cli.running.streams import agreed, print_notice, print_result
-    from kgitops.workflow.execution import mend_registry
+    from kgitops.workflow.execution import repair_damaged_registry
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project))
@@ -73,7 +73,7 @@ def repair(
             print_notice("Nothing was mended.")
             return int(ExitCode.ERROR)
         with graceful() as interrupts:
-            mended = mend_registry(cluster, damages, interrupts, print_upgrade)
+            mended = repair_damaged_registry(cluster, damages, interrupts, print_upgrade)
         if not mended:
             return 128 + (interrupts.signal or 0)
     print_result(f"Mended: {len(damages)}. Plan now, and read all that is planned.\n")

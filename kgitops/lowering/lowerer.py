@@ -29,27 +29,27 @@ from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 def lower_batch(
     state: ClusterState,
     requests: Sequence[req.Request],
-    mint: Callable[[], str],
+    new_uuid: Callable[[], str],
     super_users: Collection[str] = (),
     principal: str | None = None,
 ) -> LoweredBatch:
     """Lower one batch on a lifted state; for several in a row use one :class:`Lowerer`."""
-    return Lowerer(state, mint, super_users, principal).lower_batch(requests)
+    return Lowerer(state, new_uuid, super_users, principal).lower_batch(requests)
 
 
 class Lowerer:
     """Applies batches of logical requests to a logical state, one after the other.
 
-    ``state`` is a lifted one (:func:`kgitops.lowering.lifting.lift`). ``mint`` returns the uuids of
-    new topics, ``NEW_UUID`` while planning. Requests that ``principal`` has no right to are refused
-    (VC-146); with None rights are not checked. Nothing is sent to a cluster here: each batch
-    assumes that the previous one was carried out completely.
+    ``state`` is a lifted one (:func:`kgitops.lowering.lifting.lift`). ``new_uuid`` returns the
+    uuids of new topics, ``NEW_UUID`` while planning. Requests that ``principal`` has no right to
+    are refused (VC-146); with None rights are not checked. Nothing is sent to a cluster here: each
+    batch assumes that the previous one was carried out completely.
     """
 
     def __init__(
         self,
         state: ClusterState,
-        mint: Callable[[], str],
+        new_uuid: Callable[[], str],
         super_users: Collection[str] = (),
         principal: str | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class Lowerer:
         self._rules = DeclaredRules(
             state, self._delta, self._namespaces, self._bindings, self._quotas
         )
-        self._topics = TopicChanges(state.topics, lowered.pending, self._namespaces, mint)
+        self._topics = TopicChanges(state.topics, lowered.pending, self._namespaces, new_uuid)
         self._act_as(super_users, principal)
 
     def continue_from(

@@ -31,12 +31,12 @@ class TopicChanges:
         topics: Mapping[str, TopicState],
         pending: Mapping[LocalName, str],
         namespaces: Namespaces,
-        mint: Callable[[], str],
+        new_uuid: Callable[[], str],
     ) -> None:
         self.by_name = dict(topics)
         self.pending = dict(pending)
         self._namespaces = namespaces
-        self._mint = mint
+        self._new_uuid = new_uuid
 
     def topic_id(self, name: str) -> str | None:
         """The topic id; empty for a topic that this batch creates, None if there is no topic."""
@@ -60,7 +60,7 @@ class TopicChanges:
         _check_name(local)
         topic = self.pending.pop(local, None)
         if topic is None:
-            topic = generated_topic_name(self._mint(), local.name)
+            topic = generated_topic_name(self._new_uuid(), local.name)
             link = TopicLink(name=local.name, topic=topic)
             effects.before.append(link_record(local.virtual_cluster, link, RecordStatus.PENDING))
         existing = self.by_name.get(topic)

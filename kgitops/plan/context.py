@@ -241,9 +241,9 @@ class PlanContext(Struct, frozen=True, kw_only=True):
             if address in declared:
                 continue
             match self.ownership.status(address):
-                case OwnershipStatus.UNMANAGED | OwnershipStatus.SPENT:
+                case OwnershipStatus.UNMANAGED | OwnershipStatus.TOMBSTONED:
                     self.draft.keep(address, "unmanaged")
-                case OwnershipStatus.FOREIGN | OwnershipStatus.TAKEABLE:
+                case OwnershipStatus.FOREIGN | OwnershipStatus.TRANSFERABLE:
                     self.draft.keep(address, "foreign")
                 case OwnershipStatus.MINE:
                     pass  # planned as a removal, or kept with a rule of its own

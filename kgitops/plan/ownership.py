@@ -32,9 +32,9 @@ class OwnershipStatus(Enum):
 
     UNMANAGED = auto()
     MINE = auto()
-    TAKEABLE = auto()
+    TRANSFERABLE = auto()
     FOREIGN = auto()
-    SPENT = auto()
+    TOMBSTONED = auto()
     """A Tombstone deleted the object of this record; no project manages the name."""
 
 
@@ -61,11 +61,11 @@ class Ownership(Struct, frozen=True):
         if owner is None:
             return OwnershipStatus.UNMANAGED
         if owner.spent:
-            return OwnershipStatus.SPENT
+            return OwnershipStatus.TOMBSTONED
         if self.is_own(owner):
             return OwnershipStatus.MINE
         return (
-            OwnershipStatus.TAKEABLE
+            OwnershipStatus.TRANSFERABLE
             if owner.project == DEFAULT_PROJECT
             else OwnershipStatus.FOREIGN
         )
@@ -83,7 +83,7 @@ class Ownership(Struct, frozen=True):
         owner = self.owners.get(address)
         if owner is None or self.status(address) not in (
             OwnershipStatus.MINE,
-            OwnershipStatus.TAKEABLE,
+            OwnershipStatus.TRANSFERABLE,
         ):
             return {}
         return owner.last_applied
@@ -100,7 +100,7 @@ class Ownership(Struct, frozen=True):
 
     def taken_from(self, address: str) -> str | None:
         """Return the name of the project that the object is taken over from, None if it is not."""
-        takes = self.status(address) is OwnershipStatus.TAKEABLE
+        takes = self.status(address) is OwnershipStatus.TRANSFERABLE
         return self.label(address) if takes else None
 
     def foreign_words(self, address: str) -> str:

@@ -168,7 +168,7 @@ def _by_tombstone(
                     kind=RemovalKind.DELETE,
                     tombstone=tombstone,
                 )
-            case OwnershipStatus.FOREIGN | OwnershipStatus.TAKEABLE:
+            case OwnershipStatus.FOREIGN | OwnershipStatus.TRANSFERABLE:
                 draft.refuse(
                     f"{address} belongs to the project {ownership.label(address)!r}, so the "
                     f"Tombstone {tombstone.name} can't delete it; delete it from there"

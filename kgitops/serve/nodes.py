@@ -10,9 +10,9 @@ from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import UsageError
 from kgitops.serve.data.data_plane import DataPlane
+from kgitops.serve.encoded_rows import EncodedRowCache
 from kgitops.serve.groups.coordinator import GroupCoordinator
 from kgitops.serve.views import BrokerViews
-from kgitops.serve.written_rows import WrittenRows
 
 FIRST_CONTROLLER = 3000
 
@@ -112,7 +112,7 @@ class ServedCluster(Struct, frozen=True, kw_only=True):
     views: BrokerViews
     controllers: Quorum
     groups: GroupCoordinator
-    written_rows: WrittenRows = field(default_factory=WrittenRows)
+    encoded_rows: EncodedRowCache = field(default_factory=EncodedRowCache)
 
     def view_of(self, node: Node) -> Image:
         """The cluster as a node sees it now: brokers may lag behind."""

@@ -24,7 +24,11 @@ from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
 from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.plan_stages import find_run_to_resume, with_own_drift, with_users
+from kgitops.workflow.plan_stages import (
+    find_run_to_resume,
+    mark_drift_from_unfinished_run,
+    with_users,
+)
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -65,7 +69,7 @@ def plan_drift(
         advise=False,
     )
     plan = replace(plan, drift=tuple(_rows(plan)))
-    plan = with_own_drift(cluster, plan, workspace.project)
+    plan = mark_drift_from_unfinished_run(cluster, plan, workspace.project)
     if plan.changes:
         on_stage("loading the manifests")
         plan = with_declared_origins(plan, workspace)

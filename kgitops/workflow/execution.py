@@ -47,7 +47,7 @@ def execute_plan(
     approved = approve(sealed)
     reasons = list(missing_policies(sealed.plan, policies.bundle))
     if reasons:
-        reasons += file_objections(sealed, context.cluster, context.clock.now())
+        reasons += plan_file_problems(sealed, context.cluster, context.clock.now())
         raise refusal(decide(reasons, changes=True))
     return apply_plan(
         approved,
@@ -65,7 +65,7 @@ def verdict_of_stopped_plan(sealed: SealedPlan, file: Path, selection: Selection
     try:
         workspace = open_workspace_of(sealed.plan, file, selection)
         with workspace.connected() as cluster:
-            reasons += file_objections(sealed, cluster, SystemClock().now())
+            reasons += plan_file_problems(sealed, cluster, SystemClock().now())
     except OtherClusterError as error:
         reasons += [*_expired(sealed, SystemClock().now()), *reasons_of_cluster(sealed.plan, error)]
     except KgitopsError as error:
@@ -82,7 +82,7 @@ def reasons_of_cluster(plan: Plan, error: OtherClusterError) -> tuple[Reason, ..
     return error.reasons
 
 
-def file_objections(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
+def plan_file_problems(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
     """The reasons not to trust the plan's file here and now, regardless of its content."""
     reasons = _expired(sealed, now)
     try:
@@ -164,7 +164,7 @@ def _state_to_judge(cluster: Cluster, plan: Plan) -> ClusterState:
     return replace(state, users=cluster.read_users(users)) if users else state
 
 
-def mend_registry(
+def repair_damaged_registry(
     cluster: Cluster,
     damages: Sequence[Damage],
     interrupted: Callable[[], int | None],

@@ -74,7 +74,7 @@ def with_doubtful_passwords(cluster: Cluster, plan: Plan, desired: DesiredState)
     if not desired.users:
         return plan
     begun = unconfirmed_requests(cluster.registry.read() or (), desired.project)
-    doubtful = _passwords_set_by(begun) - _passwords_set_by(plan.requests)
+    maybe_applied = _passwords_set_by(begun) - _passwords_set_by(plan.requests)
     warnings = [
         Finding(
             source=user.located.at("spec", "scram"),
@@ -85,7 +85,7 @@ def with_doubtful_passwords(cluster: Cluster, plan: Plan, desired: DesiredState)
         )
         for user in desired.users
         for mechanism in user.credentials
-        if (user.name, mechanism) in doubtful
+        if (user.name, mechanism) in maybe_applied
     ]
     return replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 

@@ -30,13 +30,13 @@ from kgitops.workflow.login_checks import with_doubtful_passwords
 from kgitops.workflow.plan_stages import (
     find_pending_undo_requests,
     find_run_to_resume,
+    mark_drift_from_unfinished_run,
     validate_on_brokers,
     with_grades_refused,
     with_group_collisions,
     with_impact,
     with_missing_names,
     with_offsets,
-    with_own_drift,
     with_users,
 )
 from kgitops.workflow.project.project_root import read_git
@@ -130,7 +130,7 @@ def plan_state(
         base_digest=base_digest,
     )
     plan = with_missing_names(plan, desired, current, (judged_on or current).topics)
-    plan = with_own_drift(cluster, plan, desired.project)
+    plan = mark_drift_from_unfinished_run(cluster, plan, desired.project)
     plan = with_doubtful_passwords(cluster, plan, desired)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters, desired.gateway)
     plan = with_foreign_users_refused(plan, judged_on or current)

@@ -138,7 +138,7 @@ def with_missing_names(
     return replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 
 
-def with_own_drift(cluster: Cluster, plan: Plan, project: Project) -> Plan:
+def mark_drift_from_unfinished_run(cluster: Cluster, plan: Plan, project: Project) -> Plan:
     """Mark drift that an unfinished run of this project caused as its own.
 
     Raises:

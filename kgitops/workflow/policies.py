@@ -149,7 +149,7 @@ def _named(policies: Iterable[Policy], findings: list[Finding]) -> dict[str, Pol
     for policy in policies:
         first = named.setdefault(policy.name, policy)
         if first is not policy:
-            findings.append(_twice(f"policy {policy.name}", policy.source, first.source))
+            findings.append(_duplicate_name(f"policy {policy.name}", policy.source, first.source))
     return named
 
 
@@ -191,7 +191,7 @@ def _holding_waivers(
     for item, manifest in read.waivers:
         if first.setdefault(item.name, item) is not item:
             read.findings.append(
-                _twice(f"waiver {item.name}", item.source, first[item.name].source)
+                _duplicate_name(f"waiver {item.name}", item.source, first[item.name].source)
             )
         if item.policy in read.elsewhere and item.policy not in levels:
             continue  # it is for the clusters that the policy is for
@@ -222,7 +222,7 @@ def _reserved(policy: Policy) -> Finding:
     )
 
 
-def _twice(what: str, source: Source | None, first: Source | None) -> Finding:
+def _duplicate_name(what: str, source: Source | None, first: Source | None) -> Finding:
     return Finding(
         source=source,
         problem=f"the {what} is here and at {first}",

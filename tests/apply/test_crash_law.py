@@ -127,7 +127,9 @@ def _go_on(
 
 
 def _forget_what_may_have_been_sent() -> AbstractContextManager[object]:
-    return patch.object(Runner, "resolve", lambda runner: setattr(runner, "_doubtful", frozenset()))
+    return patch.object(
+        Runner, "resolve", lambda runner: setattr(runner, "_maybe_applied", frozenset())
+    )
 
 
 def _send_before_the_intent_is_written() -> AbstractContextManager[object]:

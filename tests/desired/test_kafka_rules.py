@@ -1,4 +1,4 @@
-"""What Kafka would refuse is refused offline, at its place; what is doubtful is a warning."""
+"""What Kafka would refuse is refused offline, at its place; what is maybe_applied is a warning."""
 
 from pathlib import Path
 

@@ -495,7 +495,9 @@ def let_tombstones_act_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         removal,
         "_is_spent",
-        lambda tombstone, ownership: ownership.status(tombstone.address) is OwnershipStatus.SPENT,
+        lambda tombstone, ownership: (
+            ownership.status(tombstone.address) is OwnershipStatus.TOMBSTONED
+        ),
     )
 
 

@@ -66,13 +66,13 @@ class Brokers:
         assert self.state.registry is not None
         return self.state.registry.virtual_clusters
 
-    def mint(self) -> str:
+    def new_uuid(self) -> str:
         self.minted.append(f"00000000-0000-4000-8000-{len(self.minted) + 1:012d}")
         return self.minted[-1]
 
     def ask(self, *requests: req.Request) -> tuple[RequestResult, ...]:
         """Carry out one batch of logical requests."""
-        step = Lowerer(self.logical, self.mint).lower_batch(requests)
+        step = Lowerer(self.logical, self.new_uuid).lower_batch(requests)
         return self.take(step)
 
     def take(self, step: LoweredBatch) -> tuple[RequestResult, ...]:

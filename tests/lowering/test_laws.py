@@ -52,7 +52,7 @@ def test_what_is_lifted_is_what_was_asked_for(asked: list[Request]) -> None:
     """VC-168, VC-219, VC-220, VC-322, VC-326: in batches, with one set of indexes all along,
     nothing is missing, nothing is left over, and the registry says all of it."""
     brokers = Brokers(topics=TOPICS)
-    lowering = Lowerer(brokers.logical, brokers.mint)
+    lowering = Lowerer(brokers.logical, brokers.new_uuid)
     for batch in batches(asked):
         step = lowering.lower_batch(batch)
         brokers.take(step)

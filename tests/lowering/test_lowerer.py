@@ -140,7 +140,7 @@ def test_what_has_nothing_to_do_with_virtual_clusters_passes_as_it_is() -> None:
         req.AlterClientQuotaRequest(entity=make_entity({"ip": "10.0.0.1"}), quotas={}),
         req.DeleteTopicRequest(topic="plain", topic_id=id_text("plain")),
     ]
-    lowering = Lowerer(brokers.logical, brokers.mint)
+    lowering = Lowerer(brokers.logical, brokers.new_uuid)
     for request in passing:
         assert not lowering.involves_virtual_clusters(request)
         taken = lowering.lower_batch([request])
@@ -169,7 +169,7 @@ def test_local_names_are_no_business_of_brokers() -> None:
     altered = req.AlterTopicRequest(
         topic=topic, topic_id="i", step=req.AlterStep.CONFIGS, requested_state=state, local=local
     )
-    (physical,) = lower_batch(brokers.logical, [altered], brokers.mint).physical
+    (physical,) = lower_batch(brokers.logical, [altered], brokers.new_uuid).physical
     assert physical.request == replace(altered, local=None)
     for request, line in (
         (
@@ -178,7 +178,7 @@ def test_local_names_are_no_business_of_brokers() -> None:
         ),
         (req.DeleteGroupRequest(virtual_cluster=SALES, group="g"), "delete the group emea.sales:g"),
     ):
-        taken = lower_batch(brokers.logical, [request], brokers.mint)
+        taken = lower_batch(brokers.logical, [request], brokers.new_uuid)
         assert [physical.request for physical in taken.physical] == [request]
         assert taken.lines == ((line,),)
 
@@ -229,7 +229,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
     """VC-329: PENDING or DELETING before brokers are asked, the ownership of each binding before it
     is made, what a quota hides before it is overwritten; and tombstones last."""
     brokers = before_members()
-    binding = lower_batch(brokers.logical, COMMIT_1[-1], brokers.mint)
+    binding = lower_batch(brokers.logical, COMMIT_1[-1], brokers.new_uuid)
     written = dict(binding.before)
     assert written[f"vcs/user/{APP}"]["status"] == "PENDING"
     assert sum(key.startswith("vcs/acl/") for key in written) == 9
@@ -237,7 +237,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
     assert all(value is not None for value in written.values())
 
     scenario.apply(brokers, COMMIT_1[-1:])
-    leaving = lower_batch(brokers.logical, [remove(SALES, EntityType.USER, APP)], brokers.mint)
+    leaving = lower_batch(brokers.logical, [remove(SALES, EntityType.USER, APP)], brokers.new_uuid)
     assert [(key, value["status"]) for key, value in leaving.before] == [
         (f"vcs/user/{APP}", "DELETING")
     ]
@@ -249,7 +249,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
 def test_each_request_has_a_line_for_each_thing_that_is_done_for_it() -> None:
     """VC-411: hidden quotas are mentioned too."""
     brokers = before_members()
-    reader, app = lower_batch(brokers.logical, COMMIT_1[-1], brokers.mint).lines
+    reader, app = lower_batch(brokers.logical, COMMIT_1[-1], brokers.new_uuid).lines
     assert len(reader) == 4
     assert len(app) == 7
     assert (
@@ -341,7 +341,7 @@ def test_topics_of_nobody_are_found_and_a_lost_registry_stops_it() -> None:
 
     lost = replace(brokers.state, registry=None)
     planned = lower_batch(
-        lost, [req.CreateVirtualClusterRequest(virtual_cluster="v")], brokers.mint
+        lost, [req.CreateVirtualClusterRequest(virtual_cluster="v")], brokers.new_uuid
     )
     (result,) = planned.results
     assert result.code is ErrorCode.INVALID_REQUEST
@@ -433,7 +433,7 @@ def test_what_is_done_physically_is_marked_before_and_nothing_else(
 ) -> None:
     """VC-329: a request without physical requests needs no mark."""
     brokers = after_commit_1()
-    taken = lower_batch(brokers.logical, [request_], brokers.mint)
+    taken = lower_batch(brokers.logical, [request_], brokers.new_uuid)
     marks = {key.split("/")[1]: value["status"] for key, value in taken.before if "status" in value}
     assert marks == ({kind: status} if kind and status else {})
     assert bool(marks) == bool(taken.physical)
@@ -444,7 +444,7 @@ def test_what_is_repaired_is_there_in_the_state_after() -> None:
     brokers = after_commit_1()
     brokers.do(req.DeleteAclRequest(binding=acl("kafka-cluster", APP, READ, T, STREAM)))
     request = req.CreateAclRequest(binding=scenario.STREAM_READ)
-    after = lower_batch(brokers.logical, [request], brokers.mint).state
+    after = lower_batch(brokers.logical, [request], brokers.new_uuid).state
     assert after.lowered is not None
     assert not after.lowered.missing_acls
     assert {scenario.STREAM_READ, scenario.LONG_READ} <= after.acls

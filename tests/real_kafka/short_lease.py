@@ -11,7 +11,7 @@ from functools import partial
 from unittest.mock import patch
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.lock_waits import LockedWaits
+from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.cli.main import run
 
 LEASE_MS, TIMEOUT_MS = 2_000, 900
@@ -31,5 +31,5 @@ if __name__ == "__main__":
     with ExitStack() as stack:
         stack.enter_context(with_short_lease())
         if os.environ.get("KGITOPS_TEST_MUTANT"):
-            stack.enter_context(patch.object(LockedWaits, "keep_lock", lambda _: None))
+            stack.enter_context(patch.object(LeaseKeeper, "keep_lock", lambda _: None))
         run()

@@ -93,7 +93,9 @@ def test_those_that_failed_leave_half_of_the_places_to_the_others() -> None:
     names = [f"bad-{number}" for number in range(10)] + [f"good-{number}" for number in range(190)]
     turns = schedule(*names, concurrency=8)
     for name in names:  # one round, in which the first ten fail
-        turns.ended(name, 0, 5 if name.startswith("bad") else 5.5, doubtful=name.startswith("bad"))
+        turns.ended(
+            name, 0, 5 if name.startswith("bad") else 5.5, maybe_applied=name.startswith("bad")
+        )
     now, under_way, taken = 5.6, set[str](), set[str]()
     while len(taken) < 190:
         begun = turns.take(now)
@@ -110,7 +112,7 @@ def test_those_that_failed_leave_half_of_the_places_to_the_others() -> None:
 
 def test_one_place_is_shared_by_all() -> None:
     turns = schedule("bad", "good", concurrency=1)
-    turns.ended("bad", 0, 1, doubtful=True)
+    turns.ended("bad", 0, 1, maybe_applied=True)
     turns.ended("good", 0, 2)
     assert turns.take(3) == ["bad"]
     assert turns.take(62) == []

@@ -34,7 +34,7 @@ def repair_registry(
     """
     log = context.cluster.registry
     for damage in expected:
-        _refuse_unmendable(damage)
+        _require_repairable(damage)
         _refuse_recent_claim(damage, context, log)
     lock = acquire_despite_damage(context, holder=holder)
     if lock is None:
@@ -64,7 +64,7 @@ def acquire_despite_damage(context: ApplyContext, *, holder: str) -> Lock | None
     return acquire(replace(context, cluster=readable), holder=holder)
 
 
-def _refuse_unmendable(damage: Damage) -> None:
+def _require_repairable(damage: Damage) -> None:
     if damage.record is None:
         raise SafetyError(
             f"the registry record at offset {damage.offset}, key {damage.key!r}, "

@@ -52,17 +52,17 @@ def check_expected(
     request: Request | None,
     state: ClusterState,
     *,
-    doubtful: bool = False,
+    maybe_applied: bool = False,
 ) -> tuple[PreconditionMismatch, ...]:
     """Return all differences of ``state`` from what a request expects just before it is sent.
 
     A lowered ACL of which only a part exists counts as absent (VC-327), and as complete again once
     an earlier request has reduced what it must express. It is to be deleted either way. A password
-    that may have been set (``doubtful``) is set again, since nobody can see which one it is.
+    that may have been set (``maybe_applied``) is set again, since nobody can see which one it is.
     """
     if isinstance(request, DeleteAclRequest) and request.binding in state.acls:
         expects = [replace(precondition, exists=True) for precondition in expects]
-    if doubtful and isinstance(request, AlterUserScramCredentialsRequest):
+    if maybe_applied and isinstance(request, AlterUserScramCredentialsRequest):
         expects = [_may_be_set(precondition, request, state) for precondition in expects]
     return check_preconditions(expects, state)
 

@@ -16,9 +16,9 @@ from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import link_of, local_name, topic_behind
 from kgitops.apply.rights.owner_records import (
     expected_record,
-    gives_up,
     new_tombstone,
     recorded_declaration,
+    releases_ownership,
 )
 from kgitops.apply.rights.removals import is_only_removal, may_be_given_up, may_remove
 from kgitops.apply.rights.request_fit import request_problem
@@ -143,7 +143,7 @@ class _Rights:
             if change.owner_before or change.owner_after:
                 _raise_untrusted(change, "would be managed because of a command")
             return
-        if gives_up(change):
+        if releases_ownership(change):
             self._check_removal(change, actual)
         else:
             self._check_staying(change, actual)
@@ -156,14 +156,14 @@ class _Rights:
             status = self.ownership.status(address)
             taken = address == change.address and self._may_take(change)
             if status is OwnershipStatus.FOREIGN or (
-                status is OwnershipStatus.TAKEABLE and not taken
+                status is OwnershipStatus.TRANSFERABLE and not taken
             ):
                 self._raise_foreign(change, address)
         if self.command or self.ownership.status(change.address) is OwnershipStatus.MINE:
             return
-        if not (gives_up(change) and self._follows_managed_object(change)) and not self._may_begin(
-            change, actual
-        ):
+        if not (
+            releases_ownership(change) and self._follows_managed_object(change)
+        ) and not self._may_begin(change, actual):
             raise SafetyError(
                 f"{change.address} is not managed by any project, so it is left alone; make "
                 "a new plan"
@@ -218,7 +218,9 @@ class _Rights:
 
     @cached_property
     def _removed(self) -> frozenset[str]:
-        return frozenset(change.address for change in self.plan.changes if gives_up(change))
+        return frozenset(
+            change.address for change in self.plan.changes if releases_ownership(change)
+        )
 
     @cached_property
     def _changes(self) -> Mapping[str, Change]:
@@ -247,13 +249,13 @@ class _Rights:
 
     def _check_physical(self, change: Change, actual: TopicState) -> None:
         """Check that the topic is neither internal nor another project's by another address."""
-        if actual.internal and (change.requests or not gives_up(change)):
+        if actual.internal and (change.requests or not releases_ownership(change)):
             _raise_untrusted(change, "is a topic of the brokers or of kgitops")
         names = {topic_address(actual.name), *self._managed_as.get(actual.topic_id or "", ())}
         for address in sorted(names - {change.address}):
             if self.ownership.status(address) in (
                 OwnershipStatus.FOREIGN,
-                OwnershipStatus.TAKEABLE,
+                OwnershipStatus.TRANSFERABLE,
             ):
                 self._raise_foreign(change, address)
         local = local_name(change.address)

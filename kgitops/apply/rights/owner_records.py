@@ -41,7 +41,7 @@ from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStat
 from kgitops.plan.removal import after_removal
 
 
-def gives_up(change: Change) -> bool:
+def releases_ownership(change: Change) -> bool:
     """Return whether the project gives the object up."""
     return Action.DELETE in change.actions or Action.FORGET in change.actions
 

@@ -52,22 +52,22 @@ class NextAction(Enum):
 class StepAttempt(Struct, frozen=True, kw_only=True):
     """One step in flight.
 
-    ``doubtful`` tells that an earlier request may have taken effect, of this process or of one that
-    crashed; ``doubts`` counts how often that happened in this process.
+    ``maybe_applied``: an earlier request of this process, or of one that crashed, may have taken
+    effect. ``ambiguous_sends`` counts how often that happened in this process.
     """
 
     step: Step
-    doubtful: bool
+    maybe_applied: bool
     deadline: float
     throttled_until: float = 0.0
-    doubts: int = 0
+    ambiguous_sends: int = 0
     sends: int = 0
     refusal: RequestResult | None = None
     problem: str = BEFORE
 
     def sent(self, now: Now) -> "StepAttempt":
-        """Return the attempt as sent now; a repeated doubtful request gets the whole time again."""
-        renewed = not self.sends or self.doubts
+        """Return the attempt as sent now; one that may be applied gets the whole time again."""
+        renewed = not self.sends or self.ambiguous_sends
         deadline = now.deadline if renewed else self.deadline
         return replace(self, sends=self.sends + 1, deadline=deadline)
 
@@ -83,17 +83,19 @@ def after_read(
         StaleError: it has not, and the object is not as expected.
     """
     step = attempt.step
-    if (attempt.doubtful or attempt.refusal) and is_visible(step.request, state):
+    if (attempt.maybe_applied or attempt.refusal) and is_visible(step.request, state):
         return step_completed(step, OK, state, lookup="done")
     if attempt.refusal:
         return step_refused(step, attempt.refusal)
-    under_way = attempt.doubtful and is_under_way(step.request, state)
+    under_way = attempt.maybe_applied and is_under_way(step.request, state)
     if under_way and is_move(step.request):
         return NextAction.WATCH
-    mismatches = check_expected(step.expects, step.request, state, doubtful=attempt.doubtful)
+    mismatches = check_expected(
+        step.expects, step.request, state, maybe_applied=attempt.maybe_applied
+    )
     if mismatches and not under_way:
         return _changed(attempt, mismatches[0], begun=begun)
-    may_send = attempt.doubts <= 1 and not (attempt.sends and now.interrupted)
+    may_send = attempt.ambiguous_sends <= 1 and not (attempt.sends and now.interrupted)
     if may_send and not under_way:
         return NextAction.SEND
     if now.seconds < attempt.deadline and not now.interrupted:
@@ -122,7 +124,7 @@ def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt 
         case _:
             is_gone = False
     # An authorizer that failed may have done its work (A4-90).
-    if attempt.doubtful or is_gone or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
+    if attempt.maybe_applied or is_gone or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
         return replace(attempt, refusal=answer)
     return step_refused(attempt.step, answer)
 
@@ -130,13 +132,15 @@ def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt 
 def _changed(attempt: StepAttempt, mismatch: PreconditionMismatch, *, begun: bool) -> StepOutcome:
     if attempt.step.undoes:
         return step_skipped(mismatch)
-    if attempt.doubtful:
+    if attempt.maybe_applied:
         return step_conflict(attempt.step, attempt.problem, mismatch)
     return step_stale(attempt.step, mismatch, begun=begun)
 
 
 def _in_doubt(attempt: StepAttempt, problem: str) -> StepAttempt:
-    return replace(attempt, doubtful=True, doubts=attempt.doubts + 1, problem=problem)
+    return replace(
+        attempt, maybe_applied=True, ambiguous_sends=attempt.ambiguous_sends + 1, problem=problem
+    )
 
 
 def _put_off(attempt: StepAttempt, answer: RequestResult, now: Now) -> StepAttempt:

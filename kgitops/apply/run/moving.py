@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock_waits import LockedWaits, growing
+from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.observe.effects import is_under_way, is_visible
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.run.reading import read_objects
@@ -29,7 +29,7 @@ _NAMED = 3
 class Moves:
     """The steps whose reassignments are running."""
 
-    def __init__(self, context: ApplyContext, waits: LockedWaits) -> None:
+    def __init__(self, context: ApplyContext, waits: LeaseKeeper) -> None:
         self._context = context
         self._waits = waits
         self._steps: dict[str, Step] = {}

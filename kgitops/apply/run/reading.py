@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock_waits import LockedWaits, growing
+from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
 from kgitops.apply.observe.groups import with_groups
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
@@ -73,7 +73,7 @@ Confirmed = tuple[Step, RequestResult]
 
 
 def await_visible(
-    confirmed: Sequence[Confirmed], context: ApplyContext, waits: LockedWaits
+    confirmed: Sequence[Confirmed], context: ApplyContext, waits: LeaseKeeper
 ) -> Iterator[tuple[Step, StepOutcome | None]]:
     """Read until everything is visible, as long as more and more results become visible.
 

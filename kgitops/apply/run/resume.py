@@ -15,7 +15,7 @@ from kgitops.apply.journal.reading import (
 )
 from kgitops.apply.journal.records import closing_records
 from kgitops.apply.lock import Lock, acquire
-from kgitops.apply.lock_waits import LockedWaits
+from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.runner import Runner
@@ -198,7 +198,7 @@ def _continue(
             check_logins(context, map(steps.__getitem__, pending), plan.principal)
 
         try:
-            LockedWaits(context, lock).run(check)
+            LeaseKeeper(context, lock).run(check)
         except KgitopsError as error:
             # The run had begun, so the plan is not refused as a whole: it is partly applied.
             run_state.add_reasons(error.reasons)

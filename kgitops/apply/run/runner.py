@@ -6,7 +6,7 @@ from itertools import islice
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal.journal import RunState
 from kgitops.apply.lock import Lock
-from kgitops.apply.lock_waits import LockedWaits
+from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.run.moving import Moves
 from kgitops.apply.run.reading import read_objects
@@ -25,13 +25,13 @@ class Runner:
     def __init__(
         self, context: ApplyContext, *, lock: Lock, run_state: RunState, principal: str
     ) -> None:
-        waits = LockedWaits(context, lock)
+        waits = LeaseKeeper(context, lock)
         self._context = context
         self._run_state = run_state
         self._sender = Sender(context, run_state=run_state, waits=waits, principal=principal)
         self._moves = Moves(context, waits)
         # Requests that an earlier process left open may have been sent.
-        self._doubtful = frozenset(run_state.progress.open)
+        self._maybe_applied = frozenset(run_state.progress.open)
 
     def resolve(self) -> None:
         """Resolve the requests that an earlier process left open by reading the cluster.
@@ -109,7 +109,7 @@ class Runner:
             yield [step for batch in chunk for step in batch]
 
     def _carry_out(self, steps: Sequence[Step]) -> None:
-        result = self._sender.carry_out(steps, self._doubtful)
+        result = self._sender.execute(steps, self._maybe_applied)
         self._moves.add(result.moving)
         self._run_state.record_outcomes(result.outcomes)
         if result.problem:

@@ -8,7 +8,7 @@ from functools import partial
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Noted, Waiting, WaitReason
 from kgitops.apply.journal.journal import RunState
-from kgitops.apply.lock_waits import LockedWaits, growing
+from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.run.attempts import Answer, NextAction, StepAttempt, after_answer, after_read
 from kgitops.apply.run.reading import (
     Confirmed,
@@ -56,7 +56,7 @@ class Sender:
         context: ApplyContext,
         *,
         run_state: RunState,
-        waits: LockedWaits,
+        waits: LeaseKeeper,
         principal: str,
     ) -> None:
         self._context = context
@@ -64,15 +64,15 @@ class Sender:
         self._waits = waits
         self._principal = principal
 
-    def carry_out(self, steps: Sequence[Step], doubtful: Collection[str]) -> SendResult:
+    def execute(self, steps: Sequence[Step], maybe_applied: Collection[str]) -> SendResult:
         """Send the steps whose objects are as expected, and wait until their results are visible.
 
-        An earlier process may have sent the ``doubtful`` steps. Unless the run has begun, an object
-        that is not as expected stops the whole run.
+        An earlier process may have sent the ``maybe_applied`` steps. Unless the run has begun, an
+        object that is not as expected stops the whole run.
         """
         result = SendResult()
         try:
-            confirmed = self._until_confirmed(steps, doubtful, result)
+            confirmed = self._until_confirmed(steps, maybe_applied, result)
             for step, outcome in await_visible(confirmed, self._context, self._waits):
                 result.note(step, outcome)
         except KgitopsError as error:
@@ -85,12 +85,12 @@ class Sender:
         return result
 
     def _until_confirmed(
-        self, steps: Sequence[Step], doubtful: Collection[str], result: SendResult
+        self, steps: Sequence[Step], maybe_applied: Collection[str], result: SendResult
     ) -> list[Confirmed]:
         """Send, and send again where allowed, until every step is confirmed or in ``result``."""
         deadline = self._waits.now().deadline
         pending = [
-            StepAttempt(step=step, doubtful=step.id in doubtful, deadline=deadline)
+            StepAttempt(step=step, maybe_applied=step.id in maybe_applied, deadline=deadline)
             for step in steps
         ]
         confirmed: list[Confirmed] = []
@@ -184,7 +184,9 @@ class Sender:
             for attempt, job in zip(group, self._waits.work(jobs, at_once=at_once), strict=False):
                 step, answer = attempt.step, job.result()
                 if isinstance(answer, KgitopsError):
-                    outcome = step_without_password(step, answer, doubtful=attempt.doubtful)
+                    outcome = step_without_password(
+                        step, answer, maybe_applied=attempt.maybe_applied
+                    )
                     result.note(step, outcome)
                 else:
                     result.passwords[step.id] = answer

@@ -64,12 +64,12 @@ def step_refused(step: Step, reply: RequestResult) -> StepOutcome:
     )
 
 
-def step_without_password(step: Step, error: KgitopsError, *, doubtful: bool) -> StepOutcome:
+def step_without_password(step: Step, error: KgitopsError, *, maybe_applied: bool) -> StepOutcome:
     """The password could not be read when it was due, so that the request was not sent.
 
-    One that is ``doubtful`` may have been sent before.
+    One that is ``maybe_applied`` may have been sent before.
     """
-    if doubtful:
+    if maybe_applied:
         return step_unknown(step, str(error))
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED),
@@ -157,7 +157,7 @@ def resolve_open_step(step: Step, state: ClusterState) -> StepOutcome | None:
         return step_completed(step, OK, state, lookup="done")
     if is_under_way(step.request, state):
         return None
-    mismatches = check_expected(step.expects, step.request, state, doubtful=True)
+    mismatches = check_expected(step.expects, step.request, state, maybe_applied=True)
     if mismatches and step.undoes:
         return step_skipped(mismatches[0])
     return step_conflict(step, BEFORE, mismatches[0]) if mismatches else None

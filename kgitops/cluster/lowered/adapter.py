@@ -40,9 +40,11 @@ class LoweredCluster(WrappedCluster[Cluster]):
     it would get without this adapter (VC-004).
     """
 
-    def __init__(self, physical: Cluster, mint: Callable[[], str] = lambda: str(uuid4())) -> None:
+    def __init__(
+        self, physical: Cluster, new_uuid: Callable[[], str] = lambda: str(uuid4())
+    ) -> None:
         super().__init__(physical)
-        self._mint = mint
+        self._new_uuid = new_uuid
         self._lock = threading.RLock()
         self._lifted = LiftedStateCache()
 
@@ -114,13 +116,13 @@ class LoweredCluster(WrappedCluster[Cluster]):
         state = self.read_state(topics_of(requests), links_of(requests))
         users = super_users(state)
         if validate_only:
-            batch = lower_batch(state, requests, self._mint, users, principal)
+            batch = lower_batch(state, requests, self._new_uuid, users, principal)
             return self._validate(batch, principal)
         lowerer = self._lifted.take_lowerer(state)
         if lowerer is not None:
             lowerer.continue_from(state, users, principal)
         else:
-            lowerer = Lowerer(state, self._mint, users, principal)
+            lowerer = Lowerer(state, self._new_uuid, users, principal)
         batch = lowerer.lower_batch(requests)
         if batch.before:
             self.registry.append(batch.before)

@@ -7,18 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from kgitops.gateway.connections.binding import ConnectionBinding
-from kgitops.gateway.connections.broker_end import BrokerEnd
 from kgitops.gateway.connections.certificate_logins import CertificateLogin
 from kgitops.gateway.connections.logins import SASL_AUTHENTICATE, SASL_HANDSHAKE, LoginFollower
-from kgitops.gateway.connections.parts import Door, SharedParts
-from kgitops.gateway.connections.pending import PendingExchanges
+from kgitops.gateway.connections.parts import ListeningSocket, SharedParts
+from kgitops.gateway.connections.pending import InFlightRequests
 from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
+from kgitops.gateway.connections.upstream_connection import UpstreamConnection
 from kgitops.gateway.rewriting.exchange import Forward, LocalAnswer, RefusedFrameError, read_header
+from kgitops.gateway.sockets.framed_socket import FramedSocket
 from kgitops.gateway.sockets.frames import FrameError
 from kgitops.gateway.sockets.memory import ConnectionMemory
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, is_trusted
-from kgitops.gateway.sockets.side_owner import Stop
-from kgitops.gateway.sockets.sides import Side
+from kgitops.gateway.sockets.socket_owner import PauseReason
 from kgitops.gateway.sockets.tls import handshake_problem
 from kgitops.wire.apis import apis
 from kgitops.wire.errors import TooLongError
@@ -43,7 +43,9 @@ class ProxiedConnection:
         "active", "address", "began_at", "client",
     )  # fmt: skip
 
-    def __init__(self, door: Door, parts: SharedParts, opened: "GatewayConnections") -> None:
+    def __init__(
+        self, door: ListeningSocket, parts: SharedParts, opened: "GatewayConnections"
+    ) -> None:
         self._door, self._parts, self._open = door, parts, opened
         credentials = parts.credentials
         self._certificate = None if credentials is None else CertificateLogin(credentials)
@@ -52,7 +54,7 @@ class ProxiedConnection:
         self._rewriter = parts.new_rewriter()
         if self._login.principal is not None:
             self._rewriter.logged_in()
-        self._pending = PendingExchanges()
+        self._pending = InFlightRequests()
         self._ending = self._closed = False
         self._rewriting = 0
         self._key: int | None = None
@@ -62,7 +64,7 @@ class ProxiedConnection:
         limits = parts.limits
         self._age_s = limits.age_s
         before = limits.request_bytes_before_login if parts.sasl else limits.request_bytes
-        self.client = Side(
+        self.client = FramedSocket(
             self,
             parts.scratch,
             frame_bytes=before,
@@ -72,15 +74,15 @@ class ProxiedConnection:
         )
         self._memory = ConnectionMemory(parts.memory)
         self.client.ask(self._memory.of(self.client))
-        self._broker = BrokerEnd(self, parts, self._memory, self._certificate)
+        self._broker = UpstreamConnection(self, parts, self._memory, self._certificate)
 
     # -- what its sides tell -------------------------------------------------------------------
 
-    def began(self, side: Side) -> None:
+    def on_connect(self, side: FramedSocket) -> None:
         """Take a client in, or send a broker what waits for it."""
         if side is not self.client:
             if self.client.is_full:
-                side.stop(Stop.FULL)
+                side.pause_reading(PauseReason.FULL)
             self._broker.connected(side)
             return
         self._parts.counts.accepted += 1
@@ -92,7 +94,7 @@ class ProxiedConnection:
         if refusal is not None:
             self.refuse(*refusal)
 
-    def secured(self, side: Side) -> None:
+    def on_tls(self, side: FramedSocket) -> None:
         """A broker is there once TLS is; a client may have to show a certificate."""
         if side is not self.client:
             self._broker.secured()
@@ -103,7 +105,7 @@ class ProxiedConnection:
                 self.refuse(error.reason, str(error))
             self._rewriter.logged_in()
 
-    def take(self, side: Side, frame: bytearray) -> None:
+    def on_frame(self, side: FramedSocket, frame: bytearray) -> None:
         """Rewrite a frame, and send it to the other side."""
         if side is self.client:
             self._guarded(side, partial(self._request, frame))
@@ -111,7 +113,7 @@ class ProxiedConnection:
             self._guarded(side, partial(self._response, frame))
         self._release(side)
 
-    def _guarded(self, side: Side, call: Callable[[], object]) -> object:
+    def _guarded(self, side: FramedSocket, call: Callable[[], object]) -> object:
         """Call it; an error closes the connection."""
         if self._closed:
             return None
@@ -127,12 +129,14 @@ class ProxiedConnection:
             )
         return None
 
-    def _rewrite(self, side: Side, rewrite: Callable[..., _T], then: Callable[[_T], None]) -> None:
+    def _rewrite(
+        self, side: FramedSocket, rewrite: Callable[..., _T], then: Callable[[_T], None]
+    ) -> None:
         """Rewrite a frame at once, or in a thread if it takes long; its side waits for that."""
         try:
             rewritten = rewrite(at_once=True)
         except TooLongError:
-            side.stop(Stop.REWRITING)
+            side.pause_reading(PauseReason.REWRITING)
             self._rewriting += 1
             back = partial(self._rewritten, side, then)
             tenant = self._binding.virtual_cluster or self._login.principal
@@ -140,7 +144,9 @@ class ProxiedConnection:
         else:
             then(rewritten)
 
-    def _rewritten(self, side: Side, then: Callable[[_T], None], future: "Future[_T]") -> None:
+    def _rewritten(
+        self, side: FramedSocket, then: Callable[[_T], None], future: "Future[_T]"
+    ) -> None:
         self._rewriting -= 1
         self._guarded(side, lambda: then(future.result()))
         if self._closed:
@@ -148,25 +154,25 @@ class ProxiedConnection:
             self._close_rewriter()
             return
         self._release(side)
-        side.go_on(Stop.REWRITING)
+        side.resume_reading(PauseReason.REWRITING)
         if self._ending:
             self._finish_if_done()
 
-    def full(self, side: Side) -> None:
+    def on_write_blocked(self, side: FramedSocket) -> None:
         """Read no more from the other side."""
         if side is self.client:
-            side.stop(Stop.UNREAD)
+            side.pause_reading(PauseReason.UNREAD)
         other = self._other(side)
         if other is not None:
-            other.stop(Stop.FULL)
+            other.pause_reading(PauseReason.FULL)
 
-    def free(self, side: Side) -> None:
+    def on_writable(self, side: FramedSocket) -> None:
         """Read from the other side again."""
         if side is self.client:
-            side.go_on(Stop.UNREAD)
+            side.resume_reading(PauseReason.UNREAD)
         other = self._other(side)
         if other is not None:
-            other.go_on(Stop.FULL)
+            other.resume_reading(PauseReason.FULL)
             self._release(other)
         if self._ending:
             self._finish_if_done()
@@ -176,13 +182,13 @@ class ProxiedConnection:
         if lifetime_s:
             ends = self._clock() - self.began_at + _PART_OF_LIFETIME * lifetime_s
             self._age_s = min(self._age_s or ends, ends)
-        self.take(self.client, first)
-        self.client.go_on(Stop.DIALING)
+        self.on_frame(self.client, first)
+        self.client.resume_reading(PauseReason.DIALING)
 
-    def _other(self, side: Side) -> Side | None:
+    def _other(self, side: FramedSocket) -> FramedSocket | None:
         return self._broker.side if side is self.client else self.client
 
-    def _release(self, side: Side) -> None:
+    def _release(self, side: FramedSocket) -> None:
         """Let others have the memory of a side's frame once all of it went to the other side."""
         other = self._other(side)
         if self._rewriting:
@@ -190,7 +196,7 @@ class ProxiedConnection:
         if other is not None and self._broker.is_ready and not other.is_full:
             self._memory.release(side)
 
-    def failed(self, side: Side, error: Exception) -> None:
+    def on_error(self, side: FramedSocket, error: Exception) -> None:
         """Close the connection, since one side's bytes mean nothing."""
         if side is not self.client:
             what = "TLS" if isinstance(error, ssl.SSLError) else "what it sends"
@@ -202,7 +208,7 @@ class ProxiedConnection:
         elif isinstance(error, ssl.SSLError | ValueError):
             self.refuse(RefusalReason.TLS, handshake_problem(error))
 
-    def lost(self, side: Side) -> None:
+    def on_close(self, side: FramedSocket) -> None:
         """Close the other side; the connection is gone with the client's socket."""
         if side is self.client:
             self._open.remove(self)
@@ -210,7 +216,7 @@ class ProxiedConnection:
 
     # -- what the gateway asks for -------------------------------------------------------------
 
-    def look(self, now: float) -> None:
+    def close_if_expired(self, now: float) -> None:
         """Close the connection if one of its times is up."""
         if self._closed:
             return  # its socket is not gone yet
@@ -239,7 +245,7 @@ class ProxiedConnection:
         if self._ending or self._closed:
             return
         self._ending = True
-        self.client.stop(Stop.ENDING)
+        self.client.pause_reading(PauseReason.ENDING)
         self._finish_if_done()
 
     def close(self) -> None:
@@ -255,7 +261,7 @@ class ProxiedConnection:
         began = self._clock()
         self.active = began
         if not self._broker.is_ready:
-            self.client.stop(Stop.DIALING)
+            self.client.pause_reading(PauseReason.DIALING)
             self._broker.dial(self._door.node(self.client.asked_for), frame)
             return
         self._key = None
@@ -310,7 +316,7 @@ class ProxiedConnection:
     def _slow_down(self) -> None:
         limits = self._parts.limits
         if len(self._pending) >= limits.pending or self._pending.waiting > limits.write_bytes:
-            self.client.stop(Stop.PENDING)
+            self.client.pause_reading(PauseReason.PENDING)
 
     # -- responses -----------------------------------------------------------------------------
 
@@ -325,7 +331,7 @@ class ProxiedConnection:
         if exchange.key in _LOGIN:
             self._login.response(frame, exchange.key, exchange.version)
             if self._login.principal is not None:
-                self.client.may_have(self._parts.limits.request_bytes)
+                self.client.set_max_frame_size(self._parts.limits.request_bytes)
                 self._rewriter.logged_in()
         self._rewrite(
             self._broker.side or self.client,
@@ -347,7 +353,7 @@ class ProxiedConnection:
             len(self._pending) < self._parts.limits.pending
             and self._pending.waiting <= self._parts.limits.write_bytes
         ):
-            self.client.go_on(Stop.PENDING)
+            self.client.resume_reading(PauseReason.PENDING)
 
     def _answer(self, body: bytes) -> None:
         self._parts.counts.sent += len(body)

@@ -84,4 +84,4 @@ class GatewayConnections:
             await asyncio.sleep(_LOOK_S)
             now = self.clock()
             for connection in list(self._open):
-                connection.look(now)
+                connection.close_if_expired(now)

@@ -13,11 +13,11 @@ from kgitops.gateway.connections.refusals import AccessLog
 from kgitops.gateway.connections.rewriter import Rewriter
 from kgitops.gateway.naming.name_table import NameTables
 from kgitops.gateway.rewriting.exchange import Addresses
+from kgitops.gateway.sockets.framed_socket import FramedSocket
 from kgitops.gateway.sockets.limits import SCRATCH_BYTES, GatewayLimits
 from kgitops.gateway.sockets.memory import FrameMemory
 from kgitops.gateway.sockets.proxy_protocol import Network
-from kgitops.gateway.sockets.sides import Side
-from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.tls import TlsSession
 from kgitops.gateway.sockets.turns import ReadingTurns
 
 
@@ -41,7 +41,7 @@ class BrokerConnector(Protocol):
     async def connect(
         self,
         node: int | None,
-        make: Callable[[TlsEnd | None], Side],
+        make: Callable[[TlsSession | None], FramedSocket],
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Connect a side to the broker with this id, or to any; by this TLS instead of the usual.
@@ -52,8 +52,8 @@ class BrokerConnector(Protocol):
         ...
 
 
-class Door(Protocol):
-    """A listener of the gateway, as the connections see it that came by it."""
+class ListeningSocket(Protocol):
+    """A listening socket, as the connections that it accepted see it."""
 
     @property
     def virtual_cluster(self) -> str | None:
@@ -65,7 +65,7 @@ class Door(Protocol):
         """The addresses that its clients are told."""
         ...
 
-    def tls(self) -> TlsEnd | None:
+    def tls(self) -> TlsSession | None:
         """The server's end of TLS for one connection; None where clients use none."""
         ...
 

@@ -7,20 +7,20 @@ from msgspec import Struct
 from kgitops.gateway.rewriting.exchange import Exchange
 
 
-class Awaited(Struct):
+class InFlightRequest(Struct):
     """A request that a broker has, and the seconds that the gateway took for it."""
 
     exchange: Exchange
     spent: float
 
 
-class PendingExchanges:
+class InFlightRequests:
     """The queue of a connection: brokers answer in order, and so has the gateway to."""
 
     __slots__ = ("_queue", "waiting")
 
     def __init__(self) -> None:
-        self._queue: deque[Awaited | bytes] = deque()
+        self._queue: deque[InFlightRequest | bytes] = deque()
         self.waiting = 0
         """Bytes of the gateway's own answers."""
 
@@ -30,7 +30,7 @@ class PendingExchanges:
 
     def sent(self, exchange: Exchange, spent: float) -> None:
         """A request went to the broker."""
-        self._queue.append(Awaited(exchange, spent))
+        self._queue.append(InFlightRequest(exchange, spent))
 
     def answered(self, body: bytes) -> bool:
         """The gateway has an answer itself; True if it may go at once, else it waits here."""
@@ -40,7 +40,7 @@ class PendingExchanges:
         self.waiting += len(body)
         return False
 
-    def first(self, correlation_id: int) -> Awaited | None:
+    def first(self, correlation_id: int) -> InFlightRequest | None:
         """The request that a response is for; None if the broker may not send one like this.
 
         It stays the first until it is ``done``, so that no answer overtakes its response.

@@ -5,11 +5,11 @@ from typing import Protocol
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.exchange import (
     Addresses,
-    ConnectionNames,
     Exchange,
     Forward,
     LocalAnswer,
     RequestHeader,
+    RewriteState,
 )
 from kgitops.gateway.rewriting.requests import rewrite_request
 from kgitops.gateway.rewriting.responses import rewrite_response
@@ -63,7 +63,7 @@ class NamesRewriter:
     __slots__ = ("_names",)
 
     def __init__(self, topic_ids: TopicIds, memory: KeptMemory | None = None) -> None:
-        self._names = ConnectionNames(topic_ids, memory)
+        self._names = RewriteState(topic_ids, memory)
 
     def logged_in(self) -> None:
         """The broker has let the client in."""

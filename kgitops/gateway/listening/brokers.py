@@ -7,8 +7,8 @@ from functools import partial
 
 from msgspec import Struct
 
-from kgitops.gateway.sockets.sides import Side
-from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.framed_socket import FramedSocket
+from kgitops.gateway.sockets.tls import TlsSession
 
 
 class BrokerAddress(Struct, frozen=True):
@@ -73,7 +73,7 @@ class BrokerDialer:
     async def connect(
         self,
         node: int | None,
-        make: Callable[[TlsEnd | None], Side],
+        make: Callable[[TlsSession | None], FramedSocket],
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Connect a side to the broker with this id, or to any; by this TLS instead of the usual.
@@ -99,5 +99,7 @@ class BrokerDialer:
         raise OSError(problem)
 
 
-def _begin(make: Callable[[TlsEnd | None], Side], tls: ssl.SSLContext | None, host: str) -> Side:
-    return make(None if tls is None else TlsEnd(tls, server_name=host))
+def _begin(
+    make: Callable[[TlsSession | None], FramedSocket], tls: ssl.SSLContext | None, host: str
+) -> FramedSocket:
+    return make(None if tls is None else TlsSession(tls, server_name=host))

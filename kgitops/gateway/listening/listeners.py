@@ -11,14 +11,14 @@ from kgitops.gateway.listening.brokers import BrokerAddresses
 from kgitops.gateway.listening.certificates import ServerCertificate
 from kgitops.gateway.rewriting.exchange import Addresses, RefusedFrameError
 from kgitops.gateway.settings import Entrance
-from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.tls import TlsSession
 from kgitops.model.errors import UnreachableError
 
 _BACKLOG = 1024
 _HIGHEST_PORT = 65535
 
 
-class PortDoor:
+class PortListener:
     """One socket of a listener where ports tell brokers; without a node it is for any."""
 
     def __init__(self, listener: "GatewayListener", node: int | None) -> None:
@@ -35,10 +35,10 @@ class PortDoor:
         """The addresses that its clients are told."""
         return self._listener.addresses
 
-    def tls(self) -> TlsEnd | None:
+    def tls(self) -> TlsSession | None:
         """The server's end of TLS for one connection."""
         certificate = self._listener.certificate
-        return None if certificate is None else TlsEnd(certificate.context)
+        return None if certificate is None else TlsSession(certificate.context)
 
     def node(self, asked_for: str | None) -> int | None:
         """The broker that a client means."""
@@ -145,12 +145,12 @@ class GatewayListener:
         bound.setblocking(False)
         # Clients that come before the event loop takes them wait in the socket's queue.
         self._sockets.append(bound)
-        task = asyncio.get_running_loop().create_task(self._serve(bound, PortDoor(self, node)))
+        task = asyncio.get_running_loop().create_task(self._serve(bound, PortListener(self, node)))
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
         return int(bound.getsockname()[1])
 
-    async def _serve(self, bound: socket.socket, door: PortDoor) -> None:
+    async def _serve(self, bound: socket.socket, door: PortListener) -> None:
         def make() -> asyncio.BaseProtocol:
             return ProxiedConnection(door, self._parts, self._opened).client
 

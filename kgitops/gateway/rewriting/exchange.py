@@ -107,7 +107,7 @@ class Addresses(Protocol):
         ...
 
 
-class ConnectionNames:
+class RewriteState:
     """The state of one connection that its names need; ``topic_ids`` are shared by all connections.
 
     ``logged_in`` is set from outside: before it, ApiVersions must not announce more than virtual

@@ -1,12 +1,7 @@
 """Fetch sessions: a broker remembers topics of a session, so one ends when the links change."""
 
 from kgitops.gateway.naming.name_table import NameTable
-from kgitops.gateway.rewriting.exchange import (
-    ConnectionNames,
-    LocalAnswer,
-    RequestHeader,
-    own_answer,
-)
+from kgitops.gateway.rewriting.exchange import LocalAnswer, RequestHeader, RewriteState, own_answer
 from kgitops.wire.errors import MalformedError
 from kgitops.wire.messages import message_class
 from kgitops.wire.varints import read_uvarint
@@ -19,7 +14,7 @@ _SHARE_SESSION_NOT_FOUND = 122
 
 
 def end_stale_session(
-    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: ConnectionNames
+    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: RewriteState
 ) -> LocalAnswer | None:
     """The answer that makes a client begin a new session, where its topics' names have changed.
 
@@ -41,7 +36,7 @@ def end_stale_session(
 
 
 def end_stale_share_session(
-    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: ConnectionNames
+    frame: bytes | bytearray, header: RequestHeader, table: NameTable, connection: RewriteState
 ) -> LocalAnswer | None:
     """The same for a ShareFetch, whose session belongs to the member of a share group.
 

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.exchange import (
     MOST_IN_REQUEST,
-    ConnectionNames,
     Exchange,
     LocalAnswer,
     RequestHeader,
+    RewriteState,
     own_answer,
 )
 from kgitops.gateway.rewriting.request_names import INVALID_PATTERN, RequestNames
@@ -66,7 +66,7 @@ def refuse_subscription(header: RequestHeader, error: UnacceptableSubscriptionEr
 
 
 def settle_subscription(
-    frame: bytes | bytearray, body: int, exchange: Exchange, connection: ConnectionNames
+    frame: bytes | bytearray, body: int, exchange: Exchange, connection: RewriteState
 ) -> None:
     """Keep the subscription of a heartbeat if its response, at ``body``, has no error."""
     if exchange.accepted is not None:
@@ -79,7 +79,7 @@ def change_heartbeat(
     header: RequestHeader,
     table: NameTable,
     names: RequestNames,
-    connection: ConnectionNames,
+    connection: RewriteState,
 ) -> tuple[bytes, AcceptedSubscription | None]:
     """The heartbeat with physical names, and a pattern of these.
 
@@ -113,7 +113,7 @@ def change_share_heartbeat(
     header: RequestHeader,
     table: NameTable,
     names: RequestNames,
-    connection: ConnectionNames,
+    connection: RewriteState,
 ) -> tuple[bytes, AcceptedSubscription | None]:
     """The heartbeat of a share group's member with physical names; there are no patterns in it.
 
@@ -180,7 +180,7 @@ class _Subscribed(Struct):
 
 
 def _subscription(
-    request: Message, regex: str | None, table: NameTable, connection: ConnectionNames
+    request: Message, regex: str | None, table: NameTable, connection: RewriteState
 ) -> _Subscribed:
     """The physical topics and the pattern to send.
 

@@ -7,7 +7,7 @@ from kgitops.gateway.rewriting.consumer_protocol import (
     change_assignment,
     change_subscription,
 )
-from kgitops.gateway.rewriting.exchange import MOST_IN_REQUEST, ConnectionNames
+from kgitops.gateway.rewriting.exchange import MOST_IN_REQUEST, RewriteState
 from kgitops.serve.groups.consumers.patterns import Re2Pattern
 from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire.errors import MalformedError
@@ -27,7 +27,7 @@ class RequestNames:
     """
 
     def __init__(
-        self, table: NameTable, connection: ConnectionNames, room: int = MOST_IN_REQUEST
+        self, table: NameTable, connection: RewriteState, room: int = MOST_IN_REQUEST
     ) -> None:
         self.room = room
         """The most elements of the request."""

@@ -9,12 +9,12 @@ from kgitops.gateway.rewriting.exchange import (
     MOST_AT_ONCE,
     MOST_BYTES_AT_ONCE,
     MOST_IN_REQUEST,
-    ConnectionNames,
     Exchange,
     Forward,
     LocalAnswer,
     RefusedFrameError,
     RequestHeader,
+    RewriteState,
     few,
 )
 from kgitops.gateway.rewriting.fetches import (
@@ -52,7 +52,7 @@ def rewrite_request(
     frame: bytes | bytearray,
     header: RequestHeader,
     table: NameTable | None,
-    connection: ConnectionNames,
+    connection: RewriteState,
     *,
     at_once: bool = False,
 ) -> Forward | LocalAnswer:
@@ -113,7 +113,7 @@ def _changed(
     frame: bytes | bytearray,
     header: RequestHeader,
     table: NameTable,
-    connection: ConnectionNames,
+    connection: RewriteState,
     room: int,
 ) -> Forward | LocalAnswer:
     api = header.api
@@ -170,7 +170,7 @@ def _changed(
     return Forward(chunks, exchange if answered else None)
 
 
-def _remember_protocol(names: RequestNames, connection: ConnectionNames) -> None:
+def _remember_protocol(names: RequestNames, connection: RewriteState) -> None:
     group, kind, known = names.group, names.kind, connection.protocol_types
     if group is None or kind is None:
         return

@@ -9,7 +9,7 @@ from kgitops.gateway.rewriting.consumer_protocol import (
     change_assignment,
     change_subscription,
 )
-from kgitops.gateway.rewriting.exchange import Addresses, ConnectionNames, Exchange
+from kgitops.gateway.rewriting.exchange import Addresses, Exchange, RewriteState
 from kgitops.serve.groups.consumers.patterns import Re2Pattern
 from kgitops.wire.messages import NIL_UUID
 
@@ -39,7 +39,7 @@ class ResponseNames(AddressNames):
         self,
         exchange: Exchange,
         table: NameTable,
-        connection: ConnectionNames,
+        connection: RewriteState,
         addresses: Addresses,
         room: int,
     ) -> None:

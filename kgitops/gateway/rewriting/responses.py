@@ -10,9 +10,9 @@ from kgitops.gateway.rewriting.exchange import (
     MOST_AT_ONCE,
     MOST_BYTES_AT_ONCE,
     Addresses,
-    ConnectionNames,
     Exchange,
     RefusedFrameError,
+    RewriteState,
     few,
 )
 from kgitops.gateway.rewriting.heartbeats import settle_subscription
@@ -37,7 +37,7 @@ _RECORDS = ("Fetch", "ShareFetch")
 def rewrite_response(
     frame: bytes | bytearray,
     exchange: Exchange,
-    connection: ConnectionNames,
+    connection: RewriteState,
     addresses: Addresses,
     *,
     at_once: bool = False,
@@ -70,7 +70,7 @@ def rewrite_response(
 def _changed(
     frame: bytes | bytearray,
     exchange: Exchange,
-    connection: ConnectionNames,
+    connection: RewriteState,
     addresses: Addresses,
     room: int,
 ) -> Chunks:

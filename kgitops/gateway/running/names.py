@@ -12,9 +12,9 @@ from kgitops.cluster.kafka.transport.dialing import server_of
 from kgitops.cluster.kafka.transport.lease import ticks
 from kgitops.cluster.port import RegistryEntry
 from kgitops.gateway.listening.brokers import BrokerAddress
-from kgitops.gateway.naming.following import NameFollower
 from kgitops.gateway.naming.kafka_source import KafkaSource
 from kgitops.gateway.naming.name_table import NameTables
+from kgitops.gateway.naming.registry_watcher import RegistryWatcher
 from kgitops.gateway.running.gateway import BrokersBehind
 from kgitops.workflow.project.clusters import ChosenCluster
 
@@ -57,7 +57,7 @@ class FollowedNames:
         self._on_brokers: Callable[[ByNode], None] = lambda _: None
         self.by_node: ByNode = {}
         """The brokers as they were last looked at."""
-        self.follower = NameFollower(
+        self.follower = RegistryWatcher(
             lambda: ClusterSource(chosen, self._brokers),
             tell=tell,
             on_tables=self._swapped,
@@ -67,7 +67,7 @@ class FollowedNames:
     @property
     def too_old(self) -> str | None:
         """A sentence, if the names are so old that no new connection may be taken."""
-        if self.follower.fresh(self._stale_s):
+        if self.follower.is_fresh(self._stale_s):
             return None
         return (
             f"the registry was last read {self.follower.age_s:.0f} s ago, and new connections are "

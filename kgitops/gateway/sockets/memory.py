@@ -7,7 +7,7 @@ from typing import Protocol
 LARGE_BYTES = 1024 * 1024
 """Frames up to this size take none, so that no large one ever holds up what is small."""
 WAITING = 16
-"""The reason for which a side is not read that waits for memory, beside those of ``Stop``."""
+"""The reason not to read a socket that waits for memory, beside those of ``PauseReason``."""
 
 _KEPT_PART = 4
 """The part of ``--max-memory`` for what is kept beside frames: a fourth."""
@@ -19,14 +19,14 @@ Admission = Callable[[int], bool]
 """
 
 
-class StoppableSide(Protocol):
+class PausableSocket(Protocol):
     """A side that may be told to wait."""
 
-    def stop(self, reason: int) -> None:
+    def pause_reading(self, reason: int) -> None:
         """Read no more, for this reason."""
         ...
 
-    def go_on(self, reason: int) -> None:
+    def resume_reading(self, reason: int) -> None:
         """This reason is gone."""
         ...
 
@@ -106,7 +106,7 @@ class SideMemory:
 
     __slots__ = ("_memory", "_side", "held")
 
-    def __init__(self, memory: FrameMemory, side: StoppableSide) -> None:
+    def __init__(self, memory: FrameMemory, side: PausableSocket) -> None:
         self._memory = memory
         self._side = side
         self.held = 0
@@ -118,12 +118,12 @@ class SideMemory:
         if self._memory.take(self, size):
             self.held = size
             return True
-        self._side.stop(WAITING)
+        self._side.pause_reading(WAITING)
         return False
 
     def wake(self) -> None:
         """Ask again."""
-        self._side.go_on(WAITING)
+        self._side.resume_reading(WAITING)
 
     def release(self) -> None:
         """The frame was handed on."""
@@ -146,7 +146,7 @@ class ConnectionMemory:
         self._memory = memory
         self._sides: dict[object, SideMemory] | None = None if memory is None else {}
 
-    def of(self, side: StoppableSide) -> Admission | None:
+    def of(self, side: PausableSocket) -> Admission | None:
         """The question whether the side may read a frame of a size; None if it always may."""
         if self._memory is None or self._sides is None:
             return None

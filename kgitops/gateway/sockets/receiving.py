@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from kgitops.gateway.sockets.frames import FrameReader
 from kgitops.gateway.sockets.memory import Admission
-from kgitops.gateway.sockets.tls import MOST_HELD, TlsEnd
+from kgitops.gateway.sockets.tls import MOST_HELD, TlsSession
 
 _LEAST = 32 * 1024
 _MOST = 128 * 1024
@@ -18,7 +18,7 @@ class ReceivedFrames:
 
     __slots__ = ("_frames", "_scratch", "_tls", "ended")
 
-    def __init__(self, scratch: bytearray, frame_bytes: int, tls: TlsEnd | None) -> None:
+    def __init__(self, scratch: bytearray, frame_bytes: int, tls: TlsSession | None) -> None:
         self._scratch = scratch
         self._frames = FrameReader(scratch, frame_bytes)
         self._tls = tls
@@ -77,7 +77,7 @@ class ReceivedFrames:
         """Forget everything."""
         self._frames.clear()
 
-    def _decrypt(self, tls: TlsEnd) -> bool:
+    def _decrypt(self, tls: TlsSession) -> bool:
         """Get more bytes out of TLS; False if there are none."""
         self._frames.settle()
         count = tls.read(self._frames.place())

@@ -28,7 +28,7 @@ def remember_names(context: ssl.SSLContext) -> None:
     context.sni_callback = remember
 
 
-class TlsEnd:
+class TlsSession:
     """One end of TLS between bytes of a socket and bytes of the protocol above."""
 
     __slots__ = ("_ended", "_incoming", "_object", "_outgoing", "ready")

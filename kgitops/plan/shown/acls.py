@@ -25,10 +25,10 @@ from kgitops.plan.shown.values import (
     altered,
     basis_of,
     created,
-    gives_up,
     is_adopted,
     owner_after,
     reason_of_removal,
+    releases_ownership,
     removed,
     requests_of,
 )
@@ -47,7 +47,7 @@ def shown_acl(change: Change, around: Surroundings) -> Shown:
         denies = request.binding.permission_type is PermissionType.DENY
         risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
         return _removed(change, risk, "" if change.before else _IN_PART)
-    if gives_up(change):
+    if releases_ownership(change):
         return _removed(change, risks.ACL_FORGET, "" if change.before else ALREADY_GONE)
     if change.before is not None:
         adoption = risks.ACL_ADOPT if is_adopted(change) else None

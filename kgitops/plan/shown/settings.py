@@ -29,11 +29,11 @@ from kgitops.plan.shown.values import (
     altered,
     basis_of,
     created,
-    gives_up,
     is_adopted,
     last_applied_before,
     owner_after,
     reason_of_removal,
+    releases_ownership,
     removed,
     requests_of,
 )
@@ -65,7 +65,7 @@ def shown_quota(change: Change, around: Surroundings) -> Shown:
         for key, value in requested.items()
     )
     remaining = overlaid(current, requested)
-    if gives_up(change):
+    if releases_ownership(change):
         entity = _entity(last_applied_before(change))
         last = last_applied_before(change)["quotas"]
         return removed(
@@ -115,7 +115,7 @@ def shown_user(change: Change, around: Surroundings) -> Shown:
         else {}
     )
     last = last_credentials(last_applied_before(change))
-    given_up = gives_up(change)
+    given_up = releases_ownership(change)
     declared = {} if given_up else credentials_of(owner_after(change).last_applied["scram"])
     fields: list[FieldChange] = []
     gone: list[ScramMechanism] = []
@@ -186,7 +186,7 @@ def shown_group(change: Change, around: Surroundings) -> Shown:
         *offsets,
     )
     remaining = overlaid(current, requested)
-    if gives_up(change):
+    if releases_ownership(change):
         last = last_applied_before(change)
         risk = risks.GROUP_DELETE if is_deleted else risks.GROUP_CONFIG_REMOVE
         return removed(
@@ -227,7 +227,7 @@ def shown_client_metrics(change: Change, around: Surroundings) -> Shown:
         removed=risks.CLIENT_METRICS_REMOVE,
     )
     remaining = overlaid(current, requested)
-    if gives_up(change):
+    if releases_ownership(change):
         last = last_applied_before(change)
         return removed(
             change,

@@ -34,9 +34,9 @@ from kgitops.plan.shown.values import (
     altered,
     basis_of,
     created,
-    gives_up,
     is_adopted,
     reason_of_removal,
+    releases_ownership,
     removed,
     requests_of,
 )
@@ -53,7 +53,7 @@ SHOWN_DEFAULTS = frozenset({_MIN_ISR, *_SIZING, "segment.bytes"})
 
 def shown_topic(change: Change, around: Surroundings) -> Shown:
     """Derive what is shown of a change of a topic."""
-    if gives_up(change):
+    if releases_ownership(change):
         return _removed(change)
     if change.before is None:
         return _created(change, around)

@@ -62,7 +62,7 @@ def requests_of(change: Change) -> tuple[Request, ...]:
     return tuple(planned.request for planned in change.requests)
 
 
-def gives_up(change: Change) -> bool:
+def releases_ownership(change: Change) -> bool:
     """Tell if the project manages the object no longer once the change is done."""
     return change.owner_after is None or change.owner_after.spent
 

@@ -36,10 +36,10 @@ from kgitops.plan.shown.values import (
     altered,
     basis_of,
     created,
-    gives_up,
     is_adopted,
     owner_after,
     reason_of_removal,
+    releases_ownership,
     removed,
     requests_of,
     taken_risks,
@@ -50,7 +50,7 @@ def shown_virtual_cluster(change: Change, around: Surroundings) -> Shown:
     """Derive what is shown of a change of a virtual cluster itself."""
     del around
     before = change.before
-    if gives_up(change):
+    if releases_ownership(change):
         deleted, forgotten = risks.VIRTUAL_CLUSTER_DELETE, risks.VIRTUAL_CLUSTER_FORGET
         return _removed_whole(change, deleted, forgotten)
     (request,) = requests_of(change) or (None,)
@@ -99,7 +99,7 @@ def shown_link(change: Change, around: Surroundings) -> Shown:
     """Derive what is shown of a change of a link, also of the one of a topic that is deleted."""
     if change.owner_before is None and change.owner_after is None:
         return _unlinked(change, around)
-    if gives_up(change):
+    if releases_ownership(change):
         return _removed_whole(change, risks.LINK_REMOVE, risks.LINK_FORGET)
     before, last = change.before, owner_after(change).last_applied
     local = LocalName(last["virtualCluster"], last["name"])
@@ -143,7 +143,7 @@ def _unlinked(change: Change, around: Surroundings) -> Shown:
 
 def shown_member(change: Change, around: Surroundings) -> Shown:
     """Derive what is shown of a change of a member of a virtual cluster."""
-    if gives_up(change):
+    if releases_ownership(change):
         return _left(change, around)
     last, before = owner_after(change).last_applied, change.before
     entity_type = EntityType(last["type"])

@@ -50,7 +50,7 @@ def plan_topics(
             _plan_local(local, topic, topic.virtual_cluster)
             continue
         state = current.topics.get(topic.name)
-        if _is_going(context, topic.address, state):
+        if _is_being_deleted(context, topic.address, state):
             continue
         if state is not None:
             plan_alteration(context, topic, state)
@@ -76,7 +76,7 @@ def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -
     if not context.has_virtual_cluster(virtual_cluster, source, topic.address):
         return
     current = local.find(topic)
-    if current is None or _is_going(context, topic.address, current.state):
+    if current is None or _is_being_deleted(context, topic.address, current.state):
         return
     if current.state is not None:
         plan_alteration(context, topic, current.state, current.relink)
@@ -84,7 +84,7 @@ def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -
         _create(context, topic)
 
 
-def _is_going(context: PlanContext, address: str, state: TopicState | None) -> bool:
+def _is_being_deleted(context: PlanContext, address: str, state: TopicState | None) -> bool:
     """Refuse to plan for a topic that is being deleted: its name may not be free in time."""
     going = state is not None and state.marked_for_deletion
     if going:
@@ -151,7 +151,7 @@ def _create(context: PlanContext, topic: DesiredTopic) -> None:
 def _remove(context: PlanContext, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
     state = context.current.topics.get(name)
-    if _is_going(context, removal.address, state):
+    if _is_being_deleted(context, removal.address, state):
         return
     deletes = removal.kind is RemovalKind.DELETE and is_same_topic(removal.owner, state)
     remove(

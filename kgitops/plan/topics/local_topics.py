@@ -97,7 +97,7 @@ class LocalTopics:
             member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
         )
         where = topic.located.at("metadata", "name")
-        if of_link not in (OwnershipStatus.UNMANAGED, OwnershipStatus.SPENT):
+        if of_link not in (OwnershipStatus.UNMANAGED, OwnershipStatus.TOMBSTONED):
             return Finding(
                 source=where,
                 problem=f"{local} is a TopicLink, which leads to the topic {link.topic}, and a new "

@@ -60,7 +60,7 @@ def _plan(context: PlanContext, link: DesiredLink, destination: LinkDestination)
         _add(context, link, destination)
         return
     topic = local_topic_address(link.local)
-    if context.ownership.status(topic) in (OwnershipStatus.FOREIGN, OwnershipStatus.TAKEABLE):
+    if context.ownership.status(topic) in (OwnershipStatus.FOREIGN, OwnershipStatus.TRANSFERABLE):
         context.draft.refuse(
             f"{link.located.source}: {link.local} is the topic {topic} of the project "
             f"{context.ownership.label(topic)!r}; give the link another name"

@@ -194,7 +194,10 @@ def _report_extra(context: PlanContext, membership: Membership, declared: frozen
     )
     for address in membership.addresses(authoritative):
         status = context.ownership.status(address)
-        if address in declared or status not in (OwnershipStatus.UNMANAGED, OwnershipStatus.SPENT):
+        if address in declared or status not in (
+            OwnershipStatus.UNMANAGED,
+            OwnershipStatus.TOMBSTONED,
+        ):
             continue
         context.draft.drift.append(
             Drift(address=address, path="", last_applied=None, found="present", rule="undeclared")

@@ -51,7 +51,10 @@ def plan_migrated(
 
 
 def _may_delete(context: PlanContext, member: DesiredMember, address: str) -> bool:
-    if context.ownership.status(address) not in (OwnershipStatus.FOREIGN, OwnershipStatus.TAKEABLE):
+    if context.ownership.status(address) not in (
+        OwnershipStatus.FOREIGN,
+        OwnershipStatus.TRANSFERABLE,
+    ):
         return True
     context.draft.refuse(
         f"{member.located.source}: {address} belongs to the project "

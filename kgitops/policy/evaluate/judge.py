@@ -37,15 +37,15 @@ class InProcessEvaluator:
         rules: Sequence[Rule],
         waivers: Sequence[Waiver] = (),
         *,
-        at_work: MutableSequence[int] | None = None,
+        current_rule: MutableSequence[int] | None = None,
     ) -> None:
         """Take rules that are loaded, and the waivers that hold today.
 
-        ``at_work[0]`` is always the index of the rule that is at work, for a watching process.
+        ``current_rule[0]`` is always the index of the rule that is at work, for a watching process.
         """
         self._rules = tuple(rules)
         self._waivers = tuple(waivers)
-        self._at_work = [0] if at_work is None else at_work
+        self._current_rule = [0] if current_rule is None else current_rule
         self._passed = [
             Ruling(policy=rule.name, level=rule.level, outcome=Outcome.PASSED)
             for rule in self._rules
@@ -79,7 +79,7 @@ class InProcessEvaluator:
         bits, denied = 0, False
         rulings: list[Ruling] = []
         for index, rule in enumerate(self._rules):
-            self._at_work[0] = index
+            self._current_rule[0] = index
             if index in failed:
                 denied = True
                 rulings.append(crash_ruling(rule, failed[index]))
@@ -134,7 +134,7 @@ class InProcessEvaluator:
             return
         self._closed = True
         for index, rule in enumerate(self._rules):
-            self._at_work[0] = index
+            self._current_rule[0] = index
             try:
                 rule.close()
             except BaseException as error:

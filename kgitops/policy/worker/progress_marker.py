@@ -9,14 +9,14 @@ NO_POLICY = -1
 
 
 class ProgressMarker:
-    """Two numbers: which request is judged and, in ``at_work[0]``, which policy judges it."""
+    """Two numbers: which request is judged and, in ``current_rule[0]``, which policy judges it."""
 
     def __init__(self, file: int) -> None:
         """Share the memory of this file, which is ``BYTES`` long."""
         cells = memoryview(mmap.mmap(file, BYTES)).cast("q")
         # mypy doesn't know that a view cast to numbers holds numbers.
         self._cells: MutableSequence[int] = cells  # type: ignore[assignment]
-        self.at_work: MutableSequence[int] = cells[1:]  # type: ignore[assignment]
+        self.current_rule: MutableSequence[int] = cells[1:]  # type: ignore[assignment]
 
     @property
     def place(self) -> tuple[int, int]:
@@ -34,4 +34,4 @@ class ProgressMarker:
     def close(self) -> None:
         """Let go of the memory, which holds a file open; the place stays what it was."""
         self._cells = list(self._cells)
-        self.at_work = self._cells[1:]
+        self.current_rule = self._cells[1:]

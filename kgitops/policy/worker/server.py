@@ -106,11 +106,11 @@ class Worker:
                     return
 
     def _load(self, load: Load) -> InProcessEvaluator | None:
-        at_work = self._marker.at_work
+        current_rule = self._marker.current_rule
         order = iter(range(len(load.policies)))
 
         def mark(_: Policy) -> None:
-            at_work[0] = next(order)
+            current_rule[0] = next(order)
 
         try:
             rules = load_rules(load.policies, before=mark)
@@ -124,7 +124,7 @@ class Worker:
             _BannedRule(rule, load.banned[index], self._marker) if index in load.banned else rule
             for index, rule in enumerate(rules)
         ]
-        return _WorkerEvaluator(heeded, load.waivers, at_work=at_work)
+        return _WorkerEvaluator(heeded, load.waivers, current_rule=current_rule)
 
     def _begin(self, judge: InProcessEvaluator, begin: Begin) -> None:
         self._state = begin.state or self._state
@@ -139,15 +139,15 @@ class Worker:
 
         Each piece of reading counts as a new time without an answer.
         """
-        at_work = self._marker.at_work
-        policy = at_work[0]
+        current_rule = self._marker.current_rule
+        policy = current_rule[0]
         self._pieces += 1
         self._marker.at_nothing(self._pieces)
         try:
             with above_limit():
                 yield
         finally:
-            at_work[0] = policy
+            current_rule[0] = policy
 
     def _work(self, judge: InProcessEvaluator, work: Work) -> None:
         try:

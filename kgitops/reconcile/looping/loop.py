@@ -220,7 +220,7 @@ class ReconcileLoop:
             self._memories[key] = memory
             before = status.last
             # One that failed may hang the next time too.
-            self._schedule.ended(key, now, wait, doubtful=failures > 0)
+            self._schedule.ended(key, now, wait, maybe_applied=failures > 0)
             self.board.ended(
                 key,
                 result,

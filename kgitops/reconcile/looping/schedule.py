@@ -14,13 +14,13 @@ K = TypeVar("K", bound=Hashable)
 class _Entry(Struct):
     """One target: when its next turn is due, since when one is under way, and another asked for.
 
-    ``doubtful``: the last turn failed in a way that may have taken long, and so may the next.
+    ``maybe_applied``: the last turn failed in a way that may have taken long, and so may the next.
     """
 
     due: float
     since: float | None = None
     again: bool = False
-    doubtful: bool = False
+    maybe_applied: bool = False
 
 
 class Schedule(Generic[K]):
@@ -46,7 +46,9 @@ class Schedule(Generic[K]):
             if entry.since is not None and now - entry.since < self._patience_s
         ]
         free = self._concurrency - len(counted)
-        free_to_doubtful = max(1, self._concurrency // 2) - sum(one.doubtful for one in counted)
+        free_to_doubtful = max(1, self._concurrency // 2) - sum(
+            one.maybe_applied for one in counted
+        )
         due = sorted(
             (
                 (entry.due, number, target)
@@ -57,20 +59,20 @@ class Schedule(Generic[K]):
         )
         begun: list[K] = []
         for _, _, target in due:
-            doubtful = self._entries[target].doubtful
+            maybe_applied = self._entries[target].maybe_applied
             if len(begun) >= free:
                 break
-            if doubtful and free_to_doubtful <= 0:
+            if maybe_applied and free_to_doubtful <= 0:
                 continue
-            free_to_doubtful -= doubtful
+            free_to_doubtful -= maybe_applied
             self._entries[target].since = now
             begun.append(target)
         return begun
 
-    def ended(self, target: K, now: float, wait_s: float, *, doubtful: bool = False) -> None:
+    def ended(self, target: K, now: float, wait_s: float, *, maybe_applied: bool = False) -> None:
         """Note that a turn has ended; the next one is due after ``wait_s``, or now if asked for."""
         entry = self._entries[target]
-        entry.since, entry.doubtful = None, doubtful
+        entry.since, entry.maybe_applied = None, maybe_applied
         entry.due = now if entry.again else now + wait_s
         entry.again = False
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.metadata import (
-    FoundTopic,
-    FoundTopics,
-    LivingBrokers,
+    LiveBrokers,
+    LookedUpTopic,
     PartitionMetadata,
+    TopicLookup,
 )
 from kgitops.model.resources.acls import ResourceType
 from kgitops.model.resources.names import is_internal
@@ -16,7 +16,7 @@ from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.cluster import cluster_operations
 from kgitops.serve.answers.values import operation_bits, topic_id_bytes, topic_id_text
 from kgitops.serve.call import ApiCall, Later
-from kgitops.serve.written_rows import WrittenRows
+from kgitops.serve.encoded_rows import EncodedRowCache
 from kgitops.wire import messages
 from kgitops.wire.codec import write_part
 from kgitops.wire.messages import NIL_UUID, Message
@@ -60,7 +60,7 @@ def metadata(call: ApiCall, request: Message) -> Message | Later:
     return ask_controller
 
 
-def _with_denied(found: FoundTopics, codes: Mapping[str, ErrorCode]) -> FoundTopics:
+def _with_denied(found: TopicLookup, codes: Mapping[str, ErrorCode]) -> TopicLookup:
     """The topics found; those that the client may not create are said to be denied."""
     topics = [
         replace(item, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -95,7 +95,7 @@ def _refused(request: Message) -> Message:
     )
 
 
-def _find(call: ApiCall, request: Message) -> FoundTopics:
+def _find(call: ApiCall, request: Message) -> TopicLookup:
     """The topics of a request; if one is asked for by id, then all are, as in Kafka."""
     if request.topics is None or (call.version == 0 and not request.topics):
         return call.admin.find_topics(None)
@@ -106,15 +106,15 @@ def _find(call: ApiCall, request: Message) -> FoundTopics:
     return call.admin.find_topics(list(dict.fromkeys(topic.name for topic in request.topics)))
 
 
-def _answer(call: ApiCall, request: Message, found: FoundTopics) -> Message:
+def _answer(call: ApiCall, request: Message, found: TopicLookup) -> Message:
     response = messages.MetadataResponse
     image = found.image
     controller = call.cluster.controller
-    living = LivingBrokers(image.brokers.brokers.values(), controller.faults, call.version)
+    living = LiveBrokers(image.brokers.brokers.values(), controller.faults, call.version)
     if request.include_topic_authorized_operations:
         topics = _with_operations(call, found.topics, living)
     else:
-        topics = topic_rows(found, living, call.version, call.cluster.written_rows)
+        topics = topic_rows(found, living, call.version, call.cluster.encoded_rows)
     answer = response(
         brokers=[
             response.MetadataResponseBroker(
@@ -132,7 +132,7 @@ def _answer(call: ApiCall, request: Message, found: FoundTopics) -> Message:
 
 
 def _with_operations(
-    call: ApiCall, topics: Sequence[FoundTopic], living: LivingBrokers
+    call: ApiCall, topics: Sequence[LookedUpTopic], living: LiveBrokers
 ) -> list[Message]:
     """Rows with the operations that the client may do; those of errors that say more have none."""
     names = [item.name for item in topics if item.name is not None and item.error not in _DENIED]
@@ -147,7 +147,7 @@ def _with_operations(
 
 
 def topic_rows(
-    found: FoundTopics, living: LivingBrokers, version: int, written: WrittenRows
+    found: TopicLookup, living: LiveBrokers, version: int, written: EncodedRowCache
 ) -> list[Message]:
     """The rows of these topics without authorized operations, as far as possible written before."""
     kept = written.of((version, living), len(found.image.topics.by_name))
@@ -187,8 +187,8 @@ def _partition_row(partition: PartitionMetadata) -> Message:
 
 
 def topic_row(
-    found: FoundTopic,
-    living: LivingBrokers,
+    found: LookedUpTopic,
+    living: LiveBrokers,
     version: int,
     partition_row: Callable[[PartitionMetadata], Message] = _partition_row,
 ) -> Message:

@@ -1,6 +1,6 @@
 """DescribeTopicPartitions, page by page, and DescribeLogDirs: a broker has one directory."""
 
-from kgitops.cluster.embedded.client.metadata import FoundTopic, LivingBrokers, PartitionMetadata
+from kgitops.cluster.embedded.client.metadata import LiveBrokers, LookedUpTopic, PartitionMetadata
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.acls import ResourceType
 from kgitops.model.resources.names import is_internal
@@ -37,7 +37,7 @@ def describe_topic_partitions(call: ApiCall, request: Message) -> Message:
             ]
         )
     found = call.admin.find_topics(names if request.topics else None)
-    living = LivingBrokers(
+    living = LiveBrokers(
         found.image.brokers.brokers.values(), call.cluster.controller.faults, _LATEST
     )
     page = _Page(max(min(request.response_partition_limit, _MOST_PARTITIONS), 1), living)
@@ -57,14 +57,14 @@ def describe_topic_partitions(call: ApiCall, request: Message) -> Message:
 class _Page:
     """Rows of topics until there is no room for another partition."""
 
-    def __init__(self, room: int, living: LivingBrokers) -> None:
+    def __init__(self, room: int, living: LiveBrokers) -> None:
         self._room = room
         self._living = living
         self.rows: list[Message] = []
         self.cursor: Message = None
         """The beginning of the next page; None if there is none."""
 
-    def add(self, item: FoundTopic, first: int) -> None:
+    def add(self, item: LookedUpTopic, first: int) -> None:
         """Add a topic from a partition on, or as much of it as there is room for."""
         if self._room == 0:
             self._end(item.name, 0)
@@ -92,7 +92,7 @@ class _Page:
         )
 
 
-def _error(item: FoundTopic) -> Message:
+def _error(item: LookedUpTopic) -> Message:
     hidden = item.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
         name=item.name,

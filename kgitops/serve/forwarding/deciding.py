@@ -53,7 +53,7 @@ def client_of(
     )
 
 
-async def seen_by_all(cluster: ServedCluster, timeout_ms: int) -> bool:
+async def wait_until_visible(cluster: ServedCluster, timeout_ms: int) -> bool:
     """Wait until all living brokers see what was just decided; False if that takes too long."""
     brokers = [broker.id for broker, _ in cluster.living_brokers(cluster.view())]
     seconds = cluster.views.seconds_until_seen(brokers)

@@ -22,9 +22,9 @@ LATE = Now(seconds=200.0, deadline=230.0, interrupted=False)
 STOPPED = replace(NOW, interrupted=True)
 NOWS = {"now": NOW, "late": LATE, "stopped": STOPPED}
 
-NEW = StepAttempt(step=STEP, doubtful=False, deadline=130.0)
+NEW = StepAttempt(step=STEP, maybe_applied=False, deadline=130.0)
 SENT = NEW.sent(NOW)
-DOUBTFUL = replace(NEW, doubtful=True)
+DOUBTFUL = replace(NEW, maybe_applied=True)
 
 FAILURES = [RequestResult(code=code) for code in ErrorCode if code is not ErrorCode.NONE]
 UNKNOWN = {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION}
@@ -41,7 +41,7 @@ def test_what_may_have_taken_effect_is_looked_for_before_it_counts_as_refused(
     answer: RequestResult, now: Now
 ) -> None:
     """A4-42, A4-102: whatever is answered later, the first sending may have arrived."""
-    after = after_answer(replace(SENT, doubtful=True, doubts=1), answer, now)
+    after = after_answer(replace(SENT, maybe_applied=True, ambiguous_sends=1), answer, now)
     assert isinstance(after, StepAttempt)
     assert outcome(after_read(after, DONE, now, begun=True)) is RecordedOutcome.DONE
 
@@ -53,7 +53,7 @@ def test_a_clear_answer_to_the_only_sending_settles_it_or_has_it_sent_again(
     after = after_answer(SENT, answer, NOW)
     if answer.code in UNKNOWN | RETRIABLE:
         assert isinstance(after, StepAttempt)
-        assert after.doubtful == (answer.code in UNKNOWN)
+        assert after.maybe_applied == (answer.code in UNKNOWN)
         assert after_read(after, BEFORE, NOW, begun=True) is NextAction.SEND
     elif isinstance(after, StepAttempt):
         assert answer.code is ErrorCode.UNKNOWN_SERVER_ERROR, "A4-90: one more look"

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.events import ApplyStarted, Event
-from kgitops.apply.lock_waits import LockedWaits
+from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.lowered.adapter import LoweredCluster
@@ -169,7 +169,7 @@ def test_nor_does_it_where_virtual_clusters_are_lowered(trial: Trial) -> None:
 
 
 def _no_end_is_passed_on() -> AbstractContextManager[object]:
-    return patch.object(LockedWaits, "keep_lock", lambda self: self._lock.heartbeat())
+    return patch.object(LeaseKeeper, "keep_lock", lambda self: self._lock.heartbeat())
 
 
 def _the_store_does_not_look() -> AbstractContextManager[object]:

@@ -10,8 +10,8 @@ from gateway.rewriting.frames import Rewriter, api_of, table_of
 from kgitops.gateway.connections.long_frames import LongFrames
 from kgitops.gateway.rewriting.exchange import Forward, read_header
 from kgitops.gateway.rewriting.requests import rewrite_request
+from kgitops.gateway.sockets.framed_socket import FramedSocket
 from kgitops.gateway.sockets.limits import SCRATCH_BYTES, TURN_BYTES
-from kgitops.gateway.sockets.sides import Side
 from kgitops.wire import messages
 from kgitops.wire.frames import request_frame
 
@@ -22,9 +22,9 @@ CLIENTS = 20
 async def test_large_frames_are_read_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turn of the event loop is spent with the frames of one, or of many."""
     pieces, turns = [0], [0]
-    updated = Side.buffer_updated
+    updated = FramedSocket.buffer_updated
 
-    def update(self: Side, nbytes: int) -> None:
+    def update(self: FramedSocket, nbytes: int) -> None:
         pieces.append(nbytes)
         turns[-1] += nbytes
         updated(self, nbytes)
@@ -39,7 +39,7 @@ async def test_large_frames_are_read_a_piece_at_a_time(monkeypatch: pytest.Monke
         for client in clients:
             await client.ask(FORWARDED, 1)
         counting = asyncio.create_task(count_turns())
-        monkeypatch.setattr(Side, "buffer_updated", update)
+        monkeypatch.setattr(FramedSocket, "buffer_updated", update)
         body = bytes(4 * MIB)
         answers = await asyncio.gather(
             *(client.ask(FORWARDED, number, body) for number, client in enumerate(clients))

@@ -80,11 +80,11 @@ class WaitingSide:
     def __init__(self) -> None:
         self.waits = False
 
-    def stop(self, reason: int) -> None:
+    def pause_reading(self, reason: int) -> None:
         assert reason == WAITING
         self.waits = True
 
-    def go_on(self, reason: int) -> None:
+    def resume_reading(self, reason: int) -> None:
         assert reason == WAITING
         self.waits = False
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kgitops.gateway.sockets.framed_socket import FramedSocket
 from kgitops.gateway.sockets.limits import SCRATCH_BYTES
-from kgitops.gateway.sockets.sides import Side
-from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.tls import TlsSession
 from kgitops.sandbox.certificates import Certificates, issue_certificates
 
 LIMIT = 1 << 24
@@ -26,16 +26,16 @@ class Owner:
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def began(self, side: Side) -> None: ...
-    def secured(self, side: Side) -> None: ...
-    def full(self, side: Side) -> None: ...
-    def free(self, side: Side) -> None: ...
-    def lost(self, side: Side) -> None: ...
+    def on_connect(self, side: FramedSocket) -> None: ...
+    def on_tls(self, side: FramedSocket) -> None: ...
+    def on_write_blocked(self, side: FramedSocket) -> None: ...
+    def on_writable(self, side: FramedSocket) -> None: ...
+    def on_close(self, side: FramedSocket) -> None: ...
 
-    def take(self, side: Side, frame: bytearray) -> None:
+    def on_frame(self, side: FramedSocket, frame: bytearray) -> None:
         self.sizes.append(len(frame))
 
-    def failed(self, side: Side, error: Exception) -> None:
+    def on_error(self, side: FramedSocket, error: Exception) -> None:
         raise error
 
 
@@ -91,15 +91,17 @@ def test_no_side_waits_for_bytes_that_never_come(
 
 def _side(
     certificate: Path, authority: Path, *, tls: bool
-) -> tuple[Side, Owner, Socket, TlsEnd | None]:
+) -> tuple[FramedSocket, Owner, Socket, TlsSession | None]:
     owner, transport = Owner(), Socket()
     end = peer = None
     if tls:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(certificate, certificate)
         trusting = ssl.create_default_context(cafile=str(authority))
-        end, peer = TlsEnd(context), TlsEnd(trusting, server_name="localhost")
-    side = Side(owner, bytearray(SCRATCH_BYTES), frame_bytes=LIMIT, write_bytes=LIMIT, tls=end)
+        end, peer = TlsSession(context), TlsSession(trusting, server_name="localhost")
+    side = FramedSocket(
+        owner, bytearray(SCRATCH_BYTES), frame_bytes=LIMIT, write_bytes=LIMIT, tls=end
+    )
     side.connection_made(transport)
     while peer is not None and not (peer.ready and side.is_ready):
         for data in _told(transport):
@@ -114,7 +116,7 @@ def _told(transport: Socket) -> Iterator[bytes]:
         yield transport.written.pop(0)
 
 
-def _feed(side: Side, data: bytes) -> None:
+def _feed(side: FramedSocket, data: bytes) -> None:
     while data:
         place = side.get_buffer(-1)
         count = min(len(place), len(data))

@@ -7,15 +7,15 @@ import pytest
 from gateway.naming.logs import OTHER_ID, Broken, Connection, Log, a_link, a_user, a_virtual_cluster
 
 from kgitops.cluster.registry import meta_record
-from kgitops.gateway.naming.following import NameFollower
 from kgitops.gateway.naming.name_table import NameTables
+from kgitops.gateway.naming.registry_watcher import RegistryWatcher
 from kgitops.lowering.records import RecordStatus, removal
 from kgitops.model.errors import SafetyError
 
 DAY_S = 24 * 3600.0
 
 
-class Follower(NameFollower):
+class Follower(RegistryWatcher):
     """One that is asked to read, and keeps what it tells."""
 
     def __init__(self, log: Log, now: list[float] | None = None) -> None:
@@ -112,8 +112,8 @@ def test_while_the_registry_is_away_the_last_tables_grow_old(log: Log, follower:
     assert follower.tables is before
     assert follower.now.error == "no server answers"
     assert follower.age_s == 30.0
-    assert follower.fresh(30.0)
-    assert not follower.fresh(29.9)
+    assert follower.is_fresh(30.0)
+    assert not follower.is_fresh(29.9)
     assert follower.told == [
         "the names of virtual clusters stay as they were last read: no server answers"
     ]
@@ -238,7 +238,7 @@ def test_an_error_that_nobody_thought_of_is_told_and_ends_nothing(
 def test_it_follows_by_itself_until_it_is_closed(log: Log) -> None:
     """In a thread of its own."""
     changed = threading.Event()
-    follower = NameFollower(log.connect, interval_s=0.001, on_tables=lambda _: changed.set())
+    follower = RegistryWatcher(log.connect, interval_s=0.001, on_tables=lambda _: changed.set())
     follower.start()
     log.append(a_link("b", "u", topic_id=OTHER_ID))
     assert changed.wait(30)

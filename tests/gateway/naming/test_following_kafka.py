@@ -18,9 +18,9 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import boot
 from kgitops.cluster.kafka.protocol_values import uuid_from_text
 from kgitops.cluster.port import Cluster
-from kgitops.gateway.naming.following import NameFollower
 from kgitops.gateway.naming.kafka_source import KafkaSource
 from kgitops.gateway.naming.name_table import NameTable
+from kgitops.gateway.naming.registry_watcher import RegistryWatcher
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.requests import CreateAclRequest
 from kgitops.model.resources.acls import (
@@ -67,7 +67,7 @@ def chosen(kafka: Sandbox, login: Mapping[str, str] | None = None) -> ChosenClus
     return ChosenCluster(name="kafka", url=f"kafka://{kafka.servers}", base=Path(), configs=configs)
 
 
-class Follower(NameFollower):
+class Follower(RegistryWatcher):
     """One that reads when it is asked to."""
 
     def __init__(self, cluster: ChosenCluster) -> None:
@@ -88,7 +88,7 @@ def applied(project: KafkaProject, kgitops: Kgitops, *documents: Document) -> No
     assert ran.code == 0, ran.said
 
 
-def agrees(follower: NameFollower, kafka: Sandbox) -> None:
+def agrees(follower: RegistryWatcher, kafka: Sandbox) -> None:
     """With what brokers say about topics, and with the rules of virtual clusters."""
     with opened(kafka) as cluster:
         state = cluster.read_state()

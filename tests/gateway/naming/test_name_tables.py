@@ -94,7 +94,7 @@ def test_tables_bind_and_name_as_the_rules_do_whatever_happened(
     """VC-010, VC-028, VC-084, VC-088, VC-111: after each batch, and after a crash in the middle of
     the last one; versions grow with each change of a name or member, and with nothing else."""
     brokers = Brokers(topics=TOPICS)
-    lowering = Lowerer(brokers.logical, brokers.mint)
+    lowering = Lowerer(brokers.logical, brokers.new_uuid)
     *before, last = batches(asked)
     tables: NameTables | None = None
     for batch in before:

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from kgitops.gateway.naming.name_table import NameTable
 from kgitops.gateway.rewriting.exchange import (
-    ConnectionNames,
     Exchange,
     Forward,
     LocalAnswer,
+    RewriteState,
     read_header,
 )
 from kgitops.gateway.rewriting.requests import rewrite_request
@@ -61,7 +61,7 @@ class Rewriter:
 
     def __init__(self, table: NameTable | None) -> None:
         self.table = table
-        self.connection = ConnectionNames(TopicIds())
+        self.connection = RewriteState(TopicIds())
         self.connection.logged_in = True
         self.addresses = PortsByNode()
 

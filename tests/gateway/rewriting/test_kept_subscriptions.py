@@ -4,10 +4,10 @@ import pytest
 from gateway.rewriting.frames import Rewriter, api_of, table_of
 
 from kgitops.gateway.rewriting.exchange import (
-    ConnectionNames,
     Forward,
     LocalAnswer,
     RefusedFrameError,
+    RewriteState,
     read_header,
 )
 from kgitops.gateway.rewriting.requests import rewrite_request
@@ -87,8 +87,8 @@ def test_a_tenant_leaves_memory_to_others() -> None:
     """Of ``--max-memory``; a small subscription needs none, and a closed connection gives back."""
     memory = KeptMemory(16 * 1024 * 1024)
 
-    def joins(tenant: str, count: int) -> tuple[bool, ConnectionNames]:
-        names = ConnectionNames(TopicIds(), memory)
+    def joins(tenant: str, count: int) -> tuple[bool, RewriteState]:
+        names = RewriteState(TopicIds(), memory)
         message = joining(messages.ConsumerGroupHeartbeatRequest, count=count)
         frame = bytearray(request_frame(api_of(message), 1, 7, "c", message)[4:])
         found = rewrite_request(frame, read_header(frame), table_of(name=tenant), names)

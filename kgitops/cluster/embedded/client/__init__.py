@@ -24,6 +24,6 @@ by the keys that were asked for. Connections are safe to use from several thread
 takes one request at a time.
 
 Not modelled, and so refused by being absent: produce and fetch (``kgitops/serve/data`` has them; a
-caller's topics are looked up here, ``topics_to``), WriteTxnMarkers, log directories, quorum and
-broker requests, delegation tokens (a caller with one acts as its owner, VC-094).
+caller's topics are looked up here, ``authorize_topics``), WriteTxnMarkers, log directories, quorum
+and broker requests, delegation tokens (a caller with one acts as its owner, VC-094).
 """

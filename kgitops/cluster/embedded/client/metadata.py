@@ -74,7 +74,7 @@ def describe_cluster(draft: Draft, cluster_id: str) -> ClusterDescription:
     )
 
 
-class FoundTopic(Struct, frozen=True, gc=False):
+class LookedUpTopic(Struct, frozen=True, gc=False):
     """A topic that was asked for, by the caller's name of it, or the error in its place."""
 
     name: str | None
@@ -84,14 +84,14 @@ class FoundTopic(Struct, frozen=True, gc=False):
     """None if it was asked for by name."""
 
 
-class FoundTopics(Struct, frozen=True):
+class TopicLookup(Struct, frozen=True):
     """Topics in the cluster that they were found in."""
 
     image: Image
-    topics: Sequence[FoundTopic]
+    topics: Sequence[LookedUpTopic]
 
 
-def find_topics(draft: Draft, names: Sequence[str] | None) -> FoundTopics:
+def find_topics(draft: Draft, names: Sequence[str] | None) -> TopicLookup:
     """The topics of these names; None: all that the caller may describe.
 
     A bound caller's names are those of its links (VC-038).
@@ -101,11 +101,13 @@ def find_topics(draft: Draft, names: Sequence[str] | None) -> FoundTopics:
         names = here.topics()
         if not draft.authorizer.allows_everything:
             names = [n for n in names if here.may(Operation.DESCRIBE, ResourceType.TOPIC, n)]
-        return FoundTopics(draft.image, [FoundTopic(name, here.find_topic(name)) for name in names])
-    return FoundTopics(draft.image, [_find(here, name) for name in dict.fromkeys(names)])
+        return TopicLookup(
+            draft.image, [LookedUpTopic(name, here.find_topic(name)) for name in names]
+        )
+    return TopicLookup(draft.image, [_find(here, name) for name in dict.fromkeys(names)])
 
 
-def find_topic_ids(draft: Draft, topic_ids: Sequence[str]) -> FoundTopics:
+def find_topic_ids(draft: Draft, topic_ids: Sequence[str]) -> TopicLookup:
     """The topics with these ids, by the caller's names."""
     # To Kafka ids are no secret; one of another namespace is unknown here (VC-150).
     tells = not draft.options.seed and namespace(draft).virtual_cluster is None
@@ -117,8 +119,8 @@ def find_topic_ids(draft: Draft, topic_ids: Sequence[str]) -> FoundTopics:
         if name is None:
             hidden = tells and topic is not None
             error = ErrorCode.TOPIC_AUTHORIZATION_FAILED if hidden else ErrorCode.UNKNOWN_TOPIC_ID
-        found.append(FoundTopic(name, topic if name else None, error, topic_id))
-    return FoundTopics(draft.image, found)
+        found.append(LookedUpTopic(name, topic if name else None, error, topic_id))
+    return TopicLookup(draft.image, found)
 
 
 def describe_topics(
@@ -128,7 +130,7 @@ def describe_topics(
     if version == 0 and not names:
         names = None
     found = find_topics(draft, names)
-    living = LivingBrokers(draft.delta.brokers.all(), draft.faults, version)
+    living = LiveBrokers(draft.delta.brokers.all(), draft.faults, version)
     return tuple(_describe(item, living) for item in found.topics)
 
 
@@ -143,18 +145,18 @@ def name_of_id(draft: Draft, topic_id: str) -> str | None:
     return next(visible, None)
 
 
-def _find(here: GlobalNamespace, name: str) -> FoundTopic:
+def _find(here: GlobalNamespace, name: str) -> LookedUpTopic:
     if not here.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
-        return FoundTopic(name, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return LookedUpTopic(name, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = here.find_topic(name)
     if topic is not None:
-        return FoundTopic(name, topic)
+        return LookedUpTopic(name, topic)
     if topic_name_problem(name):
-        return FoundTopic(name, None, ErrorCode.INVALID_TOPIC_EXCEPTION)
-    return FoundTopic(name, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return LookedUpTopic(name, None, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return LookedUpTopic(name, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def _describe(found: FoundTopic, living: "LivingBrokers") -> TopicDescription:
+def _describe(found: LookedUpTopic, living: "LiveBrokers") -> TopicDescription:
     if found.topic is None:
         return TopicDescription(name=found.name or "", error=found.error)
     return TopicDescription(
@@ -166,7 +168,7 @@ def _describe(found: FoundTopic, living: "LivingBrokers") -> TopicDescription:
     )
 
 
-class LivingBrokers:
+class LiveBrokers:
     """The brokers that are not fenced, and what they mean for partitions.
 
     Two are equal if they describe partitions alike.
@@ -183,7 +185,7 @@ class LivingBrokers:
         self._alike: dict[tuple[int, tuple[int, ...]], PartitionMetadata] = {}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LivingBrokers) and self._key == other._key
+        return isinstance(other, LiveBrokers) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)

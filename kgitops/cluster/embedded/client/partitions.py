@@ -45,7 +45,9 @@ class TopicAccess(Struct, frozen=True, kw_only=True):
 class PartitionCalls(Connection):
     """Calls about partitions."""
 
-    def topics_to(self, operation: Operation, names: Iterable[str]) -> dict[str, TopicAccess]:
+    def authorize_topics(
+        self, operation: Operation, names: Iterable[str]
+    ) -> dict[str, TopicAccess]:
         """The topics of these names, each if the caller may do the operation on it.
 
         Produce, Fetch and their kin ask here; bound callers name links (VC-029).

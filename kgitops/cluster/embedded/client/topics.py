@@ -17,8 +17,8 @@ from kgitops.cluster.embedded.client.connection import (
 )
 from kgitops.cluster.embedded.client.metadata import (
     ClusterDescription,
-    FoundTopics,
     TopicDescription,
+    TopicLookup,
 )
 from kgitops.cluster.embedded.client.pending import PendingResults, Results
 from kgitops.cluster.embedded.client.topic_requests import CreatedTopic, created_topics
@@ -176,11 +176,11 @@ class TopicCalls(Connection):
             self.create_missing(self.find_topics(topics))
         return self._read(lambda draft: metadata.describe_topics(draft, topics, version=version))
 
-    def find_topics(self, topics: Sequence[str] | None) -> FoundTopics:
+    def find_topics(self, topics: Sequence[str] | None) -> TopicLookup:
         """The topics of these names, or all of the caller's, as the brokers know them."""
         return self._read(lambda draft: metadata.find_topics(draft, topics))
 
-    def find_topic_ids(self, topic_ids: Sequence[str]) -> FoundTopics:
+    def find_topic_ids(self, topic_ids: Sequence[str]) -> TopicLookup:
         """The topics with these ids; one that the caller knows none of has no name."""
         return self._read(lambda draft: metadata.find_topic_ids(draft, topic_ids))
 
@@ -202,7 +202,7 @@ class TopicCalls(Connection):
         cluster_id = self._controller.cluster_id
         return self._read(lambda draft: metadata.describe_cluster(draft, cluster_id))
 
-    def missing(self, found: FoundTopics) -> tuple[str, ...]:
+    def missing(self, found: TopicLookup) -> tuple[str, ...]:
         """The names that brokers would create topics for, if a request allows that."""
         defaults = self._controller.options.static_configs
         if defaults.get("auto.create.topics.enable", "true") != "true":
@@ -214,7 +214,7 @@ class TopicCalls(Connection):
         """Those of these names, new ones of the caller's, that it has the right to create."""
         return self._read(lambda draft: topic_requests.creatable(draft, names))
 
-    def create_missing(self, found: FoundTopics) -> dict[str, RequestResult]:
+    def create_missing(self, found: TopicLookup) -> dict[str, RequestResult]:
         """Create the topics that a request looked for in vain, with the brokers' defaults."""
         defaults = self._controller.options.static_configs
         topics = [

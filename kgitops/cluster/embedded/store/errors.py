@@ -8,7 +8,7 @@ from kgitops.model.errors import KgitopsError, LockedError, SafetyError, Unreach
 
 
 @contextmanager
-def explained(name: str, busy_timeout_ms: int) -> Iterator[None]:
+def translating_sqlite_errors(name: str, busy_timeout_ms: int) -> Iterator[None]:
     """Turn SQLite's errors about the file ``name`` into sentences."""
     try:
         yield

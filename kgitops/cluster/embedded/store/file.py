@@ -14,9 +14,9 @@ from kgitops.cluster.embedded.image.records import Record
 from kgitops.cluster.embedded.options import DEFAULT_BUSY_TIMEOUT_MS
 from kgitops.cluster.embedded.store.errors import (
     damaged,
-    explained,
     newer_version,
     not_a_store,
+    translating_sqlite_errors,
     unusable,
 )
 from kgitops.cluster.embedded.store.store import START, Store
@@ -48,7 +48,7 @@ def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) ->
     """
     name = str(path)
     _check_file(path)
-    with explained(name, busy_timeout_ms):
+    with translating_sqlite_errors(name, busy_timeout_ms):
         connection = _connect(path, busy_timeout_ms)
         try:
             _check_format(connection, name)
@@ -72,7 +72,7 @@ def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_
     It is written under another name and then renamed, so that a file of that name is always a
     complete store: an empty one has lost its content and is never taken for a new one.
     """
-    with explained(str(path), 0):
+    with translating_sqlite_errors(str(path), 0):
         draft = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

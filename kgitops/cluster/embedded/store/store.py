@@ -25,7 +25,7 @@ from kgitops.cluster.embedded.image.record_json import Json, record_from_json, r
 from kgitops.cluster.embedded.image.records import Record
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.batches import BatchTables, PartitionKey
-from kgitops.cluster.embedded.store.errors import damaged, explained
+from kgitops.cluster.embedded.store.errors import damaged, translating_sqlite_errors
 from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
 from kgitops.model.garbage_collection import without_garbage_collection
 
@@ -190,7 +190,7 @@ class Store:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        with explained(self.name, self._busy_timeout_ms):
+        with translating_sqlite_errors(self.name, self._busy_timeout_ms):
             self.connection.execute(begin)
             try:
                 yield

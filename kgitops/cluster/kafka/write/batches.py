@@ -102,7 +102,7 @@ def find_topics(
     return topics
 
 
-def send_for_unchanged(
+def send_if_topic_ids_match(
     wire: Wire,
     requests: Sequence[AlterTopicRequest],
     weight: Callable[[AlterTopicRequest], int],

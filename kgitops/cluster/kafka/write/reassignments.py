@@ -16,7 +16,7 @@ from kgitops.cluster.kafka.answers import (
 )
 from kgitops.cluster.kafka.protocol_values import BROKER, alteration
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import PlannedTopic, send_for_unchanged
+from kgitops.cluster.kafka.write.batches import PlannedTopic, send_if_topic_ids_match
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
@@ -39,7 +39,7 @@ def reassign(wire: Wire, requests: Sequence[AlterTopicRequest]) -> list[RequestR
     ) -> Sequence[RequestResult]:
         return _ask(wire, [_target(*pair) for pair in zip(batch, found, strict=True)])
 
-    return send_for_unchanged(
+    return send_if_topic_ids_match(
         wire, requests, lambda request: len(request.requested_state.assignment), send
     )
 

@@ -17,7 +17,7 @@ from kgitops.cluster.kafka.write.batches import (
     MOST_RECORDS,
     TOO_LARGE,
     PlannedTopic,
-    send_for_unchanged,
+    send_if_topic_ids_match,
     split_batches,
 )
 from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, DeleteTopicRequest
@@ -129,7 +129,7 @@ def alter_configs(
         rows = {row.resource_name: row for row in response.responses}
         return [answer(rows.get(request.topic), response) for request in batch]
 
-    return send_for_unchanged(
+    return send_if_topic_ids_match(
         wire, requests, lambda request: len(request.requested_state.requested_configs), send
     )
 
@@ -164,7 +164,7 @@ def create_partitions(
             for request in batch
         ]
 
-    return send_for_unchanged(
+    return send_if_topic_ids_match(
         wire, requests, lambda request: request.requested_state.num_partitions, send
     )
 

@@ -129,7 +129,7 @@ def _without_partitions(
     """Existing topics of which no partition is named: they have no row."""
     named = {name for name, topic in zip(names, request.topics, strict=True) if topic.partitions}
     empty = {name for name in names if name is not None and name not in named}
-    found = call.admin.topics_to(Operation.READ, empty) if empty else {}
+    found = call.admin.authorize_topics(Operation.READ, empty) if empty else {}
     return {name for name, access in found.items() if access.result.ok}
 
 

@@ -12,11 +12,11 @@ from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.records.places import (
     PartitionError,
     find_place,
-    give_way,
     leader_endpoints,
     looked_up,
-    tell_leader,
+    set_current_leader,
     topics_by_id,
+    yield_to_event_loop,
 )
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.data_plane import Place
@@ -54,11 +54,11 @@ async def fetch(call: ApiCall, request: Message) -> Message:
     accesses = await looked_up(request.topics, lambda: _access(call, request.topics))
     rows, steps = [], count()
     for topic, access in zip(request.topics, accesses, strict=True):
-        await give_way(next(steps))
+        await yield_to_event_loop(next(steps))
         partitions = []
         # As in Kafka, a partition that is asked for several times is so once.
         for wanted in {row.partition: row for row in topic.partitions}.values():
-            await give_way(next(steps))
+            await yield_to_event_loop(next(steps))
             partitions.append(fetching.row(access, wanted))
         rows.append(
             response.FetchableTopicResponse(
@@ -128,7 +128,7 @@ class _Fetching:
         views = await self._data.views([one.place for one in self._partitions])
         size = 0
         for step, (one, view) in enumerate(zip(self._partitions, views, strict=True)):
-            await give_way(step)
+            await yield_to_event_loop(step)
             one.found = NOTHING
             try:
                 one.found = self._find(one, view, self._most - size, first=not size)
@@ -167,7 +167,7 @@ class _Fetching:
         self._failed = True
         row.error_code = error.code
         self.leaders.append(error.leader)
-        tell_leader(self._call, row, error, _WITH_LEADERS)
+        set_current_leader(self._call, row, error, _WITH_LEADERS)
 
 
 def _most_bytes(call: ApiCall) -> int:
@@ -180,5 +180,5 @@ def _access(call: ApiCall, topics: Sequence[Message]) -> list[TopicAccess]:
     if call.version >= _WITH_TOPIC_IDS:
         by_id = topics_by_id(call, Operation.READ, [topic.topic_id for topic in topics])
         return [by_id[topic.topic_id] for topic in topics]
-    by_name = call.admin.topics_to(Operation.READ, [topic.topic for topic in topics])
+    by_name = call.admin.authorize_topics(Operation.READ, [topic.topic for topic in topics])
     return [by_name[topic.topic] for topic in topics]

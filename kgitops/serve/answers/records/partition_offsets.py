@@ -9,7 +9,12 @@ from kgitops.cluster.embedded.client.partitions import TopicAccess
 from kgitops.cluster.embedded.store.batches import LEADER_EPOCH
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
-from kgitops.serve.answers.records.places import PartitionError, find_place, give_way, looked_up
+from kgitops.serve.answers.records.places import (
+    PartitionError,
+    find_place,
+    looked_up,
+    yield_to_event_loop,
+)
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.data_plane import Place
 from kgitops.serve.data.partition_log import LogView
@@ -48,15 +53,17 @@ async def list_offsets(call: ApiCall, request: Message) -> Message:
     image = call.image()
     committed = call.version >= 2 and request.isolation_level == _READ_COMMITTED
     names = {topic.name for topic in request.topics}
-    found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.DESCRIBE, names))
+    found = await looked_up(
+        request.topics, lambda: call.admin.authorize_topics(Operation.DESCRIBE, names)
+    )
     topics: dict[str, dict[int, Message]] = {}
     steps = count()
     for topic in request.topics:
-        await give_way(next(steps))
+        await yield_to_event_loop(next(steps))
         if found[topic.name].result.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             topics.setdefault(topic.name, {})  # a row even where no partition is named
         for wanted in topic.partitions:
-            await give_way(next(steps))
+            await yield_to_event_loop(next(steps))
             index = wanted.partition_index
             again = index in topics.get(topic.name, ())
             row = response.ListOffsetsPartitionResponse(partition_index=index)
@@ -84,13 +91,15 @@ async def offset_for_leader_epoch(call: ApiCall, request: Message) -> Message:
     response = messages.OffsetForLeaderEpochResponse
     image = call.image()
     names = {topic.topic for topic in request.topics}
-    found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.DESCRIBE, names))
+    found = await looked_up(
+        request.topics, lambda: call.admin.authorize_topics(Operation.DESCRIBE, names)
+    )
     topics, steps = [], count()
     for topic in request.topics:
-        await give_way(next(steps))
+        await yield_to_event_loop(next(steps))
         rows = []
         for wanted in topic.partitions:
-            await give_way(next(steps))
+            await yield_to_event_loop(next(steps))
             row = response.EpochEndOffset(partition=wanted.partition)
             epoch = wanted.current_leader_epoch
             access = found[topic.topic]
@@ -116,7 +125,7 @@ def delete_records(call: ApiCall, request: Message) -> Message:
     }
     outcomes = call.admin.delete_records(offsets, broker=call.node.id, version=call.version)
     image = call.image()
-    named = call.admin.topics_to(Operation.DELETE, {name for name, _ in offsets})
+    named = call.admin.authorize_topics(Operation.DELETE, {name for name, _ in offsets})
     call.cluster.data.refresh(
         (topic.topic_id, partition)
         for (name, partition), outcome in outcomes.items()

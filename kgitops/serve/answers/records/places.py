@@ -21,7 +21,7 @@ _STEPS = 500
 _UNKNOWN_ID = TopicAccess(result=RequestResult(code=ErrorCode.UNKNOWN_TOPIC_ID))
 
 
-async def give_way(done: int) -> None:
+async def yield_to_event_loop(done: int) -> None:
     """Let other clients have a turn in the event loop after so many steps of one's own."""
     if done % _STEPS == _STEPS - 1:
         await asyncio.sleep(0)
@@ -52,7 +52,7 @@ def topics_by_id(
     """The topics of these ids, as the caller's namespace has them."""
     texts = {topic_id: topic_id_text(topic_id) for topic_id in ids}
     names = call.admin.topic_names(texts.values())
-    found = call.admin.topics_to(operation, names.values())
+    found = call.admin.authorize_topics(operation, names.values())
     return {
         topic_id: _by_id(found[names[text]]) if text in names else _UNKNOWN_ID
         for topic_id, text in texts.items()
@@ -82,7 +82,9 @@ def find_place(
     return Place(topic, partition)
 
 
-def tell_leader(call: ApiCall, row: Message, error: PartitionError, first_version: int) -> None:
+def set_current_leader(
+    call: ApiCall, row: Message, error: PartitionError, first_version: int
+) -> None:
     """Say in a partition's row who leads it (KIP-951)."""
     if error.leader is not None and call.version >= first_version:
         row.current_leader.leader_id = error.leader
@@ -92,7 +94,7 @@ def tell_leader(call: ApiCall, row: Message, error: PartitionError, first_versio
 def leader_endpoints(
     call: ApiCall, image: Image, kind: type[Message], leaders: Iterable[int | None]
 ) -> list[Message]:
-    """The addresses of the leaders that ``tell_leader`` has told."""
+    """The addresses of the leaders that ``set_current_leader`` has told."""
     wanted = set(leaders)
     return [
         kind(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)

@@ -15,7 +15,7 @@ from kgitops.serve.answers.records.places import (
     PartitionError,
     find_place,
     leader_endpoints,
-    tell_leader,
+    set_current_leader,
     topics_by_id,
 )
 from kgitops.serve.call import ApiCall
@@ -129,7 +129,7 @@ class _Producing:
                 ]
             else:
                 one.leader = error.leader
-                tell_leader(self.call, row, error, _WITH_LEADERS)
+                set_current_leader(self.call, row, error, _WITH_LEADERS)
         return one
 
     def _check(self, one: _Produced, access: TopicAccess, partition: Message) -> None:
@@ -174,7 +174,7 @@ def _access(call: ApiCall, topics: Sequence[Message]) -> list[TopicAccess]:
     if call.version >= _WITH_TOPIC_IDS:
         by_id = topics_by_id(call, Operation.WRITE, [topic.topic_id for topic in topics])
         return [by_id[topic.topic_id] for topic in topics]
-    by_name = call.admin.topics_to(Operation.WRITE, [topic.name for topic in topics])
+    by_name = call.admin.authorize_topics(Operation.WRITE, [topic.name for topic in topics])
     return [by_name[topic.name] for topic in topics]
 
 

@@ -8,7 +8,12 @@ from kgitops.cluster.embedded.client.partitions import TopicAccess
 from kgitops.cluster.embedded.client.transactions import NO_PRODUCER, ProducerId
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
-from kgitops.serve.answers.records.places import PartitionError, find_place, give_way, looked_up
+from kgitops.serve.answers.records.places import (
+    PartitionError,
+    find_place,
+    looked_up,
+    yield_to_event_loop,
+)
 from kgitops.serve.answers.records.transactions import refused_here
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.producers import ProducerState
@@ -52,13 +57,15 @@ async def describe_producers(call: ApiCall, request: Message) -> Message:
     by_name: dict[str, dict[int, None]] = {}
     for topic in request.topics:
         by_name.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
-    found = await looked_up(request.topics, lambda: call.admin.topics_to(Operation.READ, by_name))
+    found = await looked_up(
+        request.topics, lambda: call.admin.authorize_topics(Operation.READ, by_name)
+    )
     topics, steps = [], count()
     for name, partitions in by_name.items():
-        await give_way(next(steps))
+        await yield_to_event_loop(next(steps))
         rows = []
         for partition in partitions:
-            await give_way(next(steps))
+            await yield_to_event_loop(next(steps))
             row = response.PartitionResponse(partition_index=partition)
             try:
                 _check_name(found[name], name)

@@ -9,7 +9,7 @@ from kgitops.serve.forwarding.brokers.auto_creation import AutoCreation
 from kgitops.serve.forwarding.brokers.channel import ControllerChannel
 from kgitops.serve.forwarding.brokers.checks import CheckedRequest, check_at_broker
 from kgitops.serve.forwarding.brokers.forwarder import Forwarder
-from kgitops.serve.forwarding.deciding import Decide, client_of, controller_node, seen_by_all
+from kgitops.serve.forwarding.deciding import Decide, client_of, controller_node, wait_until_visible
 from kgitops.serve.forwarding.failures import failed
 from kgitops.serve.forwarding.metrics import ForwardingMetrics
 from kgitops.serve.forwarding.options import Consistency, ForwardingOptions, Routing
@@ -105,7 +105,7 @@ class BrokerRequests:
             answer = await self._ask_for_rest(frame, checked, connection)
         if self._options.consistency is Consistency.CLUSTER and not api.startswith(_READS):
             timeout_ms = max(getattr(request, "timeout_ms", 0), 0) or self._options.timeout_ms
-            if not await seen_by_all(self._cluster, timeout_ms):
+            if not await wait_until_visible(self._cluster, timeout_ms):
                 return _failed(frame, request, ErrorCode.REQUEST_TIMED_OUT)
         return answer
 

@@ -107,7 +107,7 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
                 "alter_partition_reassignments",
                 lambda a, _, n=name: a.alter_partition_reassignments({(n, 0): (3, 1)}),
             ),
-            ("topics_to", lambda a, _, n=name: a.topics_to(Operation.READ, [n])),
+            ("authorize_topics", lambda a, _, n=name: a.authorize_topics(Operation.READ, [n])),
             ("offset_commit", lambda a, _, n=name: a.offset_commit("hg", {(n, 0): 1})),
             ("offset_fetch", lambda a, _, n=name: a.offset_fetch("hg", [(n, 0)]).refused),
         ]

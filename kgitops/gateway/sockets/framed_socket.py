@@ -11,12 +11,12 @@ from kgitops.gateway.sockets.memory import Admission
 from kgitops.gateway.sockets.proxy_protocol import ProxyError, ProxyReader
 from kgitops.gateway.sockets.receiving import ReceivedFrames, WakeUps
 from kgitops.gateway.sockets.sending import Chunk, SendingQueue
-from kgitops.gateway.sockets.side_owner import SideOwner
-from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.socket_owner import FramedSocketOwner
+from kgitops.gateway.sockets.tls import TlsSession
 from kgitops.gateway.sockets.turns import ReadingTurns
 
 
-class Side(asyncio.BufferedProtocol):
+class FramedSocket(asyncio.BufferedProtocol):
     """One socket, its TLS, the frames that come from it, and those that wait to go to it."""
 
     __slots__ = (
@@ -26,12 +26,12 @@ class Side(asyncio.BufferedProtocol):
 
     def __init__(
         self,
-        owner: SideOwner,
+        owner: FramedSocketOwner,
         scratch: bytearray,
         *,
         frame_bytes: int,
         write_bytes: int,
-        tls: TlsEnd | None = None,
+        tls: TlsSession | None = None,
         turns: ReadingTurns | None = None,
     ) -> None:
         self._owner = owner
@@ -56,7 +56,7 @@ class Side(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=self._write_bytes)
         self._wakeups = WakeUps(self._transport)
-        self._owner.began(self)
+        self._owner.on_connect(self)
         if self._tls is not None and self._proxy is None and not self._closed:
             self._shake_hands(self._tls)
 
@@ -88,19 +88,19 @@ class Side(asyncio.BufferedProtocol):
         self._closed = True
         self._forget()
         self._transport = None
-        self._owner.lost(self)
+        self._owner.on_close(self)
 
     def pause_writing(self) -> None:
         """The peer does not fetch what was sent."""
         self._out.full = True
-        self._owner.full(self)
+        self._owner.on_write_blocked(self)
 
     def resume_writing(self) -> None:
         """The peer has fetched it."""
         self._out.full = False
         self._out.flush()
         if not self._out.full and not self._closed:
-            self._owner.free(self)
+            self._owner.on_writable(self)
 
     # -- for the owner -------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class Side(asyncio.BufferedProtocol):
         """Ask this before a large frame is read, for which there may be no memory."""
         self._in.ask(admit)
 
-    def may_have(self, frame_bytes: int) -> None:
+    def set_max_frame_size(self, frame_bytes: int) -> None:
         """Change the most bytes of a frame."""
         self._in.limit(frame_bytes)
 
@@ -153,7 +153,7 @@ class Side(asyncio.BufferedProtocol):
         """Send a frame that is made of these; large ones wait uncopied until they fit."""
         self._out.send(chunks)
 
-    def stop(self, reason: int) -> None:
+    def pause_reading(self, reason: int) -> None:
         """Read no more, for this reason."""
         self._stopped |= reason
         transport = self._transport
@@ -161,7 +161,7 @@ class Side(asyncio.BufferedProtocol):
             self._reading = False
             transport.pause_reading()
 
-    def go_on(self, reason: int) -> None:
+    def resume_reading(self, reason: int) -> None:
         """This reason is gone: read on if there is no other."""
         if not self._stopped & reason:
             return
@@ -198,7 +198,7 @@ class Side(asyncio.BufferedProtocol):
         try:
             rest = proxy.feed(data)
         except ProxyError as error:
-            self._owner.failed(self, error)
+            self._owner.on_error(self, error)
             return
         if rest is None:
             return
@@ -212,16 +212,16 @@ class Side(asyncio.BufferedProtocol):
         tls = self._tls
         return tls is None or tls.ready or self._shake_hands(tls)
 
-    def _shake_hands(self, tls: TlsEnd) -> bool:
+    def _shake_hands(self, tls: TlsSession) -> bool:
         try:
             done = tls.handshake()
         except (ssl.SSLError, ValueError) as error:
             self._send_waiting(tls)  # the alert that tells the peer why
-            self._owner.failed(self, error)
+            self._owner.on_error(self, error)
             return False
         self._send_waiting(tls)
         if done:
-            self._owner.secured(self)
+            self._owner.on_tls(self)
         return done
 
     def _deliver(self) -> None:
@@ -232,9 +232,9 @@ class Side(asyncio.BufferedProtocol):
                 if frame is None:
                     self._expect_more()
                     break
-                self._owner.take(self, frame)
+                self._owner.on_frame(self, frame)
         except (FrameError, ssl.SSLError) as error:
-            self._owner.failed(self, error)
+            self._owner.on_error(self, error)
         finally:
             self._in.settle()
 
@@ -257,11 +257,11 @@ class Side(asyncio.BufferedProtocol):
             try:
                 data = self._tls.write(data)
             except ssl.SSLError as error:
-                self._owner.failed(self, error)
+                self._owner.on_error(self, error)
                 return
         self._transport.write(data)
 
-    def _send_waiting(self, tls: TlsEnd) -> None:
+    def _send_waiting(self, tls: TlsSession) -> None:
         data = tls.waiting()
         if data and self._transport is not None:
             self._transport.write(data)

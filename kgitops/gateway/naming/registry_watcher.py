@@ -17,7 +17,7 @@ _LONGEST_PAUSE_S = 15.0
 _PATIENCE_S = 5.0
 
 
-class Followed(Struct, frozen=True, kw_only=True):
+class WatchedNames(Struct, frozen=True, kw_only=True):
     """The tables, and what became of the last reading.
 
     ``offset`` is the end of the registry's log. ``read_at`` is when the last reading began that
@@ -31,7 +31,7 @@ class Followed(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class NameFollower:
+class RegistryWatcher:
     """Reads the registry again and again; while it can't be read, the last tables go on.
 
     ``connect`` opens a connection to the cluster. ``tell`` takes a sentence when the registry can't
@@ -55,12 +55,12 @@ class NameFollower:
         self._clock = clock
         self._source: RegistryConnection | None = None
         self._registry = RegistryTables()
-        self._followed: Followed | None = None
+        self._followed: WatchedNames | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="kgitops-names", daemon=True)
 
     @property
-    def now(self) -> Followed:
+    def now(self) -> WatchedNames:
         """The tables and their state at this moment, as one value.
 
         Raises:
@@ -80,7 +80,7 @@ class NameFollower:
         """Seconds since the registry was last read."""
         return max(0.0, self._clock() - self.now.read_at)
 
-    def fresh(self, limit_s: float) -> bool:
+    def is_fresh(self, limit_s: float) -> bool:
         """True if the registry was read within so many seconds."""
         return self.age_s <= limit_s
 
@@ -136,12 +136,12 @@ class NameFollower:
             self._source = self._connect()
         gap = before is not None and began - before.read_at > _LONGEST_GAP_S
         tables = self._registry.read(self._source, whole=gap)
-        self._followed = Followed(tables=tables, offset=self._registry.offset, read_at=began)
+        self._followed = WatchedNames(tables=tables, offset=self._registry.offset, read_at=began)
         return tables
 
-    def _failed(self, before: Followed, sentence: str) -> None:
+    def _failed(self, before: WatchedNames, sentence: str) -> None:
         self._disconnect()
-        self._followed = Followed(
+        self._followed = WatchedNames(
             tables=before.tables, offset=before.offset, read_at=before.read_at, error=sentence
         )
         if before.error is None:

@@ -7,13 +7,13 @@ from kgitops.gateway.connections.certificate_logins import CertificateLogin
 from kgitops.gateway.connections.parts import SharedParts
 from kgitops.gateway.connections.refusals import RefusalReason, RefusedError
 from kgitops.gateway.credentials.broker_login import BrokerLogin, BrokerLoginError
+from kgitops.gateway.sockets.framed_socket import FramedSocket
 from kgitops.gateway.sockets.memory import ConnectionMemory
-from kgitops.gateway.sockets.side_owner import SideOwner
-from kgitops.gateway.sockets.sides import Side
-from kgitops.gateway.sockets.tls import TlsEnd
+from kgitops.gateway.sockets.socket_owner import FramedSocketOwner
+from kgitops.gateway.sockets.tls import TlsSession
 
 
-class BrokerEndOwner(SideOwner, Protocol):
+class UpstreamOwner(FramedSocketOwner, Protocol):
     """The connection that a broker's end is of."""
 
     def ready(self, first: bytearray, lifetime_s: float) -> None:
@@ -25,7 +25,7 @@ class BrokerEndOwner(SideOwner, Protocol):
         ...
 
 
-class BrokerEnd:
+class UpstreamConnection:
     """The side to the broker, once it is there, and what has to be done before requests go to it.
 
     ``certificate`` is the login of a client that showed one: the gateway logs in in its place.
@@ -38,7 +38,7 @@ class BrokerEnd:
 
     def __init__(
         self,
-        owner: BrokerEndOwner,
+        owner: UpstreamOwner,
         parts: SharedParts,
         memory: ConnectionMemory,
         certificate: CertificateLogin | None,
@@ -49,7 +49,7 @@ class BrokerEnd:
         self._first: bytearray | None = None
         self._dialing: asyncio.Task[None] | None = None
         self._closed = False
-        self.side: Side | None = None
+        self.side: FramedSocket | None = None
 
     @property
     def is_waited_for(self) -> bool:
@@ -66,7 +66,7 @@ class BrokerEnd:
         self._first = first
         self._dialing = asyncio.get_running_loop().create_task(self._connect(node))
 
-    def connected(self, side: Side) -> None:
+    def connected(self, side: FramedSocket) -> None:
         """The socket is there; where there is TLS, ``secured`` comes next."""
         self.side = side
         if self._closed:
@@ -122,9 +122,9 @@ class BrokerEnd:
         finally:
             self._dialing = None
 
-    def _make_side(self, tls: TlsEnd | None) -> Side:
+    def _make_side(self, tls: TlsSession | None) -> FramedSocket:
         limits = self._parts.limits
-        side = Side(
+        side = FramedSocket(
             self._owner,
             self._parts.scratch,
             frame_bytes=limits.response_bytes,

@@ -13,7 +13,7 @@ Rows = dict[str, tuple[TopicImage, Written]]
 """Written rows by the topic's name, with the image that they hold for: images are immutable."""
 
 
-class WrittenRows:
+class EncodedRowCache:
     """Written rows by their kind: all that they depend on beside the topic."""
 
     def __init__(self) -> None:
