@@ -34,7 +34,6 @@ from tiers import (
     QUICK,
     SHARE,
     TIERS,
-    WIDE_UNTIL,
     is_for_another_day,
     is_for_save,
     left_out_sentence,
@@ -135,13 +134,15 @@ def pytest_collection_modifyitems(
     mark_tiers(items)
     collected = longest_first(items)
     lacking = [tier for tier in TIERS if can_not_run(tier)]
-    blind = [item for item in collected if any(map(item.get_closest_marker, lacking))]
-    config.hook.pytest_deselected(items=blind)
-    items[:] = [item for item in collected if item not in blind]
+    blind = {item for item in collected if any(map(item.get_closest_marker, lacking))}
+    others = {item for item in collected if item not in blind and is_for_another_day(item)}
+    config.hook.pytest_deselected(items=[*blind, *others])
+    items[:] = [item for item in collected if item not in blind and item not in others]
     yield
-    chosen = set(map(id, items))
+    chosen = {*items, *others}
+    config.stash[_LEFT_OUT]["wide"] += len(others)
     for item in collected:
-        if id(item) not in chosen:
+        if item not in chosen:
             config.stash[_LEFT_OUT].update(filter(item.get_closest_marker, TIERS))
 
 
@@ -194,8 +195,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before what a test needs is made."""
     check_group(item)
-    if is_for_another_day(item):
-        pytest.skip(f"wide, and past {WIDE_UNTIL}")
 
 
 def pytest_unconfigure() -> None:

@@ -103,7 +103,7 @@ def test_ci_runs_the_command_of_the_readme_first_and_then_every_tier() -> None:
     default, rest = re.findall(r"^uv run pytest(.*)$", run, re.MULTILINE)
     assert default == ""
     assert f"--hypothesis-profile={tiers.SHARE}" in rest
-    assert f"export {tiers.WIDE_UNTIL}=" in run.partition("\nuv run pytest\n")[2]
+    assert f"export {tiers.WIDE_SHARE}=" in run.partition("\nuv run pytest\n")[2]
     (chosen,) = re.findall(r'-m "(.*)"', rest)
     kafka, *others = chosen.split(" or ")
     assert kafka == "(kafka and not default_kafka)"

@@ -1,19 +1,18 @@
-"""The suite itself: fixtures for files in any order, and time for wide tests."""
+"""The suite itself: fixtures for files in any order, and a share of wide tests."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from tiers import WIDE_UNTIL
+from tiers import WIDE_SHARE
 
 ROOT = Path(__file__).parents[1]
 
 
 def pytest_run(*words: str, **environ: str) -> "subprocess.CompletedProcess[str]":
     """A run in one process of its own."""
-    kept = {name: value for name, value in os.environ.items() if name != WIDE_UNTIL}
+    kept = {name: value for name, value in os.environ.items() if name != WIDE_SHARE}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", *words],
         cwd=ROOT,
@@ -31,13 +30,12 @@ def test_files_in_any_order_have_the_fixtures_of_their_folder() -> None:
     assert (done.returncode, "not found" in done.stdout) == (0, False), done.stdout[-2000:]
 
 
-@pytest.mark.parametrize(
-    ("until", "left_out"), [("0", True), ("99999999999", False), (None, False)]
-)
-def test_wide_tests_are_left_out_when_their_time_is_over(until: str | None, left_out: bool) -> None:
-    """They are counted, and others run at any time."""
-    environ = {} if until is None else {WIDE_UNTIL: until}
-    done = pytest_run("tests/comparison/test_comparing.py", **environ)
-    assert done.returncode == 0, done.stdout
-    assert " passed" in done.stdout
-    assert ("1 skipped" in done.stdout) is left_out
+def test_a_share_of_wide_tests_is_drawn_by_its_seed_and_the_others_are_counted() -> None:
+    place = ("--collect-only", "-m", "", "tests/report/fleet/test_fleet_injection.py")
+    runs = [pytest_run(*place, **{WIDE_SHARE: share}) for share in ("", "a/3", "b/3")]
+    every, one, other = ({line for line in run.stdout.splitlines() if "::" in line} for run in runs)
+    assert one < every
+    assert other < every
+    assert one != other
+    left_out = len(every) - len(one)
+    assert [f"{left_out} wide" in run.stdout for run in runs[:2]] == [False, True]

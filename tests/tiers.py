@@ -7,16 +7,15 @@ real Kafka that bear ``default_kafka`` as well: a handful from a document to an 
 cluster. ``-m save`` is the part of the rest that one runs while writing.
 
 ``wide`` are the tests of which a part says most: all releases of a client, all payloads, all forged
-fields and kills, and the property tests that run by default with fewer examples. They come last,
-and where ``WIDE_UNTIL`` gives a moment, in seconds since 1970, those that did not begin by then are
-left out, and counted.
+fields and kills, and the property tests that run by default with fewer examples. They come last.
+Where ``WIDE_SHARE`` is ``SEED/3``, a third of them runs, drawn by the seed; the rest is counted.
 
 Property tests run few examples by default, all of them with ``--hypothesis-profile=full``, and a
-fourth, other ones each time, with ``share``: so ``.ci/run`` does, whose time is bounded.
+fourth, other ones each time, with ``share``: so does ``.ci/run``, with its commit as the seed.
 """
 
+import hashlib
 import os
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -51,7 +50,7 @@ SAVE = (
 )
 """The files and folders of ``-m save``, as far as their tests are in no tier."""
 
-WIDE_UNTIL = "KGITOPS_TEST_WIDE_UNTIL"
+WIDE_SHARE = "KGITOPS_TEST_WIDE_SHARE"
 WIDE = (
     "apply/rights/test_forged_plans.py",
     "gateway/clients/",
@@ -108,9 +107,12 @@ def is_for_save(path: Path) -> bool:
 
 
 def is_for_another_day(item: pytest.Item) -> bool:
-    """Tell if the time is over in which wide tests begin."""
-    until = os.environ.get(WIDE_UNTIL)
-    return until is not None and is_wide(item) and time.time() > float(until)
+    """Return whether the test is wide and not in the share that this run has drawn."""
+    seed, _, parts = os.environ.get(WIDE_SHARE, "").rpartition("/")
+    if not parts or not is_wide(item):
+        return False
+    drawn = hashlib.sha256(f"{seed} {item.nodeid}".encode()).digest()
+    return int.from_bytes(drawn[:4], "big") % int(parts) != 0
 
 
 def is_wide(item: pytest.Item) -> bool:
@@ -171,11 +173,13 @@ def longest_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 def left_out_sentence(left_out: Mapping[str, int]) -> str:
     """One line about what this run left out, and how to run it; empty where that is nothing."""
     counts = [f"{left_out[tier]} {tier}" for tier in TIERS if left_out.get(tier)]
+    if wide := left_out.get("wide"):
+        counts.append(f"{wide} wide")
     if files := left_out.get("files"):
         counts.append(f"{files} files that need {', '.join(missing_packages())}")
     if not counts:
         return ""
-    how = f"`uv run pytest -m {next(filter(left_out.get, TIERS), 'slow')}` runs one tier"
+    how = f"`uv run pytest -m {next(filter(left_out.get, (*TIERS, 'wide')), 'slow')}` runs one tier"
     if missing_packages():
         how += ", `uv sync --all-groups` brings the packages"
     if browser := missing_browser():

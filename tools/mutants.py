@@ -7,8 +7,8 @@
 Places are drawn by their text, not by their line: the same code gives the same places, and code
 that moves within its function keeps them. Each package gets its share by lines of code. Of the
 tests that run a place, the quickest come first, for a minute; where none of them fails, all of
-them run. ``tools/mutants.txt`` holds a line for each place: killed by which test, alive, or run by
-no test.
+them run, those of the place's own package first. ``tools/mutants.txt`` holds a line for each place:
+killed by which test, alive, or run by no test.
 """
 
 import argparse
@@ -162,7 +162,20 @@ def _case(test: str) -> str:
     return f"{file.removesuffix('.py').replace('/', '.')}::{rest}"
 
 
-def killed_by(tests: Sequence[str], seconds: float) -> str | None:
+def nearest_first(mutant: Mutant, tests: Sequence[str]) -> list[str]:
+    """The tests, those of the mutant's own package before the others."""
+    near = mutant.file.relative_to(PRODUCT).parts
+    return sorted(tests, key=lambda test: -_shared(near, test.split("/")[1:]))
+
+
+def _shared(near: Sequence[str], path: Sequence[str]) -> int:
+    return next(
+        (at for at, (one, other) in enumerate(zip(near, path, strict=False)) if one != other),
+        min(len(near), len(path)),
+    )
+
+
+def killed_by(tests: Sequence[str], seconds: float, processes: str) -> str | None:
     """The first of the tests that fails, if one does in time."""
     deadline = time.monotonic() + seconds
     for part in range(0, len(tests), 400):
@@ -170,7 +183,7 @@ def killed_by(tests: Sequence[str], seconds: float) -> str | None:
         if left <= 0:
             return None
         chosen = tests[part : part + 400]
-        command = [sys.executable, *PYTEST, "-n0", "-m", "", "-rfE", *chosen]
+        command = [sys.executable, *PYTEST, f"-n{processes}", "-m", "", "-rfE", *chosen]
         try:
             done = subprocess.run(  # noqa: S603 (its own tests)
                 command, cwd=ROOT, capture_output=True, text=True, timeout=left, check=False
@@ -193,7 +206,9 @@ def result_of(mutant: Mutant) -> str:
     text = mutant.file.read_bytes()
     try:
         mutant.file.write_bytes(mutant.changed(text))
-        killer = killed_by(tests, FIRST_S) or killed_by(tests, ALL_S)
+        killer = killed_by(tests, FIRST_S, "0") or killed_by(
+            nearest_first(mutant, tests), ALL_S, "auto"
+        )
     finally:
         mutant.file.write_bytes(text)
     return f"killed by {killer}" if killer else f"alive after {len(tests)} tests"
