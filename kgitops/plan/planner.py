@@ -37,6 +37,7 @@ from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
 from kgitops.plan.quotas import plan_quotas
+from kgitops.plan.removal import PROTECTED
 from kgitops.plan.safety import (
     deletion_limits,
     empty_desired,
@@ -46,8 +47,11 @@ from kgitops.plan.safety import (
 )
 from kgitops.plan.shown.derive import with_shown
 from kgitops.plan.shown.lookalikes import warn_of_shown_names, warn_of_twins
-from kgitops.plan.shown.profiles import warn_of_defaults_under_profiles
 from kgitops.plan.shown.topics import shown_defaults
+from kgitops.plan.shown.upgrades import (
+    warn_of_defaults_under_profiles,
+    warn_of_producers_without_create,
+)
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
 from kgitops.plan.topics.diff import plan_topics
@@ -65,6 +69,7 @@ from kgitops.plan.virtual_clusters.links import plan_links
 from kgitops.plan.virtual_clusters.members import plan_members
 
 NOTHING_UNCHANGED: Mapping[str, int] = MappingProxyType({})
+_REMOVING = frozenset((Action.DELETE, Action.FORGET))
 
 
 def make_plan(
@@ -155,6 +160,7 @@ def make_plan(
             *_lockout(losses, desired.principal),
             *_registry_upgrade(changes, current.registry),
             *warn_of_defaults_under_profiles(changes),
+            *_in_order(warn_of_producers_without_create(desired.acls, _leaving(changes, draft))),
             *warn_of_registry_writers(current.acls, desired.principal),
             *unused_allowances(desired),
         ),
@@ -298,6 +304,13 @@ def _origins_of(change: Change, place: HasOrigins | None) -> Mapping[str, ValueO
 def _labels_of(change: Change, labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
     addresses = (change.address, *change.derived_from)
     return next((labels[address] for address in addresses if address in labels), {})
+
+
+def _leaving(changes: Iterable[Change], draft: PlanDraft) -> frozenset[str]:
+    """Return the addresses of what is removed, or would be if it weren't protected."""
+    removed = (change.address for change in changes if _REMOVING.intersection(change.actions))
+    protected = (row.address for row in draft.kept if row.rule == PROTECTED)
+    return frozenset((*removed, *protected))
 
 
 def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from builders import a_binding
-from cli.projects import Project, acl, topic
+from cli.projects import Project, acl, document, topic
 from fleet.both_ways import Given, check_a_fleet_agrees, snapshot_of
 from laws.twin_clusters import embedded, workspace_of
 from msgspec.structs import replace
@@ -56,6 +56,31 @@ def test_nothing_is_removed_while_a_folder_is_empty(tmp_path: Path, policy: str)
     assert allowed is not None
     assert allowed.allow_empty_folders == (name,)
     assert not any("is empty" in reason.sentence for reason in allowed.refusals)
+
+
+def test_a_producer_that_gave_create_is_explained_too(tmp_path: Path) -> None:
+    """The document's other bindings do not change, and the warning stands at their role."""
+
+    def declare(**more: Json) -> None:
+        role: Json = {"principal": "User:shop", "role": "producer", "topics": ["orders"]}
+        project.write(document("Acl", "shop", **role, **more))
+
+    project = Project(tmp_path / "payments")
+    declare(create=True)
+    with embedded(tmp_path, "1") as twin:
+        workspace = workspace_of(project.folder)
+        twin.apply(twin.plan(workspace), workspace)
+        state = snapshot_of(twin.cluster)
+    declare()
+    plan = check_a_fleet_agrees(
+        Given(project=project.folder, cluster="local", state=state), tmp_path
+    )
+    assert plan is not None
+    assert [change.actions for change in plan.changes] == [(Action.DELETE,)]
+    assert [row.problem for row in plan.warnings if "Create" in row.problem] == [
+        "the role producer gives no Create now, which it gave up to 0.1, so this document "
+        "declares 1 binding less"
+    ]
 
 
 def test_a_gateway_hides_objects_that_do_not_change_too(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ def _roles(draw: st.DrawFn) -> Role:
         fields["patternType"] = "prefixed"
     if role in ("consumer", "connect-worker"):
         fields["group"] = draw(names)
+    if role == "producer" and draw(st.booleans()):
+        fields["create"] = draw(st.booleans())
     if role == "streams":
         fields["applicationId"] = draw(st.sampled_from(("app", "pay.")))
     if role in ("producer", "streams", "connect-worker") and draw(st.booleans()):
@@ -287,7 +289,7 @@ def bindings_of(fields: Mapping[str, Json]) -> Iterable[dict[str, Json]]:
         rights.extend((kind, name, pattern, operation) for operation in operations.split())
 
     topics: Mapping[str, str] = {
-        "producer": "Write Describe Create",
+        "producer": "Write Describe Create" if fields.get("create") else "Write Describe",
         "consumer": "Read Describe",
         "connect-worker": "Read Write Describe Create",
     }

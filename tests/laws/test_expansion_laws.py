@@ -1,9 +1,10 @@
 """Profiles, folders, defaults and roles: as good as writing everything out, and each value told."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -25,8 +26,8 @@ from tiers import examples
 from kgitops.cluster.connect import connect
 from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
 from kgitops.desired.state import DesiredState, DesiredTopic, DesiredUser
+from kgitops.manifests.kinds.access import AclSpec
 from kgitops.manifests.load import Manifest
-from kgitops.model.resources.acls import Operation, PatternType, ResourceType
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
 
@@ -187,11 +188,19 @@ def test_overlaps_that_stay_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_role_that_gives_less_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def producer(spec: object) -> object:
-        for name in spec.topics:  # type: ignore[attr-defined]
-            operations = (Operation.WRITE, Operation.DESCRIBE)
-            yield ResourceType.TOPIC, name, operations, PatternType.LITERAL, ("spec", "topics", 0)
+@pytest.mark.parametrize("create", [True, False])
+def test_a_role_that_gives_more_or_less_is_caught(
+    monkeypatch: pytest.MonkeyPatch, *, create: bool
+) -> None:
+    real = roles._ROLES["producer"]
+
+    def producer(spec: AclSpec) -> Iterator[object]:
+        pattern, ids = spec.pattern_type, spec.transactional_id
+        return real(  # type: ignore[arg-type]
+            SimpleNamespace(
+                topics=spec.topics, transactional_id=ids, pattern_type=pattern, create=create
+            )
+        )
 
     monkeypatch.setitem(roles._ROLES, "producer", producer)  # type: ignore[arg-type]
     assert_caught(expanding_is_writing_out)

@@ -1,5 +1,7 @@
 """Expands the roles of ACLs to the rights that Kafka's documents give a client of that kind.
 
+A producer creates topics only with ``create: true``, because projects declare their topics.
+
 https://kafka.apache.org/documentation/#security_authz_examples for producers and consumers,
 https://kafka.apache.org/documentation/streams/developer-guide/security.html for Kafka Streams,
 https://kafka.apache.org/documentation/#connect_exactlyoncesource for workers of Connect.
@@ -136,7 +138,7 @@ def _written(spec: "AclSpec", document: Document, findings: Findings) -> Iterato
         )
 
 
-_OF_ROLES = ("topics", "group", "transactional_id", "application_id", "pattern_type")
+_OF_ROLES = ("topics", "group", "transactional_id", "application_id", "create", "pattern_type")
 _WORDS = {
     "transactional_id": "transactionalId",
     "application_id": "applicationId",
@@ -151,7 +153,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "admin": (),
 }
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
-    "producer": ("transactional_id", "pattern_type"),
+    "producer": ("transactional_id", "create", "pattern_type"),
     "consumer": ("pattern_type",),
     "streams": ("transactional_id",),
     "connect-worker": ("transactional_id",),
@@ -216,7 +218,8 @@ def _transactional(spec: "AclSpec", pattern: PatternType | None = None) -> Itera
 
 
 def _producer(spec: "AclSpec") -> Iterator[_Right]:
-    yield from _topics(spec, Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)
+    may_create = (Operation.CREATE,) if spec.create else ()
+    yield from _topics(spec, Operation.WRITE, Operation.DESCRIBE, *may_create)
     yield from _transactional(spec)
 
 

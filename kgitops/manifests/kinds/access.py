@@ -49,9 +49,9 @@ class AclSpec:
     resource: Annotated[AclResource | None, NotNull()] = None
     """The resource that the bindings are for. Needed, unless there is a role."""
     role: Annotated[RoleName | None, NotNull()] = None
-    """Instead of permission, operations and resource: producer (topics; transactionalId), consumer
-    (topics, group), streams (applicationId; transactionalId), connect-worker (group, topics;
-    transactionalId), admin. A plan shows the bindings that it stands for one by one."""
+    """Instead of permission, operations and resource: producer (topics; transactionalId, create),
+    consumer (topics, group), streams (applicationId; transactionalId), connect-worker (group,
+    topics; transactionalId), admin. A plan shows the bindings that it stands for one by one."""
     topics: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """The topics of a role; of a connect-worker those for configs, offsets and status."""
     group: Annotated[Text | None, NotNull()] = None
@@ -61,6 +61,8 @@ class AclSpec:
     connectors exactly once (connect-cluster-GROUP); with streams a prefix, the application.id."""
     application_id: Annotated[Text | None, NotNull()] = None
     """The application.id of Kafka Streams, which its own topics and groups begin with."""
+    create: Annotated[bool | None, NotNull()] = None
+    """True if a producer may create its topics, too; false if left out."""
     pattern_type: Annotated[Annotated[PatternType, EnumName(PatternType)] | None, NotNull()] = None
     """The pattern type of a role's topics, group and transactionalId; literal if left out."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
