@@ -14,6 +14,7 @@ killed by which test, alive, or run by no test.
 import argparse
 import ast
 import hashlib
+import re
 import subprocess
 import sys
 import time
@@ -32,6 +33,8 @@ COUNT = 120
 FIRST_S = 60
 ALL_S = 1800
 PYTEST = ("-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
+GROUP = re.compile(r"@[\w-]+$")
+"""What pytest-xdist adds to the name of a test that is in a group."""
 _WAS = "\0"
 """In a replacement: the text that it replaces."""
 MOVED: Mapping[type[ast.cmpop], str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
@@ -153,7 +156,7 @@ def tests_of(mutant: Mutant) -> list[str]:
     data = CoverageData(str(ROOT / ".coverage"))
     data.read()
     contexts = data.contexts_by_lineno(str(mutant.file)).get(mutant.line, [])
-    tests = {context.rpartition("|")[0] for context in contexts if "|" in context}
+    tests = {GROUP.sub("", context.rpartition("|")[0]) for context in contexts if "|" in context}
     return sorted(tests, key=lambda test: (_times().get(_case(test), 0), test))
 
 
@@ -193,6 +196,8 @@ def killed_by(tests: Sequence[str], seconds: float, processes: str) -> str | Non
         for line in done.stdout.splitlines():
             if line.startswith(("FAILED ", "ERROR ")):
                 return line.partition(" ")[2].partition(" - ")[0]
+        if "not found: " in done.stderr:
+            sys.exit(f"mutants: run the tests with coverage again; {done.stderr}")
         if done.returncode:
             return f"pytest ended with {done.returncode}"
     return None

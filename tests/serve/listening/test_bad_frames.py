@@ -25,6 +25,13 @@ from kgitops.wire.frames import request_frame
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[KafkaServer]:
+    """For tests that close few connections: of many, a server logs only the first."""
+    with served(brokers=1) as started:
+        yield started.server
+
+
+@pytest.fixture
+def own_server() -> Iterator[KafkaServer]:
     with served(brokers=1) as started:
         yield started.server
 
@@ -201,17 +208,17 @@ def test_a_client_that_reads_no_answers_is_not_answered_without_end(server: Kafk
     _until_all_are_gone(server)
 
 
-def test_500_slow_connections(server: KafkaServer) -> None:
+def test_500_slow_connections(own_server: KafkaServer) -> None:
     """Each announces 50 MB; memory is taken for what has come, not for what was announced."""
     before = psutil.Process().memory_info().rss
     with ExitStack() as stack:
         for _ in range(500):
-            slow = stack.enter_context(raw_client(server.endpoints[0]))
+            slow = stack.enter_context(raw_client(own_server.endpoints[0]))
             slow.socket.sendall((50_000_000).to_bytes(4, "big") + bytes(100))
-        good = stack.enter_context(raw_client(server.endpoints[0]))
+        good = stack.enter_context(raw_client(own_server.endpoints[0]))
         assert good.ask("Metadata", 12).brokers
         assert psutil.Process().memory_info().rss - before < 20_000_000
-    _until_all_are_gone(server)
+    _until_all_are_gone(own_server)
 
 
 def test_too_many_connections(caplog: pytest.LogCaptureFixture) -> None:
@@ -301,9 +308,9 @@ def test_fuzz(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.slow
-def test_fuzz_long(server: KafkaServer) -> None:
+def test_fuzz_long(own_server: KafkaServer) -> None:
     before = psutil.Process().memory_info().rss
-    fuzz(server, 100_000, 2)
+    fuzz(own_server, 100_000, 2)
     assert psutil.Process().memory_info().rss - before < 100_000_000
 
 

@@ -60,7 +60,7 @@ UNUSED = {
     *("ListTransactions", "OffsetForLeaderEpoch"),
 }
 TOPIC, GROUP, METRICS, USER = "orders", "etl", "lag", "billing"
-CONFIGS = {"socket.timeout.ms": "1000", "socket.connection.setup.timeout.ms": "1500"}
+CONFIGS = {"socket.timeout.ms": "3000", "socket.connection.setup.timeout.ms": "4500"}
 REGISTRY_S = 1.0
 """How long the registry waits for a leader here, instead of 40 s."""
 Change = Callable[[Message], object]
