@@ -95,6 +95,7 @@ def explain(
     from kgitops.report.json.policies import policy_to_json
     from kgitops.report.text.policies import render_policy
     from kgitops.workflow.policy_descriptions import describe_policies, find_policy
+    from kgitops.workflow.policy_tests.offered import offer_test
     from kgitops.workflow.project.selection import open_workspace
 
     descriptions = describe_policies(open_workspace(make_selection(project, offline=True)))
@@ -102,7 +103,9 @@ def explain(
     if format_ is ListFormat.JSON:
         print_result(policy_to_json(description))
     else:
-        print_result(render_policy(description, colour=wants_colour(sys.stdout, no_color=no_color)))
+        test = offer_test(description.policy, description.judges)
+        colour = wants_colour(sys.stdout, no_color=no_color)
+        print_result(render_policy(description, test, colour=colour))
 
 
 @policy.command()

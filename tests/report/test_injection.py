@@ -59,6 +59,7 @@ from kgitops.report.text.policy_tests import render_policy_tests
 from kgitops.report.virtual_clusters.graph import graph_of_clusters, graph_of_plan
 from kgitops.report.virtual_clusters.mermaid import render_mermaid
 from kgitops.report.virtual_clusters.svg import render_svg
+from kgitops.workflow.policy_tests.offered import OfferedTest
 
 HARMLESS = "harmless"
 _MANY = 24
@@ -109,7 +110,8 @@ def _github(text: str) -> str:
 
 
 def _explained(text: str) -> str:
-    return "\n".join(render_policy(item, colour=True) for item in poisoned_policies(text))
+    test = OfferedTest((text,), denied=False)
+    return "\n".join(render_policy(item, test, colour=True) for item in poisoned_policies(text))
 
 
 def _refusals(text: str) -> str:

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from fnmatch import fnmatchcase
 
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, Level
 from kgitops.report.content.safe_text import Line, Style, in_columns, render_lines
 from kgitops.workflow.policy_descriptions import PolicyDescription
+from kgitops.workflow.policy_tests.offered import SAMPLES, OfferedTest
 
 _WAIVED_FOR = timedelta(days=30)
 _HEAD = ("policy", "level", "default", "form", "judges", "waivers", "from")
 _MOST_REQUESTS = 3
+_TOPIC = "topic/orders"
 _STYLES = {Level.HARD: Style.BOLD, Level.OFF: Style.DIM}
 
 
@@ -51,8 +52,8 @@ def _judged(item: PolicyDescription) -> str:
     return f"{', '.join(item.judges[:_MOST_REQUESTS])} and {more} more"
 
 
-def render_policy(item: PolicyDescription, *, colour: bool) -> str:
-    """All there is to say of a policy, for a person."""
+def render_policy(item: PolicyDescription, test: OfferedTest | None, *, colour: bool) -> str:
+    """All there is to say of a policy, for a person, with a test of it."""
     policy = item.policy
     about = f"{policy.level} on {item.cluster}  {item.form}  {policy.source or ''}"
     lines: list[Line] = [[(Style.BOLD, policy.name), f"  {about}".rstrip()]]
@@ -67,15 +68,17 @@ def render_policy(item: PolicyDescription, *, colour: bool) -> str:
         *_form(item),
         ("Waivers", _waivers(item)),
         ("Waive one denial: put this next to the policies", _how_to_waive(item)),
-        (
-            "Test it: write what it denies, put this next to the policies, run kgitops policy test",
-            _how_to_test(item),
-        ),
+        (_how_to_test(test), test.lines if test else ()),
     ):
         below = list(body)
         if below:
             lines += ["", [(Style.BOLD, title)], *([f"  {line}"] for line in below)]
     return render_lines(lines, colour=colour, ascii_only=False)
+
+
+def _how_to_test(test: OfferedTest | None) -> str:
+    denied = "" if test is None or test.denied else "add what it denies, "
+    return f"Test it: {denied}put this next to the policies, run kgitops policy test"
 
 
 def _levels(item: PolicyDescription) -> Iterator[str]:
@@ -159,78 +162,5 @@ def _how_to_waive(item: PolicyDescription) -> Iterator[str]:
 
 
 def _address(item: PolicyDescription) -> str:
-    address = _REQUESTS[_api(item)][0]
-    return "topic/NAME" if address == "topic/orders" else address
-
-
-def _api(item: PolicyDescription) -> str:
-    return next((api for api in item.judges or () if api in _REQUESTS), "CreateTopic")
-
-
-def _how_to_test(item: PolicyDescription) -> Iterator[str]:
-    orders = _topic_that_it_judges(item)
-    address, cluster, request = (text.replace("orders", orders) for text in _REQUESTS[_api(item)])
-    yield "apiVersion: kgitops/v1"
-    yield "kind: PolicyTest"
-    # A policy's own test most often has its name, and two tests may not share one.
-    yield f"metadata: {{name: {item.policy.name}-denies}}"
-    yield "spec:"
-    yield f"  policy: {item.policy.name}"
-    if cluster:
-        yield f"  cluster: {cluster}"
-    yield "  cases:"
-    yield "    - name: what is denied"
-    yield "      requests:"
-    yield f"        - {request}"
-    yield "      expect:"
-    yield f'        - {{address: "{address}", outcome: denied}}'
-
-
-def _topic_that_it_judges(item: PolicyDescription) -> str:
-    names = item.policy.match.names if isinstance(item.policy, CelPolicy) else ()
-    if not names or any(fnmatchcase("orders", name) for name in names):
-        return "orders"
-    return names[0].replace("*", "orders").replace("?", "x")
-
-
-_ORDERS = "{topics: {orders: {partitions: 3, replicationFactor: 1}}}"
-_ACL = (
-    '{principal: "User:*", permission: Allow, operation: All, resource: {type: topic, name: "*"}}'
-)
-_ACL_ADDRESS = "acl/User:*/Allow/All/topic/literal/*@*"
-# By the request: the address it is about, the cluster it needs, and the request as tests write it.
-_REQUESTS = {
-    "CreateTopic": (
-        "topic/orders",
-        "",
-        "createTopic: {name: orders, partitions: 3, replicationFactor: 1}",
-    ),
-    "AlterTopic": ("topic/orders", _ORDERS, "alterTopic: {name: orders, partitions: 4}"),
-    "DeleteTopic": ("topic/orders", _ORDERS, "deleteTopic: {name: orders}"),
-    "DeleteRecords": ("topic/orders", _ORDERS, "deleteRecords: {name: orders, offsets: {0: 100}}"),
-    "CreateAcl": (_ACL_ADDRESS, "", f"createAcl: {_ACL}"),
-    "DeleteAcl": (_ACL_ADDRESS, f"{{acls: [{_ACL}]}}", f"deleteAcl: {_ACL}"),
-    "AlterClientQuota": (
-        "quota/user=billing",
-        "",
-        "alterClientQuota: {entity: {user: billing}, quotas: {consumer_byte_rate: 1000000}}",
-    ),
-    "AlterUserScramCredentials": (
-        "user/sales-app",
-        "",
-        "alterUserScramCredentials: {name: sales-app, mechanism: SCRAM-SHA-256, iterations: 4096}",
-    ),
-    "AlterConfigResource": (
-        "group/billing",
-        "",
-        "alterConfigResource: {resourceType: GROUP, resourceName: billing, "
-        "configs: {consumer.session.timeout.ms: 6000}}",
-    ),
-    "AlterConsumerGroupOffsets": (
-        "group/billing",
-        "",
-        "alterConsumerGroupOffsets: {group: billing, offsets: {orders: {0: 100}}}",
-    ),
-    "DeleteConsumerGroup": ("group/billing", "", "deleteConsumerGroup: {group: billing}"),
-    "AlterBroker": ("broker/1", "", "alterBroker: {id: 1, configs: {log.retention.ms: 1000}}"),
-}
+    address = next((SAMPLES[api][0].address for api in item.judges or () if api in SAMPLES), _TOPIC)
+    return "topic/NAME" if address == _TOPIC else address

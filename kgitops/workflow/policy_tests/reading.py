@@ -51,11 +51,12 @@ def find_documents(
             findings.append(text)
         elif KIND in text.text:  # a fleet's many other manifests are not parsed
             for parsed in parse(text, findings):
-                tests += _document(parsed, findings)
+                tests += checked_test(parsed, findings)
     return [parsed for parsed in tests if cluster in (parsed.test.metadata.clusters or [cluster])]
 
 
-def _document(parsed: ParsedDocument, findings: list[Finding]) -> list[ParsedTest]:
+def checked_test(parsed: ParsedDocument, findings: list[Finding]) -> list[ParsedTest]:
+    """Check a document; the list is empty if it is no test, or a wrong one."""
     content, document = parsed.content, parsed.document
     if not (isinstance(content, dict) and content.get("kind") == KIND):
         return []
