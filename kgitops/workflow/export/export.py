@@ -144,7 +144,7 @@ def write_and_plan(
     notes = ExportNotes()
     write_manifests(files, folder)
     plan = None
-    declared: frozenset[str] = frozenset()
+    missing = frozenset(build_ownership(workspace.project, state.registry).mine())
     while files:
         try:
             desired = _load(folder, workspace)
@@ -154,10 +154,10 @@ def write_and_plan(
         plan = make_plan(
             desired, state, target_name=workspace.target_name, capabilities=capabilities
         )
-        declared = desired.addresses
-        _note_changes(plan, declared, notes)
+        missing -= desired.addresses
+        _note_changes(plan, missing, notes)
         break
-    _note_missing(declared, workspace, state, notes)
+    _note_missing(missing, state, notes)
     written = Export(
         files=files, notes=(*export.notes, *notes.sentences()), lost=export.lost | notes.lost
     )
@@ -216,10 +216,10 @@ def _title(document: Mapping[str, object]) -> str:
     return f"{document['kind']} {name}"
 
 
-def _note_changes(plan: Plan, declared: frozenset[str], notes: ExportNotes) -> None:
-    """Note what a plan of the manifests would change on the cluster."""
+def _note_changes(plan: Plan, missing: frozenset[str], notes: ExportNotes) -> None:
+    """Note what a plan of the manifests would change on the cluster, but for what is missing."""
     for change in _changed(plan):
-        if change.address in declared:
+        if change.address not in missing:
             fields = ", ".join(
                 f"{field.path} {_shown(field.before)} -> {_shown(field.after)}"
                 for field in change.fields
@@ -232,12 +232,10 @@ def _shown(value: str | None) -> str:
     return "(not set)" if value is None else value
 
 
-def _note_missing(
-    declared: frozenset[str], workspace: Workspace, state: ClusterState, notes: ExportNotes
-) -> None:
+def _note_missing(missing: frozenset[str], state: ClusterState, notes: ExportNotes) -> None:
     """Note objects that the project manages and the manifests lack: a plan would remove them."""
-    for address in sorted(build_ownership(workspace.project, state.registry).mine()):
-        if address in declared or (address.startswith("user/") and state.users is None):
+    for address in sorted(missing):
+        if address.startswith("user/") and state.users is None:
             continue
         reason = _LEFT_OUT if find_object(address, state) else _GONE
         notes.add(address, reason, lost=True)

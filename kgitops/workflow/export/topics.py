@@ -90,13 +90,12 @@ class _Topics(Struct, frozen=True):
         declared = self._without_defaults(configs)
         if declared:
             spec["configs"] = declared
-        default = self.defaults.values.get(("spec", "configsPolicy"))
-        if ConfigsPolicy.EXACT in (default, last.get("configsPolicy")):
-            if not complete:
-                self.notes.add(address, "configsPolicy Exact is left out, it would remove a config")
-                spec |= {"configsPolicy": ConfigsPolicy.DECLARED.value} if default else {}
-            elif last.get("configsPolicy"):
-                spec["configsPolicy"] = last["configsPolicy"]
+        given = self._default("configsPolicy") or ConfigsPolicy.DECLARED.value
+        wanted = last.get("configsPolicy", given)
+        if wanted == ConfigsPolicy.EXACT and not complete:
+            self.notes.add(address, "configsPolicy Exact is left out, it would remove a config")
+            wanted = ConfigsPolicy.DECLARED.value
+        spec |= {"configsPolicy": wanted} if wanted != given else {}
         if same and last.get("deleteRecordsBefore"):
             if "delete" in str(configs.get("cleanup.policy", "delete")).split(","):
                 offsets = last["deleteRecordsBefore"].items()
@@ -107,7 +106,17 @@ class _Topics(Struct, frozen=True):
                     "deleteRecordsBefore is left out, Kafka deletes no records of a topic with "
                     "this cleanup.policy",
                 )
-        return spec | written_policy(last)
+        return spec | self._deletion_policy(last)
+
+    def _deletion_policy(self, last: Mapping[str, Json]) -> _Spec:
+        """The deletionPolicy that was applied, if no default gives it."""
+        given, applied = self._default("deletionPolicy"), last.get("deletionPolicy")
+        if given is None:
+            return written_policy(last)
+        return {} if applied in (None, given) else {"deletionPolicy": applied}
+
+    def _default(self, field: str) -> Json:
+        return self.defaults.values.get(("spec", field))
 
     def _without_defaults(self, configs: _Spec) -> _Spec:
         """The configs, and null for each that only a default of the project would set."""

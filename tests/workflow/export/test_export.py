@@ -1,5 +1,6 @@
 """An export is the cluster in the project's own words: planned against it, it asks for nothing."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -48,7 +49,7 @@ from kgitops.desired.state import (
     Safety,
 )
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Owner
+from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     OPERATIONS,
@@ -79,9 +80,9 @@ from kgitops.model.resources.users import (
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.workflow import loading
 from kgitops.workflow.export import scope as export_notes
-from kgitops.workflow.export.export import Export, export_manifests, write_and_plan
+from kgitops.workflow.export.export import Export, PlannedExport, export_manifests, write_and_plan
 from kgitops.workflow.project.clusters import ChosenCluster
-from kgitops.workflow.project.selection import Selection, Workspace
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 GROUP_CONFIGS = {
     "consumer.session.timeout.ms": "50000",
@@ -109,16 +110,39 @@ def a_workspace(folder: Path, project: Project = PAYMENTS) -> Workspace:
     )
 
 
-def exported(state: ClusterState, folder: Path, project: Project = PAYMENTS) -> Export:
+def exported(
+    state: ClusterState,
+    folder: Path,
+    project: Project = PAYMENTS,
+    workspace: Workspace | None = None,
+) -> Export:
     """The cluster's manifests, written as the command writes them."""
-    workspace = a_workspace(folder, project)
-    export = export_manifests(state, project)
-    return write_and_plan(export, folder, workspace, state, ALL_CAPABILITIES).export
+    return exported_and_planned(state, folder, project, workspace).export
 
 
-def loaded(folder: Path, project: Project = PAYMENTS) -> DesiredState:
+def exported_and_planned(
+    state: ClusterState,
+    folder: Path,
+    project: Project = PAYMENTS,
+    workspace: Workspace | None = None,
+) -> PlannedExport:
+    """The manifests and their plan; every change that the sentence counts has a note above it."""
+    workspace = workspace or a_workspace(folder, project)
+    export = export_manifests(state, project, defaults=workspace.defaults)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export_notes, "_SHOWN", 1_000)
+        done = write_and_plan(export, folder, workspace, state, ALL_CAPABILITIES)
+    noted = {address for note in done.export.notes for address in note.split(": ")[0].split(", ")}
+    changes = done.plan.changes if done.plan else ()
+    assert {change.address for change in changes if change.requests} <= noted
+    return done
+
+
+def loaded(
+    folder: Path, project: Project = PAYMENTS, workspace: Workspace | None = None
+) -> DesiredState:
     """The manifests in the folder, as the whole project."""
-    with loading.loaded(a_workspace(folder, project)) as declared:
+    with loading.loaded(workspace or a_workspace(folder, project)) as declared:
         return declared.desired
 
 
@@ -295,9 +319,16 @@ def test_what_is_managed_and_can_not_be_said_is_written_as_it_was_applied(tmp_pa
     state = with_changes(
         applied(topic, quota), uneven, a_quota_state(quota.entity, consumer_byte_rate=2.0**60)
     )
-    export = exported(state, tmp_path)
+    done = exported_and_planned(state, tmp_path)
+    export = done.export
     assert sum("applied" in note for note in export.notes) == 3
+    limit = "replication.throttled.rate (not set) -> 52428800"
+    assert done.sentence == (
+        "Planned against this cluster: 0 to adopt, 4 objects to change, see above."
+    )
     assert export.notes[3:] == (
+        f"broker/1: a plan of this export would update it: throttles.follower.{limit}",
+        f"broker/3: a plan of this export would update it: throttles.leader.{limit}",
         "topic/orders: a plan of this export would update it: configs.segment.ms soon -> "
         "1000, assignments [[1,2],[3]] -> [[1,2],[3,1]]",
         "quota/user=billing: a plan of this export would update it: quotas.consumer_byte_rate "
@@ -581,32 +612,89 @@ def clusters(draw: st.DrawFn) -> ClusterState:
 RESTORED = ("the value last applied is written", "last applied are written", *_MISSING)
 
 
+DEFAULTS: Mapping[str, Sequence[Json]] = {
+    "partitions": (1, 4),
+    "replicationFactor": (3,),
+    "configsPolicy": ("Exact", "Declared"),
+    "deletionPolicy": ("Delete", "Orphan", "Protect"),
+}
+DEFAULT_CONFIGS: Mapping[str, Sequence[Json]] = {
+    "retention.ms": (1000, -1, 604_800_000),
+    "segment.bytes": (1_048_576, 2_097_152),
+    "cleanup.policy": ("compact", "delete", "delete,compact"),
+    "preallocate": (True, False),
+    "min.compaction.lag.ms": (0, 5000),
+    "max.compaction.lag.ms": (9000,),
+    "min.insync.replicas": (1, 3),
+}
+
+
+def some(choices: Mapping[str, Sequence[Json]]) -> st.SearchStrategy[dict[str, Json]]:
+    optional = {key: st.sampled_from(values) for key, values in choices.items()}
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+@st.composite
+def defaults(draw: st.DrawFn, *, nulls: bool) -> dict[str, Json]:
+    """Defaults of a project; those of a cluster may remove some of the project's."""
+    removed = draw(st.sets(st.sampled_from(sorted(DEFAULT_CONFIGS)), max_size=2 * nulls))
+    configs = draw(some(DEFAULT_CONFIGS)) | dict.fromkeys(sorted(removed))
+    return draw(some(DEFAULTS)) | ({"configs": configs} if configs else {})
+
+
+def workspace_with(folder: Path, of_project: Json, of_cluster: Json) -> Workspace:
+    """A project with these defaults, whose manifests are in its folder of that name."""
+    (folder / "manifests").mkdir()
+    local = {"url": "embedded:", "defaults": {"topic": of_cluster}}
+    written = {
+        "apiVersion": "kgitops/v1",
+        "kind": "Project",
+        "metadata": {"name": PROJECT, "uid": UID},
+        "spec": {"clusters": {"local": local}, "defaults": {"topic": of_project}},
+    }
+    (folder / "kgitops.yaml").write_text(json.dumps(written))
+    return open_workspace(Selection(paths=(folder,), offline=True))
+
+
 @settings(max_examples=examples(100))
-@given(state=clusters())
+@given(state=clusters(), of_project=defaults(nulls=False), of_cluster=defaults(nulls=True))
 def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
-    state: ClusterState, tmp_path_factory: pytest.TempPathFactory
+    state: ClusterState,
+    of_project: dict[str, Json],
+    of_cluster: dict[str, Json],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    folder = tmp_path_factory.mktemp("export")
-    export = exported(state, folder)
+    """Whatever the defaults of the project and of the cluster."""
+    workspace = workspace_with(tmp_path_factory.mktemp("project"), of_project, of_cluster)
+    (folder,) = workspace.manifests
+    export = exported(state, folder, workspace=workspace)
     if not export.files:
         return
-    plan = plan_of(replace(loaded(folder), scope=ManagedScope(whole=False)), state)
+
+    def declared() -> DesiredState:
+        return loaded(folder, workspace=workspace)
+
+    plan = plan_of(replace(declared(), scope=ManagedScope(whole=False)), state)
     assert (plan.findings, plan.refusals) == ((), ())
     if not any(word in note for note in export.notes for word in RESTORED):
-        plan = plan_of(loaded(folder), state)
+        plan = plan_of(declared(), state)
         assert plan.requests == ()
     for change in plan.changes:
         assert not change.requests
         assert all(field.path.startswith("lastApplied.") for field in change.fields)
         mine = (state.registry and state.registry.owners.get(change.address)) or None
-        assert change.actions in ((Action.ADOPT,), (Action.UPDATE,))
+        # A group without configs that has ended is created, which asks for nothing.
+        ended = change.address.startswith("group/") and (Action.CREATE,)
+        assert change.actions in ((Action.ADOPT,), (Action.UPDATE,), ended)
         assert change.actions == (Action.ADOPT,) or (mine and mine.project == UID)
+        if change.actions == (Action.UPDATE,):
+            assert "lastApplied.deletionPolicy" not in {field.path for field in change.fields}
     after = Model(state).apply(plan).state
-    assert plan_of(replace(loaded(folder), scope=ManagedScope(whole=False)), after).changes == ()
+    assert plan_of(replace(declared(), scope=ManagedScope(whole=False)), after).changes == ()
     # Another export of what is managed now says the same again.
-    again = tmp_path_factory.mktemp("again")
-    exported(after, again)
-    assert texts(again) == texts(folder)
+    again = workspace_with(tmp_path_factory.mktemp("again"), of_project, of_cluster)
+    exported(after, again.manifests[0], workspace=again)
+    assert texts(again.manifests[0]) == texts(folder)
 
 
 def test_an_acl_on_the_registry_of_another_project_is_left_out_for_one_reason() -> None:
