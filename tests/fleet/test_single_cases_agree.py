@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import cli
 import pytest
 from builders import a_binding
 from cli.projects import Project, acl, document, topic
@@ -9,12 +10,15 @@ from fleet.both_ways import Given, check_a_fleet_agrees, snapshot_of
 from laws.twin_clusters import embedded, workspace_of
 from msgspec.structs import replace
 
+from kgitops.cluster.snapshot import read_snapshot
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.requests import CreateAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Plan
+
+UPGRADED = Path(cli.__file__).with_name("upgraded_project")
 
 
 def planned(folder: Path, who: str, state: ClusterState, **cluster: Json) -> Plan:
@@ -81,6 +85,14 @@ def test_a_producer_that_gave_create_is_explained_too(tmp_path: Path) -> None:
         "the role producer gives no Create now, which it gave up to 0.1, so this document "
         "declares 1 binding less"
     ]
+
+
+def test_a_project_is_upgraded_alike(tmp_path: Path) -> None:
+    state = read_snapshot((UPGRADED / "snapshot.json").read_text(), "snapshot.json")
+    given = Given(project=UPGRADED, cluster="prod", state=state)
+    plan = check_a_fleet_agrees(given, tmp_path)
+    assert plan is not None
+    assert (plan.count(Action.UPDATE), plan.count(Action.DELETE), len(plan.warnings)) == (2, 5, 6)
 
 
 def test_a_gateway_hides_objects_that_do_not_change_too(tmp_path: Path) -> None:
