@@ -276,15 +276,17 @@ def _find_blockers(
         match request:
             case req.DeleteTopicRequest(topic=topic):
                 links = (it for it in index.links_to.get(topic, ()) if it not in leaving)
-                yield from (f"it has got the link {link} since" for link in links)
+                yield from (f"link {link} was added after the plan was made" for link in links)
             case req.DeleteVirtualClusterRequest(virtual_cluster=name):
                 members = (it for it in index.members_of(name) if it not in leaving)
-                yield from (f"it has got the member {member} since" for member in members)
+                yield from (
+                    f"member {member} was added after the plan was made" for member in members
+                )
             case req.AlterVirtualClusterRequest(
                 change=ChangeType.ADD, entity_type=EntityType() as entity_type, moved_from=None
             ) if entity_type in EXCLUSIVE:
                 bound_to = index.bound.get((entity_type, request.entity_name or ""))
                 if bound_to not in (None, request.virtual_cluster):
-                    yield f"it was bound to the virtual cluster {bound_to} since"
+                    yield f"it was bound to the virtual cluster {bound_to} after the plan was made"
             case _:
                 pass

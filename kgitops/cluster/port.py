@@ -35,7 +35,7 @@ class RegistryEntry(Struct, frozen=True, kw_only=True):
 def lease_ended_error(change: str, done: str) -> LockedError:
     """Build the error for a change that was not ``done`` because the lock's lease had ended."""
     return LockedError(
-        f"the lock's lease ended before {change} was {done}, so it was not {done}; run "
+        f"the lock's lease expired before {change} was {done}, so nothing was {done}; run "
         f"`{resume_command()}` or make a new plan"
     )
 

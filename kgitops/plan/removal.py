@@ -79,7 +79,7 @@ def removal_reason(address: str, owner: Owner, tombstone: NamedTombstone | None)
     if tombstone is not None:
         return f"the Tombstone {tombstone.name} names it: {tombstone.reason}"
     if is_internal(address.removeprefix(_TOPIC)):
-        return "brokers own it, whatever the registry says, so that it is only forgotten"
+        return "it is an internal topic, so only its record in the registry is removed"
     if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
         return (
             "its document was removed, and an adopted object without a written deletionPolicy is "
@@ -142,8 +142,9 @@ def _by_tombstone(
             draft.warnings.append(
                 Finding(
                     source=tombstone.located.source,
-                    problem=f"the Tombstone {tombstone.name} is spent: {address} was deleted",
-                    advice="remove the document, it never acts again",
+                    problem=f"the Tombstone {tombstone.name} was already executed and deleted "
+                    f"{address}",
+                    advice="remove the document, which has no further effect",
                     severity=Severity.WARNING,
                 )
             )

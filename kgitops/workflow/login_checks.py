@@ -108,7 +108,7 @@ def _untried(
         return "what is declared was not applied yet"
     if mechanism not in (current.users or {}).get(user.name, {}):
         return "the user has no such mechanism any more"
-    return None if _readable(user.credentials[mechanism].password) else "nobody says what it is"
+    return None if _readable(user.credentials[mechanism].password) else "its password has no source"
 
 
 def _readable(source: PasswordSource) -> PasswordSource | None:

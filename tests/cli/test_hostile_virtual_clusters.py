@@ -139,10 +139,10 @@ def _bound(virtual_cluster: str) -> req.Request:
 @pytest.mark.parametrize(
     ("kind", "named"),
     [
-        ("link", "vc/analytics/topic/Reports: it has got the link "
-         "vc/emea.sales/link/reports since"),
-        ("member", "vc/analytics: it has got the member "
-         "vc/analytics/user/User:late since"),
+        ("link", "vc/analytics/topic/Reports: link "
+         "vc/emea.sales/link/reports was added after the plan was made"),
+        ("member", "vc/analytics: member "
+         "vc/analytics/user/User:late was added after the plan was made"),
     ],
 )  # fmt: skip
 def test_what_others_put_where_a_plan_deletes_makes_it_stale(

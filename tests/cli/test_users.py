@@ -289,4 +289,4 @@ def test_passwords_are_verified_by_logging_in(
     assert "SALES_APP_PASSWORD is not set or empty" in missing.err
     unknown = USER.replace("{env: SALES_APP_PASSWORD}", "{unknown: true}")
     (project / "manifests" / "user.yaml").write_text(unknown)
-    assert "nobody says what it is" in ok(kgitops(*verify)).out
+    assert "its password has no source" in ok(kgitops(*verify)).out

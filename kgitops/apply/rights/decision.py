@@ -236,7 +236,7 @@ class _Rights:
         """Check that the names and ids in requests are those of the topic at this address."""
         for request in (planned.request for planned in change.requests):
             if isinstance(request, req.CreateTopicRequest) and is_internal(request.topic):
-                _raise_untrusted(change, "is a topic of the brokers or of kgitops")
+                _raise_untrusted(change, "is an internal topic")
             if not isinstance(request, req.ExistingTopicRequest):
                 continue
             named = {(request.topic, request.topic_id)}
@@ -250,7 +250,7 @@ class _Rights:
     def _check_physical(self, change: Change, actual: TopicState) -> None:
         """Check that the topic is neither internal nor another project's by another address."""
         if actual.internal and (change.requests or not releases_ownership(change)):
-            _raise_untrusted(change, "is a topic of the brokers or of kgitops")
+            _raise_untrusted(change, "is an internal topic")
         names = {topic_address(actual.name), *self._managed_as.get(actual.topic_id or "", ())}
         for address in sorted(names - {change.address}):
             if self.ownership.status(address) in (

@@ -109,7 +109,7 @@ def await_visible(
             context.on_event(
                 Waiting(
                     reason=WaitReason.VISIBLE,
-                    sentence="the broker confirmed it; waiting until it is visible",
+                    sentence="accepted by the broker; waiting until it is visible",
                     steps=tuple(step.id for step, _ in unseen),
                 )
             )

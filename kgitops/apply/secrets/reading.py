@@ -30,7 +30,7 @@ def source_problem(source: PasswordSource, base: Path) -> str | None:
         return _program_problem(source.command, base)
     if source.generate is not None:
         return _sink_problem(source.generate, base)
-    return "nobody says what the password is"
+    return "it has no password source"
 
 
 def read_secret(source: PasswordSource, base: Path) -> Secret:
@@ -46,7 +46,9 @@ def read_secret(source: PasswordSource, base: Path) -> Secret:
     elif source.command is not None:
         secret = _without_line_break(output_of(source.command, base))
     else:
-        raise KgitopsError("nobody says what the password is; write where it comes from")
+        raise KgitopsError(
+            "no password source; write password.env, password.file or password.command"
+        )
     if problem := _content_problem(secret):
         raise KgitopsError(f"{_named(source)} {problem}; correct what it holds")
     return secret

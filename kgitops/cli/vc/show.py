@@ -108,7 +108,7 @@ def bindings(
 ) -> None:
     """Write what each member must call its topics, groups and transactional ids.
 
-    Clients need it where brokers know no virtual clusters.
+    Clients need it where brokers do not support virtual clusters.
 
     Example: kgitops vc bindings
     """

@@ -109,7 +109,7 @@ def make_user(
     """Build a user that is named in ``field`` of the declaration."""
     principal = as_principal(user)
     if principal in _NOBODY_IN_PARTICULAR:
-        problem = f"{principal} is nobody in particular and can't belong to a virtual cluster"
+        problem = f"{principal} is a wildcard principal and can't be a member of a virtual cluster"
         findings.error(declared.fields, (field,), problem, "name users who log in")
     elif not is_principal(principal):
         problem = f"{shown(user)} is not a principal"

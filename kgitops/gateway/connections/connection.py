@@ -326,7 +326,9 @@ class ProxiedConnection:
         correlation_id = int.from_bytes(frame[:_CORRELATION], "big", signed=True)
         awaited = self._pending.first(correlation_id) if len(frame) >= _CORRELATION else None
         if awaited is None:
-            raise RefusedError(RefusalReason.BROKER, "the broker answered what nobody asked")
+            raise RefusedError(
+                RefusalReason.BROKER, "the broker sent a response that matches no request"
+            )
         exchange = awaited.exchange
         if exchange.key in _LOGIN:
             self._login.response(frame, exchange.key, exchange.version)

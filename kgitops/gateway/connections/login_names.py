@@ -51,7 +51,7 @@ def _plain(text: str) -> str:
 def _scram(text: str) -> str:
     match = _SCRAM.fullmatch(text)
     if match is None:
-        raise UnreadableLoginError("its message is none of SCRAM")
+        raise UnreadableLoginError("its message is not a SCRAM message")
     if "tokenauth=" in match["extensions"]:
         raise UnreadableLoginError(
             "it logs in by a delegation token, which does not tell whose it is; use a password"

@@ -37,7 +37,7 @@ class RefusalReason(StrEnum):
     """The names are older than allowed."""
     IDLE = "idle"
     BROKER = "broker"
-    """The broker can't be reached, or answered what nobody asked."""
+    """The broker can't be reached, or sent a response that matches no request."""
     BUG = "bug"
 
 

@@ -79,7 +79,7 @@ class BrokerLogin:
     def _read(self, answer: bytes) -> Message:
         api = apis()[self._key]
         if int.from_bytes(answer[:_CORRELATION_BYTES], "big") != self._sent:
-            raise BrokerLoginError("the broker answers what nobody asked")
+            raise BrokerLoginError("the broker sent a response that matches no request")
         body = _CORRELATION_BYTES + response_tags(api, _VERSION)
         try:
             return read_part(messages.message_class(api.response), _VERSION, answer, body)[0]

@@ -95,7 +95,7 @@ def _learn(brokers: BrokerAddresses, node_id: int, host: bytes, port: int) -> No
         text = ""
     if not text or not 0 < port <= _HIGHEST_PORT:
         raise RefusedFrameError(
-            RefusalReason.BROKER, f"the address that broker {node_id} tells is none"
+            RefusalReason.BROKER, f"broker {node_id} advertises an invalid address"
         )
     brokers.learn(node_id, BrokerAddress(text, port))
 
@@ -103,5 +103,7 @@ def _learn(brokers: BrokerAddresses, node_id: int, host: bytes, port: int) -> No
 def _nowhere(host: bytes, port: int) -> tuple[bytes, int]:
     """The address of no broker, as in a response that has an error."""
     if host:
-        raise RefusedFrameError(RefusalReason.BROKER, "the broker tells an address of nobody")
+        raise RefusedFrameError(
+            RefusalReason.BROKER, "the broker returned an address without a node id"
+        )
     return host, port

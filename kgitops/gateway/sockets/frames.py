@@ -125,9 +125,9 @@ class FrameReader:
 
 def _problem(head: bytes, size: int, limit: int) -> str:
     if head in _HTTP:
-        return "it spoke HTTP, this is a listener for Kafka clients"
+        return "it sent HTTP to a listener for Kafka clients"
     if head in _PROXY:
         return "it sent a PROXY header, but its address is not one that may"
     if head.startswith(_TLS):
         return "it spoke TLS, this listener does not"
-    return f"it announced {size} bytes; at most {limit} are taken"
+    return f"it announced {size} bytes; the limit is {limit}"

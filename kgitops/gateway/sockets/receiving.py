@@ -62,7 +62,7 @@ class ReceivedFrames:
 
         Raises:
             FrameError: it has no length of a frame.
-            ssl.SSLError: the bytes are not those of TLS.
+            ssl.SSLError: the bytes are no TLS.
         """
         while True:
             frame = self._frames.next()

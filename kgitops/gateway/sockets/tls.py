@@ -76,7 +76,7 @@ class TlsSession:
         """Fill the place with decrypted bytes; how many, 0 if there are none, None at the end.
 
         Raises:
-            ssl.SSLError: the bytes are not those of TLS.
+            ssl.SSLError: the bytes are no TLS.
         """
         filled = 0
         most = len(place)
@@ -121,12 +121,12 @@ def handshake_problem(error: Exception) -> str:
     """The end of the sentence about a client's TLS handshake that failed."""
     reason = getattr(error, "reason", None) or ""
     if reason == "HTTP_REQUEST":
-        return "it spoke HTTP, this listener is for Kafka clients with TLS"
+        return "it sent HTTP to a listener for Kafka clients with TLS"
     if reason in ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG"):
         return "it does not speak TLS, this listener does"
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
         return "it shows no certificate, and clients log in by certificates here"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
-    text = reason.lower().replace("_", " ") if reason else "its bytes are not those of TLS"
+    text = reason.lower().replace("_", " ") if reason else "it sent no TLS handshake"
     return f"TLS failed: {text}"

@@ -90,7 +90,7 @@ class PasswordReference:
     generate: Annotated[PasswordGenerator | None, NotNull()] = None
     """A new password is made up each time that it is set."""
     unknown: Annotated[Literal[True] | None, NotNull()] = None
-    """Always true: nobody says what the password is, so that it can't be set. An export writes
+    """Always true: kgitops knows no source of the password and can't set it. An export writes
     this."""
 
 

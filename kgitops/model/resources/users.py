@@ -54,7 +54,7 @@ class PasswordSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def known(self) -> bool:
-        """False where nobody says what the password is, as after an export."""
+        """False where the password has no source, as after an export."""
         return self != UNKNOWN_PASSWORD
 
     @property

@@ -141,7 +141,7 @@ def _unchecked(plan: Plan, results: Mapping[str, RequestResult]) -> Iterator[Fin
         yield Finding(
             source=None,
             severity=Severity.WARNING,
-            problem=f"the brokers did not check {requests}: they answered {code.name} ({code})",
+            problem=f"the brokers did not validate {requests}: they answered {code.name} ({code})",
             advice=f"they check {'them' if count > 1 else 'it'} for a principal with {right}"
             if code in _NO_RIGHT
             else "plan again later to have it checked",

@@ -100,7 +100,7 @@ def _check_digests(
     if plan_digest != digest:
         _refuse(file, "was changed: the plan is not the one that its plan_digest names")
     if whole != envelope["digest"]:
-        _refuse(file, "was changed: the envelope is not the one that was sealed")
+        _refuse(file, "was changed after it was sealed: its envelope has another digest")
 
 
 def _check_body(given: Mapping[str, Json], content: str, file: str) -> None:

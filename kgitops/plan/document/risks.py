@@ -74,21 +74,21 @@ def worst_first(risks: set[Risk]) -> tuple[Risk, ...]:
 # fmt: off
 # ruff: noqa: E501 (a table: one code after the other, each with what to do instead)
 TOPIC_CREATE = _risk("KG100", "topic-create", RiskLevel.SAFE, "a new topic",
-    "nothing to weigh: the partition count can be raised later, never lowered")
+    "none needed; partitions can be added later, never removed")
 TOPIC_DELETE = _risk("KG101", "topic-delete", RiskLevel.DATA_LOSS, "every record of the topic is lost",
     "set deletionPolicy: Orphan and remove the document: the topic stays and is only forgotten")
 RECORDS_DELETE = _risk("KG102", "records-delete", RiskLevel.DATA_LOSS, "records below the offsets are lost",
     "let consumers catch up first, and compare the offsets with the groups' positions")
 TOPIC_ADOPT = _risk("KG103", "topic-adopt", RiskLevel.SAFE, "the project takes the topic over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 TOPIC_FORGET = _risk("KG104", "topic-forget", RiskLevel.SAFE, "the topic stays, no longer managed",
     "declare it in the project that should own it")
 TOPIC_UNLINK = _risk("KG105", "topic-unlink", RiskLevel.DISRUPTIVE, "clients of the virtual cluster no longer find the topic; its records stay, under its physical name",
     "let the clients go first, and note the physical name: only a link brings the topic back")
 TOPIC_RELINK = _risk("KG106", "topic-relink", RiskLevel.SAFE, "clients of the virtual cluster find the topic again",
-    "nothing to weigh: somebody removed the link, and the records are as they were")
+    "none needed; another client removed the link, and the records are unchanged")
 CONFIG_CHANGE = _risk("KG110", "config-change", RiskLevel.SAFE, "a config value changes",
-    "nothing to weigh: no record, right or client is at stake")
+    "none needed; no record, right or client is at stake")
 CONFIG_REMOVE = _risk("KG111", "config-remove", RiskLevel.SAFE, "a config falls back to its default",
     "write the value out, if it should not move with the cluster's default")
 RETENTION_SHRINK = _risk("KG112", "retention-shrink", RiskLevel.DATA_LOSS, "older or surplus records are deleted",
@@ -118,7 +118,7 @@ REPLICATION_DOWN = _risk("KG123", "replication-down", RiskLevel.DISRUPTIVE, "few
 REPLICATION_UP = _risk("KG124", "replication-up", RiskLevel.DISRUPTIVE, "more copies: data is copied between brokers",
     "check the brokers' free disk, apply off-peak, or throttle replication")
 LEADER_ORDER = _risk("KG125", "leader-order", RiskLevel.SAFE, "only the preferred order of replicas changes",
-    "nothing to weigh: leaders move at the next preferred election")
+    "none needed; leaders move at the next preferred election")
 MIN_ISR_UNREACHABLE = _risk("KG126", "min-insync-unreachable", RiskLevel.DISRUPTIVE, "min.insync.replicas leaves no broker to lose",
     "set min.insync.replicas below replicationFactor")
 THROTTLE_CONFIG = _risk("KG127", "throttle-config", RiskLevel.DISRUPTIVE, "which replicas are throttled changes",
@@ -128,7 +128,7 @@ REMOTE_DISABLE = _risk("KG128", "remote-disable", RiskLevel.DATA_LOSS, "records 
 UNCLEAN_ELECTION = _risk("KG129", "unclean-election", RiskLevel.DATA_LOSS, "a replica that lags behind may lead, and what it lacks is lost",
     "leave it off, and elect an unclean leader by hand for one partition when there is no other way")
 REGISTRY_ONLY = _risk("KG130", "registry-only", RiskLevel.SAFE, "only what the registry remembers changes",
-    "nothing to weigh: no request is sent for it")
+    "none needed; no request is sent for it")
 PROTECTION_LOWERED = _risk("KG131", "protection-lowered", RiskLevel.SAFE, "removing the document will forget or delete what it did not before",
     "keep deletionPolicy, and use a Tombstone for the one object that should go")
 OBJECT_TAKEN = _risk("KG132", "taken-over", RiskLevel.SAFE, "the object changes hands between projects",
@@ -150,7 +150,7 @@ ACL_DENY = _risk("KG203", "acl-deny", RiskLevel.ACCESS_LOSS, "a Deny wins over e
 ACL_DENY_LIFTED = _risk("KG204", "acl-deny-lifted", RiskLevel.DISRUPTIVE, "a protection is removed",
     "look for the Allows that the Deny overruled: they take effect now")
 ACL_ADOPT = _risk("KG205", "acl-adopt", RiskLevel.SAFE, "the project takes the binding over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 ACL_FORGET = _risk("KG206", "acl-forget", RiskLevel.SAFE, "the binding stays, no longer managed",
     "use a Tombstone where the right should end as well")
 ACL_FIRST = _risk("KG207", "acl-first-on-resource", RiskLevel.DISRUPTIVE, "where no ACL means everyone, everyone else is shut out",
@@ -166,13 +166,13 @@ QUOTA_RAISE = _risk("KG302", "quota-raise", RiskLevel.SAFE, "clients may use mor
 QUOTA_REMOVE = _risk("KG303", "quota-remove", RiskLevel.DISRUPTIVE, "a limit is removed; a broader one, or none, applies",
     "look up which default applies then, and raise the quota instead")
 QUOTA_ADOPT = _risk("KG304", "quota-adopt", RiskLevel.SAFE, "the project takes the quota over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 QUOTA_FORGET = _risk("KG305", "quota-forget", RiskLevel.SAFE, "the quota stays, no longer managed",
     "use a Tombstone where the limit should end as well")
 USER_CREATE = _risk("KG310", "user-create", RiskLevel.SAFE, "a user who may log in",
-    "nothing to weigh: what the user may do is for ACLs to say")
+    "none needed; ACLs decide what the user may do")
 MECHANISM_ADD = _risk("KG311", "mechanism-add", RiskLevel.SAFE, "the user may log in by another mechanism, with a password of its own",
-    "nothing to weigh: clients go on with the mechanism that they use")
+    "none needed; clients continue with the mechanism they use")
 PASSWORD_RENEW = _risk("KG312", "password-renew", RiskLevel.DISRUPTIVE, "clients with the old password can't log in again; connections go on until they must",
     "set the new password for the other mechanism, or for a second user, and switch the clients one by one")
 ITERATIONS_RAISE = _risk("KG313", "iterations-raise", RiskLevel.DISRUPTIVE, "the password is set again with more iterations: clients with another one are shut out",
@@ -188,25 +188,25 @@ USER_ADOPT = _risk("KG317", "user-adopt", RiskLevel.SAFE, "the project takes the
 USER_FORGET = _risk("KG318", "user-forget", RiskLevel.SAFE, "the user stays, no longer managed",
     "use a Tombstone where the login should end as well")
 REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", RiskLevel.SAFE, "a broker copies replicas no faster than this, until they have moved",
-    "nothing to weigh, as long as producers write less than that: else the copies never catch up")
+    "none needed, if producers write less than that; otherwise the copies never catch up")
 VIRTUAL_CLUSTER_CREATE = _risk("KG500", "virtual-cluster-create", RiskLevel.SAFE, "a new virtual cluster, empty at first",
     "choose the name with care: it is a prefix of the groups' ids, so it never changes")
 VIRTUAL_CLUSTER_DELETE = _risk("KG501", "virtual-cluster-delete", RiskLevel.DISRUPTIVE, "its names are gone; what its groups committed stays behind under their physical ids",
     "keep its document until no client is left that uses its names")
 VIRTUAL_CLUSTER_ADOPT = _risk("KG502", "virtual-cluster-adopt", RiskLevel.SAFE, "the project takes the virtual cluster over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 VIRTUAL_CLUSTER_FORGET = _risk("KG503", "virtual-cluster-forget", RiskLevel.SAFE, "the virtual cluster stays, no longer managed",
     "declare it in the project that should own it")
 LOWERING_OPTIONS = _risk("KG504", "lowering-options", RiskLevel.DISRUPTIVE, "ACLs and quotas that stand for the virtual cluster on Kafka are computed again",
     "look at the physical lines of the plan")
 LINK_ADD = _risk("KG510", "link-add", RiskLevel.SAFE, "a topic gets a name in a virtual cluster; no data moves",
-    "nothing to weigh: who may read or write by that name is for ACLs to say")
+    "none needed; ACLs decide who may read or write by that name")
 LINK_REMOVE = _risk("KG511", "link-remove", RiskLevel.DISRUPTIVE, "clients of the virtual cluster no longer find the topic by that name; no data is lost",
     "add the new name first, and remove the old one once all clients were restarted")
 LINK_RETARGET = _risk("KG512", "link-retarget", RiskLevel.DISRUPTIVE, "clients of the virtual cluster switch to another topic's data",
     "link the other topic under a name of its own, and let clients switch one by one")
 LINK_ADOPT = _risk("KG513", "link-adopt", RiskLevel.SAFE, "the project takes the link over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 LINK_FORGET = _risk("KG514", "link-forget", RiskLevel.SAFE, "the link stays, no longer managed",
     "use a Tombstone where the name should end as well")
 MEMBER_BIND = _risk("KG520", "member-bind", RiskLevel.DISRUPTIVE, "from their next request on, its clients have the virtual cluster's rights and quotas, and see its names alone where brokers know it",
@@ -218,11 +218,11 @@ MEMBER_EXPOSED = _risk("KG522", "member-exposed", RiskLevel.DISRUPTIVE, "ACLs ou
 MEMBER_MOVE = _risk("KG523", "member-move", RiskLevel.DISRUPTIVE, "from their next request on, its clients have the rights and quotas of another virtual cluster, and see its names alone where brokers know it",
     "see that links, groups and ACLs there cover all that the clients use")
 MEMBER_ADOPT = _risk("KG524", "member-adopt", RiskLevel.SAFE, "the project takes the membership over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 MEMBER_FORGET = _risk("KG525", "member-forget", RiskLevel.SAFE, "the member stays, no longer managed",
     "use a Tombstone where the membership should end as well")
 GROUP_ADD = _risk("KG530", "group-add", RiskLevel.SAFE, "a group gets a name in the virtual cluster",
-    "nothing to weigh: its offsets begin empty")
+    "none needed; the group has no offsets yet")
 GROUP_TAKE_OVER = _risk("KG531", "group-take-over", RiskLevel.DISRUPTIVE, "what the old group commits after the copy is read again under the new one",
     "apply while the group's consumers are stopped, or let them process a record twice")
 GROUP_REMOVE = _risk("KG532", "group-remove", RiskLevel.DISRUPTIVE, "the group is no longer one of the virtual cluster; its offsets stay",
@@ -234,9 +234,9 @@ TRANSACTIONAL_ID_ADD = _risk("KG534", "transactional-id-add", RiskLevel.SAFE, "a
 TRANSACTIONAL_ID_REMOVE = _risk("KG535", "transactional-id-remove", RiskLevel.DISRUPTIVE, "the transactional id is no longer one of the virtual cluster",
     "stop its producers first")
 GROUP_CREATE = _risk("KG600", "group-manage", RiskLevel.SAFE, "the project manages the group from now on",
-    "nothing to weigh: a group comes into being with its consumers")
+    "none needed; Kafka creates the group with its first consumer")
 GROUP_ADOPT = _risk("KG601", "group-adopt", RiskLevel.SAFE, "the project takes the group over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 GROUP_FORGET = _risk("KG602", "group-forget", RiskLevel.SAFE, "the group and its offsets stay, no longer managed",
     "use a Tombstone where the group should end as well")
 GROUP_CONFIG = _risk("KG603", "group-config", RiskLevel.DISRUPTIVE, "members of the group are watched, assigned or served differently from now on",
@@ -254,7 +254,7 @@ CLIENT_METRICS_SET = _risk("KG620", "client-metrics-set", RiskLevel.SAFE, "clien
 CLIENT_METRICS_REMOVE = _risk("KG621", "client-metrics-remove", RiskLevel.DISRUPTIVE, "clients no longer push what the subscription asked for",
     "look for dashboards and alerts that need the metrics")
 CLIENT_METRICS_ADOPT = _risk("KG622", "client-metrics-adopt", RiskLevel.SAFE, "the project takes the subscription over as it is",
-    "write deletionPolicy, so that it is plain what removing the document will do")
+    "set deletionPolicy explicitly: it decides what removing the document does")
 CLIENT_METRICS_FORGET = _risk("KG623", "client-metrics-forget", RiskLevel.SAFE, "the subscription stays, no longer managed",
     "use a Tombstone where it should end as well")
 # fmt: on

@@ -160,7 +160,6 @@ def _remove(context: PlanContext, removal: Removal, found: FoundGroup) -> None:
 def _active(source: Source | None, address: str) -> Finding:
     return Finding(
         source=source,
-        problem=f"{address} has members, so that its offsets are theirs: it can be neither reset "
-        "nor deleted",
+        problem=f"{address} has members, and kgitops changes a group only when it has none",
         advice="stop its consumers and plan again",
     )

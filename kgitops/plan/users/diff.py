@@ -63,8 +63,8 @@ def plan_users(
     if current.users is None:
         if desired.users or any(True for _ in ownership.mine(CREDENTIALS)):
             context.draft.refuse(
-                "the users of this cluster were not read, so that nothing can be said of those "
-                "that are declared or managed; take the snapshot with --users"
+                "the users of this cluster were not read, so declared and managed users can't be "
+                "planned; take the snapshot with --users"
             )
         return context.draft
     for user in desired.users:
@@ -145,8 +145,8 @@ def _check_known(
         context.draft.findings.append(
             Finding(
                 source=user.located.at("spec", "scram"),
-                problem=f"{user.address}: the password for {mechanism} has to be set, and nobody "
-                "says what it is",
+                problem=f"{user.address}: the password for {mechanism} must be set, but it has no "
+                "source",
                 advice="write where it comes from, such as {env: VARIABLE}, in place of "
                 "{unknown: true}",
             )

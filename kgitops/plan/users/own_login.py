@@ -18,7 +18,7 @@ def lockouts(changes: Iterable[Change], client: Client | None, principal: str) -
             if isinstance(request, AlterUserScramCredentialsRequest) and request.user in logs_in:
                 yield (
                     f"{change.address}: kgitops itself logs in as {user_principal(request.user)}, "
-                    "so its credentials are neither changed nor taken away; let another principal "
+                    "so it refuses to change or remove its credentials; let another principal "
                     "apply that, or declare it in a project of its own"
                 )
                 break

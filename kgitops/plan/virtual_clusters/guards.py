@@ -145,7 +145,7 @@ def _stay_behind(name: str, change: Change, rules: list[str]) -> Iterator[Findin
     if rules:
         yield Finding(
             source=change.source,
-            problem=f"{virtual_cluster_address(name)} goes, and leaves behind what this project "
+            problem=f"deleting {virtual_cluster_address(name)} leaves behind what this project "
             f"does not remove: {_list(rules)}",
             advice="remove that too, or it counts again for a virtual cluster of that name",
             severity=Severity.WARNING,

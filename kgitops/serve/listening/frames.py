@@ -50,7 +50,7 @@ class FrameCutter:
 
     def _problem(self, head: bytes, size: int, most: int) -> str:
         if head in _HTTP:
-            return "it spoke HTTP, this listener is for Kafka clients"
+            return "it sent HTTP to a listener for Kafka clients"
         if not self._tls and head.startswith(_TLS_HANDSHAKE):
             return "it spoke TLS, this listener does not"
-        return f"it announced a request of {size} bytes; at most {most} are taken"
+        return f"it announced a request of {size} bytes; the limit is {most}"

@@ -25,8 +25,8 @@ from kgitops.wire.errors import MalformedError
 
 _SHUTDOWN_SECONDS = 2.0
 _WORKING_SECONDS = 1.0
-_BUG = "its request could not be answered"
-_VANISHED = "it went away in the middle of a request"
+_BUG = "an internal error stopped its request"
+_VANISHED = "the client disconnected in the middle of a request"
 
 
 class Listener(Struct, frozen=True, kw_only=True):

@@ -55,7 +55,7 @@ def handshake_problem(error: BaseException) -> str:
     """The end of the sentence about a TLS handshake that failed."""
     reason = getattr(error, "reason", None) or ""
     if reason == "HTTP_REQUEST":
-        return "it spoke HTTP, this listener is for Kafka clients with TLS"
+        return "it sent HTTP to a listener for Kafka clients with TLS"
     if reason in ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG"):
         return "it does not speak TLS, this listener does"
     if isinstance(error, ssl.SSLError):

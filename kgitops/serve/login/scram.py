@@ -65,7 +65,7 @@ class ScramExchange:
     def _first(self, text: str) -> LoginStep:
         match = _FIRST.fullmatch(text)
         if match is None:
-            raise LoginFailedError("its first message is none of SCRAM")
+            raise LoginFailedError("its first message is not a SCRAM message")
         if (match["extensions"] or "").startswith("tokenauth="):
             raise LoginFailedError("it logs in by a delegation token, and there are none here")
         self._user = saslname(match["user"])
@@ -86,7 +86,7 @@ class ScramExchange:
     def _final(self, text: str) -> LoginStep:
         match = _FINAL.fullmatch(text)
         if match is None:
-            raise LoginFailedError("its final message is none of SCRAM")
+            raise LoginFailedError("its final message is not a SCRAM message")
         if not hmac.compare_digest(match["nonce"].encode(), self._nonce.encode()):
             raise LoginFailedError("Invalid client nonce in the final client message.")
         if _decoded(match["binding"]) != self._header.encode():

@@ -318,7 +318,7 @@ def test_nobody_in_particular_is_not_bound(here: Path, name: str) -> None:
     ):
         (finding,) = said(here, text)
         assert finding.startswith(f"a.yaml:{place}: User:")
-        assert "is nobody in particular" in finding
+        assert "is a wildcard principal" in finding
 
 
 @pytest.mark.parametrize("name", [":x", "User:", "a b:c"])

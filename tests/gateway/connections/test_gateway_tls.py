@@ -76,7 +76,7 @@ async def test_who_speaks_no_tls_is_told_in_the_log(issued: Certificates) -> Non
     async with running(StandInBroker(), certificate=(issued.broker, issued.broker)) as run:
         for data, sentence in (
             (request(FORWARDED, 1), "it does not speak TLS, this listener does"),
-            (b"GET / HTTP/1.1\r\n\r\n", "it spoke HTTP"),
+            (b"GET / HTTP/1.1\r\n\r\n", "it sent HTTP"),
         ):
             client = await run.connect()
             client.send(data)

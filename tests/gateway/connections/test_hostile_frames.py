@@ -12,10 +12,10 @@ from kgitops.gateway.sockets.limits import GatewayLimits
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"\0\0\0\0", "it announced 0 bytes; at most 104857600 are taken"),
-        (b"\xff\xff\xff\xff", "it announced -1 bytes; at most 104857600 are taken"),
-        (b"\x7f\xff\xff\xff", "it announced 2147483647 bytes; at most 104857600 are taken"),
-        (b"GET / HTTP/1.1\r\n\r\n", "it spoke HTTP, this is a listener for Kafka clients"),
+        (b"\0\0\0\0", "it announced 0 bytes; the limit is 104857600"),
+        (b"\xff\xff\xff\xff", "it announced -1 bytes; the limit is 104857600"),
+        (b"\x7f\xff\xff\xff", "it announced 2147483647 bytes; the limit is 104857600"),
+        (b"GET / HTTP/1.1\r\n\r\n", "it sent HTTP to a listener for Kafka clients"),
         (b"\x16\x03\x01\x02\0\1\0", "it spoke TLS, this listener does not"),
         (framed(b"\0\1\0\0\0\0\0"), "a request of 7 bytes has no header"),
         (b"PROXY TCP4 6.6.6.6 1.1.1.1 1 2\r\n", "it sent a PROXY header, but its address is not"),
@@ -35,8 +35,8 @@ async def test_bytes_that_are_no_request_close_the_connection(data: bytes, sente
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (b"\0\0\0\x63other", "the broker answered what nobody asked"),
-        (b"\0\0", "the broker answered what nobody asked"),
+        (b"\0\0\0\x63other", "the broker sent a response that matches no request"),
+        (b"\0\0", "the broker sent a response that matches no request"),
     ],
 )
 async def test_a_response_that_nobody_asked_for_never_reaches_the_client(

@@ -213,6 +213,6 @@ async def test_before_the_login_frames_are_small() -> None:
         big, client = await run.connect(), await run.connect()
         big.send(request(FORWARDED, 1, bytes(600 * 1024)))
         assert await big.rest() == b""
-        assert "at most 524288" in str(run.refusals[0]["sentence"])
+        assert "the limit is 524288" in str(run.refusals[0]["sentence"])
         await log_in(client, "PLAIN", b"\0alice\0x")
         assert len(await client.ask(FORWARDED, 2, bytes(600 * 1024))) == 4 + 600 * 1024

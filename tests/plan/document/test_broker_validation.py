@@ -85,7 +85,7 @@ def test_what_nobody_judged_is_neither_refused_nor_passed(code: ErrorCode) -> No
     assert not plan.verdict.stops
     (warning,) = plan.warnings
     assert warning.severity is Severity.WARNING
-    assert f"did not check 2 CreateTopic requests: they answered {code.name} ({code})" in str(
+    assert f"did not validate 2 CreateTopic requests: they answered {code.name} ({code})" in str(
         warning
     )
 

@@ -142,9 +142,9 @@ CHANGED = {
     "another digest": (_set("plan_digest", value="sha256:0"), "not the one that its plan_digest"),
     "a later expiry": (
         _set("envelope", "expires", value="2030-01-01T00:00:00Z"),
-        "envelope is not",
+        "its envelope has another digest",
     ),
-    "another nonce": (_set("envelope", "nonce", value="n-2"), "the envelope is not"),
+    "another nonce": (_set("envelope", "nonce", value="n-2"), "its envelope has another digest"),
     "another kind": (_set("kind", value="kgitops.state"), "its kind is not kgitops.plan"),
     "a major version": (_set("format_version", value="2.0"), "is of format version '2.0'"),
     "no version": (_drop("format_version"), "is of format version 'None'"),

@@ -169,7 +169,7 @@ def test_an_unknown_password_can_be_adopted_and_not_set() -> None:
     assert requests(only_change(adopted)) == []
     plan = plan_of(a_desired(user), there({}))
     assert plan.verdict.exit is ExitCode.ERROR
-    assert "nobody says what it is" in str(plan.findings[0])
+    assert "it has no source" in str(plan.findings[0])
 
 
 def test_removal_goes_by_the_policy_that_was_applied() -> None:

@@ -55,7 +55,7 @@ BAD_FRAMES = {
     "unknown version": (sized(header(METADATA, 99)), "key 3 in version 99 is not known"),
     "array of 2^31": (sized(header(METADATA, 1) + b"\x7f\xff\xff\xff"), "MetadataRequest"),
     "string beyond": (sized(header(METADATA, 1) + b"\0\0\0\x01\x7f\xff"), "MetadataRequest"),
-    "HTTP": (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it spoke HTTP"),
+    "HTTP": (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it sent HTTP"),
 }
 
 
@@ -165,7 +165,7 @@ def test_a_client_that_vanishes_in_a_request(
                     break
                 assert good.ask("Metadata", 12).brokers
     assert [record.getMessage() for record in caplog.records] == [
-        "a connection from 127.0.0.1 is closed: it went away in the middle of a request"
+        "a connection from 127.0.0.1 is closed: the client disconnected in the middle of a request"
     ]
 
 

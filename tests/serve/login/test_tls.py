@@ -145,7 +145,7 @@ def test_sasl_over_tls(certificates: Certificates) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "it spoke HTTP"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "it sent HTTP"),
         (b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff", "it does not speak TLS, this listener does"),
         (b"\x16\x03\x01\0\x05hello", "TLS failed"),
     ],

@@ -26,7 +26,7 @@ def is_over(until: float | None) -> bool:
 
 
 class LeaseOverError(KafkaConnectionError):  # type: ignore[misc]
-    """The lease ended before all bytes of a change were sent; the rest is never sent."""
+    """The lease expired before all bytes of a change were sent; the rest is never sent."""
 
 
 class GuardedSocket:

@@ -129,8 +129,8 @@ def unusable(pending: PendingRequest, error: Exception) -> UnusableAnswerError:
     api = api_name(pending.request)
     if isinstance(error, IncompatibleBrokerVersion):
         return UnusableAnswerError(
-            f"{pending.target_name} does not know {api} as kgitops asks it; upgrade the cluster's "
-            "brokers"
+            f"{pending.target_name} does not support the version of {api} that kgitops needs; "
+            "upgrade the cluster's brokers"
         )
     if isinstance(error, InvalidReceiveError):
         return UnusableAnswerError(

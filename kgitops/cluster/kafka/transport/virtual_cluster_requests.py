@@ -28,7 +28,7 @@ def send(wire: Wire, api: str, request: Message, *, timeout_ms: int, may_repeat:
     """Send a request of an API such as ``ListVirtualClusters``, and return the answer.
 
     Raises:
-        LockedError: the lease ended before it was sent.
+        LockedError: the lease expired before it was sent.
         UnreachableError: there is no answer.
     """
     answer = wire.send(_encoded(api, request), timeout_ms=timeout_ms, may_repeat=may_repeat)

@@ -118,7 +118,7 @@ class Wire:
         stands for True where its API only reads.
 
         Raises:
-            LockedError: the lease ended before it was sent.
+            LockedError: the lease expired before it was sent.
             UnreachableError: no answer in time, or no connection; it is then unknown whether a
                 change was made.
         """
@@ -145,7 +145,7 @@ class Wire:
         The timeout applies to each request, from when it is first sent; it ends with the lease.
 
         Raises:
-            LockedError: the lease ended before one of them was sent.
+            LockedError: the lease expired before one of them was sent.
             UnreachableError: one is not answered in time, or there is no connection.
         """
         longest_s = (timeout_ms or self._timeout_ms) / 1000

@@ -181,7 +181,7 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
             return _about_hanging_up(failure, options)
         case KafkaError() if not isinstance(error, KafkaProtocolError):
             return (
-                f"{server} can't be spoken to: {_cause_text(error)}",
+                f"can't communicate with {server}: {_cause_text(error)}",
                 "check that it is the port of a Kafka broker",
             )
         case _:  # kafka-python's own failure, at an answer that it did not expect
@@ -206,7 +206,7 @@ def _about_hanging_up(failure: ConnectionFailedError, options: WireOptions) -> t
     protocol = options.get("security_protocol", "PLAINTEXT")
     if failure.stage is Stage.FIRST_REQUEST and not protocol.startswith("SASL"):
         return (
-            f"{failure.server} hangs up at the first request, as a broker does that wants "
+            f"{failure.server} closed the connection at the first request and probably wants "
             "credentials",
             f"set security.protocol=sasl_{protocol.lower()}, sasl.mechanism, sasl.username and "
             "sasl.password",

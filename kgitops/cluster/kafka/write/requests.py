@@ -88,7 +88,7 @@ def _check_physical(requests: Sequence[req.Request]) -> None:
             case _:
                 assert_never(request)
         if scoped:
-            raise ValueError(f"brokers of today's Kafka know no virtual clusters: {request}")
+            raise ValueError(f"Kafka brokers do not support virtual clusters: {request}")
 
 
 def _check_can_be_validated(batches: Sequence[Sequence[req.Request]]) -> None:

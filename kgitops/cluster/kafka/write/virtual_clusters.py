@@ -33,7 +33,7 @@ def change_virtual_cluster(
     """Carry out one change of a virtual cluster, or let brokers only validate it.
 
     Raises:
-        LockedError: the lease ended before it was sent.
+        LockedError: the lease expired before it was sent.
         UnreachableError: no answer; what happened is unknown and must be looked up.
     """
     name = request.virtual_cluster

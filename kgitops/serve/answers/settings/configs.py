@@ -1,4 +1,4 @@
-"""DescribeConfigs, the two AlterConfigs and ListConfigResources: Kafka's numbers for our words."""
+"""The config APIs: Kafka's numbers for config types and sources."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -43,7 +43,7 @@ class ControllerRequests:
         number = frame.correlation_id
         if not self._may_forward(connection):
             _log.warning(
-                "%s may not forward requests: it has no ClusterAction",
+                "%s may not forward requests: that needs ClusterAction",
                 printable(connection.principal or "who has not logged in"),
             )
             return answer_frame(number, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

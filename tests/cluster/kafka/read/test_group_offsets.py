@@ -110,7 +110,7 @@ def test_nothing_about_a_virtual_cluster_is_ever_sent(kafka_cluster: KafkaCluste
     )
     before = dict(kafka_cluster.wire.sent)
     for request in requests:
-        with pytest.raises(ValueError, match="know no virtual clusters"):
+        with pytest.raises(ValueError, match="do not support virtual clusters"):
             kafka_cluster.execute(
                 [creation("new"), request], validate_only=False, principal="User:a"
             )

@@ -209,13 +209,14 @@ REFUSALS: dict[str, tuple[str, Configs, str]] = {
     "no credentials": (
         "SASL",
         lambda many: {},
-        "{server} hangs up at the first request, as a broker does that wants credentials; set "
-        "security.protocol=sasl_plaintext, sasl.mechanism, sasl.username and sasl.password",
+        "{server} closed the connection at the first request and probably wants credentials; "
+        "set security.protocol=sasl_plaintext, sasl.mechanism, sasl.username and sasl.password",
     ),
     "no credentials over TLS": (
         "SASLSSL",
         lambda many: many.trusting(),
-        "{server} hangs up at the first request, .*; set security.protocol=sasl_ssl, .*",
+        "{server} closed the connection at the first request .*; "
+        "set security.protocol=sasl_ssl, .*",
     ),
     "credentials without TLS": (
         "SASLSSL",

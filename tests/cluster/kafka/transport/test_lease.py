@@ -62,8 +62,8 @@ def test_a_change_after_the_lease_is_not_sent(wire: Wire):
     with pytest.raises(LockedError) as error:
         wire.until(ticks()).send(create(name))
     assert str(error.value) == (
-        "the lock's lease ended before CreateTopics was sent, so it was not sent; run `kgitops "
-        "apply --resume` or make a new plan"
+        "the lock's lease expired before CreateTopics was sent, so nothing was sent; run "
+        "`kgitops apply --resume` or make a new plan"
     )
     assert wire.sent["CreateTopics"] == 0
     assert not exists(wire, name)

@@ -79,12 +79,12 @@ def test_a_read_only_principal_plans_and_is_told_what_nobody_checked(
     assert not plan.findings
     text = render_text(plan, width=160)
     for sentence in (
-        "the brokers did not check 1 CreateTopic request: they answered "
+        "the brokers did not validate 1 CreateTopic request: they answered "
         "TOPIC_AUTHORIZATION_FAILED (29); they check it for a principal with Create on the cluster "
         "or on the topic",
-        "did not check 1 AlterTopic request: they answered TOPIC_AUTHORIZATION_FAILED (29); they "
-        "check it for a principal with Alter on the topic",
-        "did not check 1 AlterClientQuota request: they answered CLUSTER_AUTHORIZATION_FAILED "
+        "did not validate 1 AlterTopic request: they answered TOPIC_AUTHORIZATION_FAILED (29); "
+        "they check it for a principal with Alter on the topic",
+        "did not validate 1 AlterClientQuota request: they answered CLUSTER_AUTHORIZATION_FAILED "
         "(31); they check it for a principal with AlterConfigs on the cluster",
     ):
         assert sentence in " ".join(text.split())
