@@ -120,7 +120,8 @@ def cluster(
         controllers: how many; one of them is active.
         configs: what brokers have in their ``server.properties``.
         url: ``embedded:`` in memory or ``embedded:FILE``, with options such as
-            ``embedded:?compat=kraft&authorizer=acls``.
+            ``embedded:?authorizer=acls``. It answers as today's Kafka unless it says
+            ``compat=seed``.
         variables_of: the cluster of the project whose variables the manifests take.
         environ: the environment for ``${env:NAME}``; else the process's.
 

@@ -15,6 +15,7 @@ from kgitops.model.results import ErrorCode
 from kgitops.serve.nodes import Endpoint
 from kgitops.testing import ClusterForTests, cluster
 from kgitops.wire import messages
+from kgitops.wire.apis import apis
 
 PROJECT = """
 apiVersion: kgitops/v1
@@ -93,6 +94,14 @@ def create(kafka: ClusterForTests, name: str, partitions: int) -> messages.Messa
         return client.ask("CreateTopics", 7, request(topics=[wanted], timeout_ms=9000)).topics[0]
 
 
+def oldest_version(kafka: ClusterForTests, api: str) -> int:
+    """The oldest version of a request that the cluster announces."""
+    request = messages.ApiVersionsRequest(client_software_name="a", client_software_version="1")
+    with connected(kafka) as client:
+        announced = client.ask("ApiVersions", 3, request).api_keys
+    return next(row.min_version for row in announced if apis()[row.api_key].name == api)
+
+
 def metadata(kafka: ClusterForTests) -> messages.Message:
     with connected(kafka) as client:
         return client.ask("Metadata", 12, messages.MetadataRequest(topics=None))
@@ -142,8 +151,20 @@ def test_a_project_is_applied_with_the_variables_of_one_of_its_clusters(payments
         assert len(orders.partitions) == 4
 
 
+@pytest.mark.parametrize(
+    ("options", "oldest"),
+    [({}, 2), ({"url": "embedded:?authorizer=none"}, 2), ({"url": "embedded:?compat=seed"}, 0)],
+)
+def test_it_answers_as_todays_kafka_unless_its_url_says_otherwise(
+    options: dict[str, str], oldest: int
+) -> None:
+    """KIP-896: Kafka 4 has no CreateTopics below version 2, which KIP-4 has from 0 on."""
+    with cluster(brokers=1, **options) as kafka:  # type: ignore[arg-type] (its URL)
+        assert oldest_version(kafka, "CreateTopics") == oldest
+
+
 def test_configs_are_those_of_brokers() -> None:
-    with cluster(url="embedded:?compat=kraft", configs={"num.partitions": "7"}) as kafka:
+    with cluster(configs={"num.partitions": "7"}) as kafka:
         assert create(kafka, "orders", -1).num_partitions == 7
 
 

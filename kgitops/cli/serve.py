@@ -77,9 +77,10 @@ def serve(
 ) -> int:
     """Let any Kafka client use an embedded cluster.
 
-    Speaks Kafka's protocol: Kafka's own tools, producers, consumers, other admin tools. The
-    policies of the project judge what they ask for. It is for tests and for trying things out:
-    there is one copy of the data. Ends on Ctrl-C and on SIGTERM; what was acknowledged is kept.
+    Speaks Kafka's protocol as today's brokers do, to Kafka's own tools, producers, consumers and
+    other admin tools. The policies of the project judge what they ask for. It is for tests and for
+    trying things out: there is one copy of the data. Ends on Ctrl-C and on SIGTERM; what was
+    acknowledged is kept.
 
     Example: kgitops serve examples/quickstart --listen 127.0.0.1:0
     """

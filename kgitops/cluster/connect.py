@@ -148,6 +148,14 @@ def is_lowered(url: str) -> bool:
     return f"{_FEATURE}={_LOWERED}" in url.partition("?")[2].split("&")
 
 
+def answering_as_kafka(url: str) -> str:
+    """Return the URL of an embedded cluster with ``compat=kraft``, unless it names a ``compat``."""
+    options = url.partition("?")[2]
+    if any(option.startswith("compat=") for option in options.split("&")):
+        return url
+    return f"{url}{'&' if options else '' if url.endswith('?') else '?'}compat=kraft"
+
+
 def _kafka(
     url: str, rest: str, configs: Mapping[str, str], base: Path, pin: PinnedId | None
 ) -> Cluster:

@@ -29,6 +29,7 @@ from kgitops.model.results import ErrorCode
 from kgitops.serve.nodes import Endpoint
 from kgitops.serve.store_lock import served_alone
 from kgitops.wire import messages
+from kgitops.wire.apis import apis
 
 READY = re.compile(r"ready kafka://(\S+)\n")
 SECONDS = 30
@@ -264,6 +265,18 @@ def test_ports_follow_the_first_one(serve: Start) -> None:
     port = first_port(2)
     served = serve("-c", "embedded:", "--brokers", 2, listen=f"127.0.0.1:{port}")
     assert [endpoint.port for endpoint in served.endpoints] == [port, port + 1]
+
+
+@pytest.mark.parametrize(("url", "oldest"), [("embedded:", 2), ("embedded:?compat=seed", 0)])
+def test_it_answers_as_todays_kafka_by_default(serve: Start, url: str, oldest: int) -> None:
+    """KIP-896: Kafka 4 has no CreateTopics below version 2, which KIP-4 has from 0 on."""
+    served = serve("-c", url, "--brokers", 1)
+    request = messages.ApiVersionsRequest(client_software_name="a", client_software_version="1")
+    with raw_client(served.endpoints[0]) as client:
+        announced = client.ask("ApiVersions", 3, request).api_keys
+    assert [row.min_version for row in announced if apis()[row.api_key].name == "CreateTopics"] == [
+        oldest
+    ]
 
 
 def test_the_projects_policies_judge_its_clients(serve: Start, here: Path) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kgitops.cluster.connect import is_lowered, store_path
+from kgitops.cluster.connect import answering_as_kafka, is_lowered, store_path
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.policy.evaluate.bundle import Bundle
@@ -14,8 +14,9 @@ from kgitops.workflow.project.clusters import ChosenCluster
 
 @contextmanager
 def open_served(chosen: ChosenCluster, policies: Bundle) -> Iterator[EmbeddedCluster]:
-    """The cluster, open to be served by this process alone, within a ``with`` block.
+    """Open the cluster to be served by this process only, within a ``with`` block.
 
+    It answers as today's Kafka unless its URL names a ``compat``.
     Its policies are loaded: what is wrong with them is told before any client connects.
 
     Raises:
@@ -26,9 +27,10 @@ def open_served(chosen: ChosenCluster, policies: Bundle) -> Iterator[EmbeddedClu
         DeniedError: policies let no broker start.
     """
     _check(chosen)
+    answering = dataclasses.replace(chosen, url=answering_as_kafka(chosen.url))
     with (
         served_alone(store_path(chosen.url, chosen.base)),
-        chosen.connected(policies) as cluster,
+        answering.connected(policies) as cluster,
     ):
         if not isinstance(cluster, EmbeddedCluster):
             raise KgitopsError(
