@@ -59,7 +59,8 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
         PROJECT_FILE: project,
         **{path: file.text for path, file in written.items()},
     }
-    refused = () if conflicts else check_project(files, written)
+    source = folder.root if conversion.project else None
+    refused = () if conflicts else check_project(files, written, source)
     return ConvertedProject(conversion=conversion, files=files, findings=(*conflicts, *refused))
 
 

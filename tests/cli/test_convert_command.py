@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import Project, document
+from cli.projects import Project, document, topic
 from manifests.loading import write
 
 from kgitops.model.requests import CreateTopicRequest
@@ -61,6 +61,23 @@ def test_a_folder_named_like_a_file_becomes_one_that_can_be_loaded(
     assert ran.code == 0, ran.err
     assert (tmp_path / "kafka/manifests/topics/orders-.yaml").is_file()
     assert kgitops("validate", tmp_path / "kafka").code == 0
+
+
+@pytest.mark.parametrize("folder", ["shop", "."])
+def test_findings_name_the_files_that_were_given(folder: str, here: Path, kgitops: Kgitops) -> None:
+    """Whatever is copied to be checked."""
+    project = Project(here / folder).write(topic("orders"))
+    project.write_file(policies=["policies"])
+    (project.folder / "policies").mkdir()
+    (project.folder / "policies/a.yaml").write_text("kind: Policy\n")
+    below = "" if folder == "." else f"{folder}/"
+    ran = kgitops("convert", folder, "-o", "out")
+    assert ran.code == 1
+    assert f"{below}policies/a.yaml:1:1: apiVersion is missing; write kgitops/v1" in ran.said
+    project.write_file(policies=[{"class": "own:Policy"}])
+    ran = kgitops("convert", folder, "-o", "out")
+    assert f"there is no module own in {folder} or among the installed packages" in ran.said
+    assert "kgitops-convert-" not in ran.said
 
 
 def test_nothing_is_left_of_a_run_that_is_interrupted(

@@ -126,11 +126,12 @@ def _not_written(folder: Path, error: OSError) -> KgitopsError:
 
 
 def check_project(
-    texts: Mapping[str, str], files: Mapping[str, WrittenFile]
+    texts: Mapping[str, str], files: Mapping[str, WrittenFile], source: Path | None = None
 ) -> tuple[Finding, ...]:
     """The errors that a plan would stop at, each at the object of the source.
 
-    ``texts`` are all files of the project, ``files`` those that hold converted objects.
+    ``texts`` are all files of the project, ``files`` those that hold converted objects. Other files
+    have the names that they have below ``source``, if they were copied from there.
     """
     if not any(file.starts for file in files.values()):
         return ()
@@ -142,8 +143,10 @@ def check_project(
             findings = validate_manifests(Selection(paths=(folder,))).findings
         except FindingsError as error:
             findings = tuple(error.findings)
+        checked = display_name(folder)
+    given = display_name(source) if source else "."
     return tuple(
-        _at_source(finding, places)
+        _renamed(_at_source(finding, places), checked, given)
         for finding in findings
         if finding.severity is Severity.ERROR and not _declares_nothing(finding, places)
     )
@@ -168,6 +171,22 @@ def _at_source(finding: Finding, places: Mapping[str, WrittenFile]) -> Finding:
         return finding
     return replace(
         finding, source=item.source, problem=f"{item.kind} {item.name}: {finding.problem}"
+    )
+
+
+def _renamed(finding: Finding, checked: str, given: str) -> Finding:
+    """The finding with the user's names of files below ``given``, not the copies' names."""
+
+    def renamed(text: str) -> str:
+        below = "" if given == "." else f"{given}/"
+        return text.replace(f"{checked}/", below).replace(checked, given)
+
+    at = finding.source
+    return replace(
+        finding,
+        source=replace(at, file=renamed(at.file)) if at else None,
+        problem=renamed(finding.problem),
+        advice=renamed(finding.advice),
     )
 
 

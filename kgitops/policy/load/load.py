@@ -22,6 +22,7 @@ INTERFACES = tuple(dict.fromkeys(interface for interface, _ in METHODS.values())
 _CLASS = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)")
 _NEARLY = 0.9
 _FORM = "write class as module:Class, for example policies.naming:TeamPrefix"
+_FILE = re.compile(r"(\./)?(?P<path>\w+([/.]\w+)*)\.py(:(?P<name>\w+))?")
 
 
 def load_rules(
@@ -88,7 +89,9 @@ def _load_python(policy: PythonPolicy) -> PythonRule:
 def _class(policy: PythonPolicy) -> type[Configurable]:
     parts = _CLASS.fullmatch(policy.class_)
     if parts is None:
-        raise _finding(policy, f"{policy.class_!r} names no class", _FORM)
+        raise _finding(
+            policy, f"{policy.class_!r} names no class", _module_of_file(policy) or _FORM
+        )
     name = parts["name"]
     module = _module(policy, parts["module"])
     try:
@@ -138,7 +141,8 @@ def _module(policy: PythonPolicy, name: str) -> ModuleType:
             raise _finding(
                 policy,
                 f"there is no module {error.name}{where} among the installed packages",
-                "correct the name, or install the package that brings it next to kgitops",
+                _module_of_file(policy)
+                or "correct the name, or install the package that brings it next to kgitops",
             ) from error
         at = line_of(error) or name
         raise _finding(
@@ -148,6 +152,15 @@ def _module(policy: PythonPolicy, name: str) -> ModuleType:
         ) from error
     except BaseException as error:
         raise _failed(policy, f"importing {name}", error, "correct the module") from error
+
+
+def _module_of_file(policy: PythonPolicy) -> str | None:
+    """The advice for a class that is given by its file; None if it isn't."""
+    file = _FILE.fullmatch(policy.class_)
+    if file is None:
+        return None
+    module = file["path"].replace("/", ".")
+    return f'name the module instead of its file: "{module}:{file["name"] or "CLASS"}"'
 
 
 def _misspelt(class_: type) -> tuple[str, str] | None:

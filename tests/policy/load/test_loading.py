@@ -137,7 +137,11 @@ def test_nothing_is_written_beside_the_users_files(folder: Path, monkeypatch: py
     ("class_", "problem"),
     [
         ("policies.naming", "'policies.naming' names no class; write class as module:Class, for "),
-        ("policies/naming.py:X", "'policies/naming.py:X' names no class; write class as "),
+        (
+            "policies/naming.py:X",
+            "'policies/naming.py:X' names no class; name the module instead of its file: "
+            '"policies.naming:X"',
+        ),
         ("policies.naming:a.b", "'policies.naming:a.b' names no class; write class as module"),
         (":X", "':X' names no class; write class as module:Class, for example policies.naming:"),
         (
@@ -184,6 +188,15 @@ def test_nothing_is_written_beside_the_users_files(folder: Path, monkeypatch: py
             "policies.naming:RaisesWhenMade",
             "making it failed with ZeroDivisionError: division by zero at policies/naming.py line "
             "25; make it work without arguments",
+        ),
+        (
+            "./naming.py",
+            "'./naming.py' names no class; name the module instead of its file: \"naming:CLASS\"",
+        ),
+        (
+            "helpers.py:Strict",
+            "there is no module helpers in {folder} or among the installed packages; name the "
+            'module instead of its file: "helpers:Strict"',
         ),
         (
             "policies.naming:Strict",
