@@ -55,7 +55,8 @@ def find_files(
     """The manifest files below ``paths``, each once; problems are added to ``findings``.
 
     A file that only looks like a manifest is one. ``may_be_empty``: a path without files is not.
-    Folders without a file are added to ``empty_folders``, but for those of ``policies``.
+    Folders without a file are added to ``empty_folders``, but for those of ``policies``; where that
+    is given, a submodule that was not checked out is a problem all the same.
     """
     besides = frozenset(map(os.path.realpath, policies)) if empty_folders is not None else ()
     walk = _Walk(findings, may_be_empty, empty_folders, besides)
@@ -130,15 +131,16 @@ class _Walk:
             self._take(file)
         if self.empty_folders is not None:
             self.empty_folders += missing_submodules(repository_of(real), real, name)
-        if not files and before == len(self.findings) and not self.may_be_empty:
-            empty = empty_folder(real, name)
-            if empty.fetch:
-                self._add(empty.problem, empty.advice)
-            else:
-                self._add(
-                    f"{name} holds no manifests",
-                    "add a .yaml, .yml or .json file, or give another path",
-                )
+        if files or before != len(self.findings):
+            return
+        empty = empty_folder(real, name)
+        if empty.fetch and not (self.may_be_empty and self.empty_folders is None):
+            self._add(empty.problem, empty.advice)
+        elif not self.may_be_empty:
+            self._add(
+                f"{name} holds no manifests",
+                "add a .yaml, .yml or .json file, or give another path",
+            )
 
     def _files_below(
         self, folder: Path, parents: tuple[str, ...]

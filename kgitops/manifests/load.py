@@ -76,6 +76,7 @@ def load_manifests(
     only: Collection[str] = (),
     around: Sequence[Path] = (),
     policies: Sequence[Path] = (),
+    may_be_empty: bool = False,
     cache: ManifestCache = NO_CACHE,
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; problems in them are findings, not exceptions.
@@ -92,6 +93,7 @@ def load_manifests(
         around: the manifests of the project that ``paths`` are a part of: of the others only the
             profiles and folders are loaded, which give values to the documents in the part.
         policies: the project's folders of policies, which may be empty.
+        may_be_empty: ``paths`` need not hold any.
         cache: reads the files; one that keeps them is for loading many clusters.
     """
     lookup = Lookup(variables, env, dict(env_values or {}), by_url=":" in cluster)
@@ -100,7 +102,7 @@ def load_manifests(
     files = find_files(
         paths,
         loader.findings,
-        may_be_empty=bool(only),
+        may_be_empty=may_be_empty or bool(only),
         empty_folders=None if only else empty_folders,
         policies=policies,
     )

@@ -75,7 +75,7 @@ def more_documents(
     if file is None:
         return
     if file.policies:
-        loaded = _load(workspace, file.policies, findings)
+        loaded = _load(workspace, file.policies, findings, may_be_empty=True)
         findings += _unfit(loaded, file.policies)
         findings += _lookalikes(loaded)
         yield loaded
@@ -104,6 +104,8 @@ def _load(
     paths: Sequence[Path],
     findings: list[Finding],
     only: Collection[str] = (),
+    *,
+    may_be_empty: bool = False,
 ) -> ManifestSet:
     loaded = load_manifests(
         paths,
@@ -113,6 +115,7 @@ def _load(
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
         only=only,
+        may_be_empty=may_be_empty,
         cache=workspace.selection.cache,
     )
     findings += without_env_values(loaded.findings, loaded.env_values)

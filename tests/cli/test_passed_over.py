@@ -1,6 +1,7 @@
 """No policy and no project is skipped because its file was renamed or was not checked out."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,17 @@ TEST = document(
             "name": "any",
             "requests": [{"createTopic": {"name": "a", "partitions": 1, "replicationFactor": 1}}],
             "expect": [{"address": "topic/a", "outcome": "denied"}],
+        }
+    ],
+)
+OF_PACK = document(
+    "PolicyTest",
+    "range",
+    **{"class": "kgitops.policies:PartitionRange", "configs": {"max": 3}},
+    cases=[
+        {
+            "name": "one",
+            "requests": [{"createTopic": {"name": "a", "partitions": 1, "replicationFactor": 1}}],
         }
     ],
 )
@@ -135,6 +147,38 @@ def test_a_folder_of_policies_that_is_empty_is_an_error(policed: Project, kgitop
         assert (ran.code, words in ran.said) == (1, True), ran.said
     (team / ".gitkeep").touch()
     assert words not in kgitops("plan", policed.folder).said
+
+
+@pytest.mark.parametrize("kept", [None, ".gitkeep", "tests.yaml"])
+def test_a_folder_of_policies_may_be_empty_or_hold_tests_only(
+    policed: Project, kgitops: Kgitops, kept: str | None
+) -> None:
+    """A new project has no policy yet; the folder itself must be there."""
+    policies = policed.folder / "policies"
+    shutil.rmtree(policies)
+    policies.mkdir()
+    if kept is not None:
+        (policies / kept).write_text(as_yaml([OF_PACK]))
+    for command in (["validate"], ["plan"], ["policy", "list"], ["policy", "audit"], ["apply"]):
+        auto = ["--auto-approve"] if command == ["apply"] else []
+        ran = kgitops(*command, policed.folder, *auto)
+        assert ran.code == 0, ran.said
+    policies.rename(policed.folder / "elsewhere")
+    ran = kgitops("plan", policed.folder)
+    assert (ran.code, "policies does not exist; correct the path" in ran.said) == (1, True)
+
+
+def test_a_folder_of_policies_that_is_a_submodule_must_be_checked_out(
+    policed: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(policed.folder)
+    shutil.rmtree("policies")
+    Path("policies").mkdir()
+    Path(".gitmodules").write_text('[submodule "p"]\n path = policies\n url = x\n')
+    for command in (["validate"], ["plan"], ["policy", "list"]):
+        ran = kgitops(*command)
+        assert ran.code == 1, ran.said
+        assert "policies is a git submodule that was not checked out; run `git" in ran.said
 
 
 @pytest.mark.parametrize("exists", [True, False])
