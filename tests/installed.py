@@ -15,7 +15,7 @@ PACKAGES = {
     "browser": ("selenium",),
     "lint": ("check_jsonschema", "mypy"),
 }
-"""By tier, those that plain ``uv run`` does not install; ``uv sync --all-groups`` does."""
+"""By tier, the packages that are not in the group ``test``; ``uv sync --all-groups`` has them."""
 BROWSERS = (
     "google-chrome",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,7 +46,8 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_tier_that_is_not_run_is_named_in_one_line(tmp_path: Path) -> None:
     said = collected(tmp_path)
     (line,) = [line for line in said.splitlines() if "eft out" in line]
-    assert re.match(r"Left out: \d+ browser\. `uv run pytest -m browser` runs one tier; ", line)
+    command = "uv run --group test pytest -m browser"
+    assert re.match(rf"Left out: \d+ browser\. `{command}` runs one tier; ", line)
     assert "there is no Chrome and driver here: install Debian's chromium" in line
     assert "::test_a_thousand_changes_are_seen" not in said
     assert "deselected" in said
@@ -86,8 +88,8 @@ def test_a_file_is_not_collected_where_its_imports_lack_a_package(file: Path, la
 @pytest.mark.usefixtures("without")
 def test_packages_that_are_missing_are_named_with_the_command() -> None:
     assert tiers.left_out_sentence({"files": 3, "slow": 2}).startswith(
-        "Left out: 2 slow, 3 files that need pyspark, selenium. `uv run pytest -m slow` runs one "
-        "tier, `uv sync --all-groups` brings the packages"
+        "Left out: 2 slow, 3 files that need pyspark, selenium. `uv run --group test pytest -m "
+        "slow` runs one tier, `uv sync --all-groups` brings the packages"
     )
     assert list(filter(installed.can_not_run, tiers.TIERS)) == ["spark", "browser"]
 
@@ -96,14 +98,21 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
     assert tiers.left_out_sentence({}) == ""
 
 
+def test_a_command_of_kgitops_installs_nothing_for_tests() -> None:
+    """Without this list uv would install the group ``dev``."""
+    assert (
+        tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["default-groups"] == []
+    )
+
+
 def test_ci_runs_the_command_of_the_readme_first_and_then_every_tier() -> None:
     """Each test runs in one of the two: what neither chooses would go unproved."""
-    assert "$ uv run pytest\n" in (ROOT / "README.md").read_text()
+    assert "$ uv run --group test pytest\n" in (ROOT / "README.md").read_text()
     run = (ROOT / ".ci" / "run").read_text().replace("\\\n", "")
-    default, rest = re.findall(r"^uv run pytest(.*)$", run, re.MULTILINE)
+    default, rest = re.findall(r"^uv run --group test pytest(.*)$", run, re.MULTILINE)
     assert default == ""
     assert f"--hypothesis-profile={tiers.SHARE}" in rest
-    assert f"export {tiers.WIDE_SHARE}=" in run.partition("\nuv run pytest\n")[2]
+    assert f"export {tiers.WIDE_SHARE}=" in run.partition("\nuv run --group test pytest\n")[2]
     (chosen,) = re.findall(r'-m "(.*)"', rest)
     kafka, *others = chosen.split(" or ")
     assert kafka == "(kafka and not default_kafka)"

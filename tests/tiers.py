@@ -1,4 +1,4 @@
-"""Tiers of tests: what a test needs, which of them plain ``uv run pytest`` runs, in what order.
+"""Tiers of tests: what a test needs, which run by default, and in what order.
 
 A marker names what a test needs beyond Python packages and a quick machine: ``kafka``, ``spark``,
 ``browser``, ``lint``, ``slow``. Fixtures bring the first three; a module that starts brokers or
@@ -179,7 +179,8 @@ def left_out_sentence(left_out: Mapping[str, int]) -> str:
         counts.append(f"{files} files that need {', '.join(missing_packages())}")
     if not counts:
         return ""
-    how = f"`uv run pytest -m {next(filter(left_out.get, (*TIERS, 'wide')), 'slow')}` runs one tier"
+    tier = next(filter(left_out.get, (*TIERS, "wide")), "slow")
+    how = f"`uv run --group test pytest -m {tier}` runs one tier"
     if missing_packages():
         how += ", `uv sync --all-groups` brings the packages"
     if browser := missing_browser():

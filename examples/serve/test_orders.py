@@ -1,4 +1,7 @@
-"""Tests of orders.py, without Java and without Docker: uv run pytest examples/serve."""
+"""Tests of orders.py, without Java and without Docker.
+
+uv run --group test pytest examples/serve
+"""
 
 from pathlib import Path
 

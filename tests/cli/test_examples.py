@@ -20,7 +20,7 @@ PROJECTS = [
     for name in load_project(file, env={}).cluster_names
     if name != "sandbox"  # a real one: tests/sandbox/test_readme.py
 ]
-COMMAND = re.compile(r"^\$ (?:uv run (?:--no-default-groups )?)?(kgitops .*)$", re.MULTILINE)
+COMMAND = re.compile(r"^\$ (?:uv run )?(kgitops .*)$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_the_first_command_of_the_readme_applies_the_quickstart(
     """The last one runs this suite; those in between are tests/sandbox/test_readme.py's."""
     text = (ROOT / "README.md").read_text()
     assert COMMAND.findall(text)[0] == "kgitops apply examples/quickstart --auto-approve"
-    assert "$ uv run pytest\n" in text
+    assert "$ uv run --group test pytest\n" in text
     ran = process("apply", "examples/quickstart", "--auto-approve")
     assert (ran.code, ran.err) == (0, "")
     assert "Applied: 13 done. Run" in ran.out

@@ -12,7 +12,7 @@ import pytest
 from strangers import stranger_on_the_first_port
 
 ROOT = Path(__file__).parents[2]
-COMMAND = re.compile(r"^\$ uv run (?:--no-default-groups )?(kgitops [^#\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"^\$ uv run (kgitops [^#\n]*)", re.MULTILINE)
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 

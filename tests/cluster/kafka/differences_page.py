@@ -28,7 +28,7 @@ it is another one. What any client gets from `kgitops serve` is compared
 `tests/cluster/kafka/test_differences.py` asks both clusters anew, fails for a difference that
 nobody explained and for an explanation that nothing needs, and looks the cited methods up in the
 jars of that Kafka. It also writes this page:
-`{WRITE}=1 uv run pytest -n0 -m kafka tests/cluster/kafka/test_differences.py`.
+`{WRITE}=1 uv run --group test pytest -n0 -m kafka tests/cluster/kafka/test_differences.py`.
 """
 _MOST_SHOWN = 3
 

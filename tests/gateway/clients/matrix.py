@@ -53,8 +53,8 @@ Programs of others that `kgitops gateway` is tested with, unchanged, and how man
 pass. Each logs in over SASL_SSL as a member of the virtual cluster `emea.sales` on three real
 brokers whose authorizer lets nobody do anything without an ACL, and knows local names only. A
 second tenant has topics of the same names. `tests/gateway/clients/` has the programs; a test fails
-if a call does not pass, or is missing (`uv run pytest -m kafka tests/gateway/clients`). It needs
-Java, Node.js and Go.
+if a call does not pass, or is missing. It needs Java, Node.js and Go:
+`uv run --group test pytest -m kafka tests/gateway/clients`.
 
 """
 _TAIL = """

@@ -140,8 +140,8 @@ _HEAD = """\
 
 Programs of others that `kgitops serve` is tested with, unchanged, and how many of their calls pass.
 Each call's answer is compared with what a Kafka 4.3 gives. `tests/serve/clients/` has the programs;
-a test fails if a call does not pass, or is missing (`uv run pytest -m kafka tests/serve/clients`).
-It needs Java, Node.js and Go.
+a test fails if a call does not pass, or is missing. It needs Java, Node.js and Go:
+`uv run --group test pytest -m kafka tests/serve/clients`.
 
 """
 _TAIL = """

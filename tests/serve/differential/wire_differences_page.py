@@ -53,7 +53,7 @@ compared [case by case](differences.md).
 `tests/serve/differential/test_wire_differences.py` asks both clusters anew, fails for a difference
 that nobody explained and for an explanation that nothing needs, and looks the cited methods up in
 the jars of that Kafka. It also writes this page:
-`{WRITE}=1 uv run pytest -n0 -m kafka tests/serve/differential`.
+`{WRITE}=1 uv run --group test pytest -n0 -m kafka tests/serve/differential`.
 
 ## Asked
 
