@@ -5,7 +5,7 @@ log's own timestamps. A renewal that came after its lease had ended is void.
 
 On a registry of an older schema version a contender writes its claim in that version, because an
 older kgitops may hold the lock. Only the holder raises the version: with its first write, which is
-atomic, so that every older kgitops refuses the registry from then on.
+atomic, so that every older kgitops refuses the registry after that.
 """
 
 import uuid

@@ -67,7 +67,7 @@ def apply(
 ) -> int:
     """Execute a saved plan, or plan, ask and execute.
 
-    A saved plan is executed exactly, or nothing is. With --resume an unfinished run goes on.
+    A saved plan is executed exactly, or nothing is. With --resume an unfinished run continues.
 
     Example: kgitops apply plan.json
     """

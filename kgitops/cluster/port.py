@@ -241,7 +241,7 @@ class ChecksLogins(Protocol):
     """A cluster at which the login of a user can be tried."""
 
     def offers_login(self, mechanism: ScramMechanism) -> bool:
-        """Tell if clients may log in by the mechanism where kgitops connects."""
+        """Return whether clients may log in by the mechanism where kgitops connects."""
         ...
 
     def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:

@@ -118,7 +118,7 @@ def _key(document: DeclaredDocument) -> tuple[str, ...]:
 
 
 def _differ(users: list[tuple[Source, DeclaredDocument]]) -> bool:
-    """Tell if several objects declare the user, each another mechanism."""
+    """Return whether several objects declare the user, each another mechanism."""
     mechanisms = [item["mechanism"] for _, user in users for item in user.spec["scram"]]
     return len(users) > 1 and len(set(mechanisms)) == len(mechanisms)
 

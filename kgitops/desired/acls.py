@@ -55,7 +55,7 @@ def build_acls(acl: "Acl", document: Document, findings: Findings) -> list[Desir
 
 
 def _is_right(principal: str, path: Path, document: Document, findings: Findings) -> bool:
-    """Tell if it is a principal; a problem is added to ``findings``."""
+    """Return whether it is a principal; a problem is added to ``findings``."""
     if not is_principal(principal):
         advice = "write it as Type:name, such as User:billing"
         problem = f"{shown(principal)} is not a principal"

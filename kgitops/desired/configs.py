@@ -134,7 +134,7 @@ def check_min_insync_replicas(
 
 
 def _is_checked(document: Document, *paths: tuple[str, ...]) -> bool:
-    """Tell if the values are of one profile, which is reported itself."""
+    """Return whether the values are of one profile, which is reported itself."""
     return isinstance(document, ExpandedDocument) and document.is_given_together(*paths)
 
 

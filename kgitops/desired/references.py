@@ -51,7 +51,7 @@ def check_references(
 
 
 def _may_collide(desired: DesiredObject) -> TypeGuard[DesiredTopic]:
-    """Tell if the name could collide; one in a virtual cluster has a UUID in it (VC-044)."""
+    """Return whether the name could collide; one in a virtual cluster has a UUID in it (VC-044)."""
     if not isinstance(desired, DesiredTopic) or desired.virtual_cluster is not None:
         return False
     return "." in desired.name or "_" in desired.name

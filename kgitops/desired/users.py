@@ -122,7 +122,7 @@ def _generated(
 
 
 def _holds_env_value(given: "PasswordReference", document: Document, path: Path) -> bool:
-    """Tell if anything below ``path`` is written with a placeholder for an environment variable."""
+    """True if anything below ``path`` is written with a placeholder for an environment variable."""
     to = (*path, "generate", "to")
     sink = None if given.generate is None else given.generate.to
     places = [(*path, "env"), (*path, "file"), (*to, "file")]

@@ -9,7 +9,7 @@ from kgitops.serve.listening.settings import PrincipalRule
 
 
 class Entrance(Struct, frozen=True, kw_only=True):
-    """An address that clients begin with, and what they are told from then on."""
+    """An address that clients begin with, and what they are told after that."""
 
     host: str
     port: int

@@ -102,7 +102,7 @@ class ExpandedDocument(Document):
         return None
 
     def is_given_together(self, *paths: Path) -> bool:
-        """Tell if all these values are from a profile and defaults, which are checked once."""
+        """True if all these values are from a profile and defaults, which are checked once."""
         groups = {item.group if (item := self.given.get(path)) else None for path in paths}
         return len(groups) == 1 and None not in groups
 

@@ -252,7 +252,7 @@ def _backed_up(name: str) -> str:
 
 
 def _is_irregular(entry: "os.DirEntry[str]") -> bool:
-    """True for a pipe or the like: opening one without a writer would wait for ever."""
+    """True for a pipe or the like: opening one without a writer would wait forever."""
     try:
         return not stat.S_ISREG(entry.stat().st_mode)
     except OSError:

@@ -233,5 +233,5 @@ def _topic_address(content: Content) -> str | None:
 
 
 def _may_hold(text: str, kinds: Collection[str]) -> bool:
-    """Tell if the text may hold a document of these kinds; escapes can hide a kind's name."""
+    """True if the text may hold a document of these kinds; escapes can hide a kind's name."""
     return "\\" in text or re.search(rf"\b({'|'.join(kinds)})\b", text) is not None

@@ -44,7 +44,7 @@ def field_names(kind: str, path: tuple[str | int, ...]) -> list[str]:
 
 
 def may_be_null(kind: str, path: tuple[str | int, ...]) -> bool:
-    """Tell if null is a value of the field or key under ``path``."""
+    """Return whether null is a value of the field or key under ``path``."""
     node = _under(path, kind_schema(kind))
     return {"type": "null"} in node.get("anyOf", ())
 
@@ -62,7 +62,7 @@ def _under(path: tuple[str | int, ...], root: Schema) -> Schema:
 
 
 def may_be_empty(kind: str, path: tuple[str | int, ...]) -> bool:
-    """Tell if the path is the ``spec`` of ``kind`` and requires no field of its own."""
+    """Return whether the path is the ``spec`` of ``kind`` and requires no field of its own."""
     if path != ("spec",):
         return False
     root = kind_schema(kind)

@@ -57,7 +57,7 @@ class HasOrigins(Protocol):
 
 
 def has_origins(located: Located) -> TypeGuard[HasOrigins]:
-    """Tell if it knows origins, without asking for them: an isinstance would."""
+    """Return whether it knows origins, without asking for them: an isinstance would."""
     return hasattr(type(located), "origins")
 
 

@@ -39,7 +39,7 @@ def has_configs(
     wanted: Mapping[str, str | None],
     normal: Callable[[str, str], str],
 ) -> bool:
-    """Tell if all wanted configs are held, by their ``normal`` form, and none that None removes."""
+    """True if all wanted configs are held, by their ``normal`` form, and none that None removes."""
     return all(
         held.get(key) is None
         if value is None

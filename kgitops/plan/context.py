@@ -36,7 +36,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     draft: PlanDraft = field(default_factory=PlanDraft)
 
     def may_plan(self, declared: DesiredObject) -> bool:
-        """Tell if a declared object is selected and not another project's."""
+        """Return whether a declared object is selected and not another project's."""
         address = declared.address
         if not selected(self.desired, address):
             self.draft.keep(address, "excluded")
@@ -55,11 +55,11 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         return True
 
     def knows_virtual_cluster(self, name: str) -> bool:
-        """Tell if the virtual cluster exists, or is created by this plan."""
+        """Return whether the virtual cluster exists, or is created by this plan."""
         return name in self.current.virtual_clusters or name in self.links.declared
 
     def has_virtual_cluster(self, name: str, source: Source, what: str) -> bool:
-        """Tell if the virtual cluster exists, or is created by this plan; else add a finding."""
+        """True if the virtual cluster exists, or is created by this plan; else add a finding."""
         if self.knows_virtual_cluster(name):
             return True
         self.draft.findings.append(
@@ -217,7 +217,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         )
 
     def adopts(self, address: str) -> bool:
-        """Tell if an existing object that is declared is not managed by this project yet."""
+        """Return whether an existing object that is declared is not managed by this project yet."""
         return self.ownership.status(address) is not OwnershipStatus.MINE
 
     def record_after(
@@ -250,7 +250,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
 
 
 def selected(desired: DesiredState, address: str) -> bool:
-    """Tell if ``--target`` and ``--exclude`` include this object."""
+    """Return whether ``--target`` and ``--exclude`` include this object."""
     scope = desired.scope
     if address in scope.excludes:
         return False

@@ -16,7 +16,7 @@ from kgitops.plan.normal_form import assignment_text
 
 @dataclasses.dataclass(slots=True)
 class PlanDraft:
-    """Collects the results of planning one kind; planning goes on after a problem."""
+    """Collects the results of planning one kind; planning continues after a problem."""
 
     changes: list[Change] = dataclasses.field(default_factory=list)
     drift: list[Drift] = dataclasses.field(default_factory=list)

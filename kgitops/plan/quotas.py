@@ -43,7 +43,7 @@ def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownersh
 
 
 def _has_scope(context: PlanContext, quota: DesiredQuota) -> bool:
-    """Tell if the virtual cluster of the quota exists, or is created by this plan."""
+    """Return whether the virtual cluster of the quota exists, or is created by this plan."""
     name = dict(quota.entity).get(VIRTUAL_CLUSTER)
     if name is None:
         return True

@@ -188,7 +188,7 @@ def _by_tombstone(
 
 
 def _is_spent(tombstone: Tombstone, ownership: Ownership) -> bool:
-    """Tell if the Tombstone was executed; it does not apply to an object created since then."""
+    """True if the Tombstone was executed; it does not apply to an object created since then."""
     owner = ownership.owner(tombstone.address)
     if owner is None or owner.spent:
         return owner is not None

@@ -33,7 +33,7 @@ def topic_at_stake(change: Change) -> str | None:
 
 
 def is_at_stake(level: RiskLevel, fields: Iterable[FieldChange]) -> bool:
-    """Tell if a change of a topic with this level and these fields may harm it or decides size."""
+    """True if a change of a topic with this level and these fields may harm it or decides size."""
     return level is not RiskLevel.SAFE or any(field.path in SIZING for field in fields)
 
 

@@ -79,7 +79,7 @@ def partitions_text(count: int) -> str:
 
 
 def deletes(topic: TopicState, cluster_state: ClusterState) -> bool:
-    """Tell if the topic's old records are deleted: only then its retention has an effect."""
+    """Return whether the topic's old records are deleted: only then its retention has an effect."""
     return "delete" in (cluster_state.effective_config(topic, "cleanup.policy") or "")
 
 
@@ -90,7 +90,7 @@ class TopicPolicy(Configured, BaseTopicPolicy):
     except_principals = optional(principals, "patterns of principals whom it never refuses")
 
     def judges(self, request: TopicRequest) -> bool:
-        """Tell if the policy is for this request; patterns match the name in a virtual cluster."""
+        """True if the policy is for this request; patterns match the name in a virtual cluster."""
         return (
             request.name in self.topics
             and not is_internal(request.topic)

@@ -23,7 +23,7 @@ class _VirtualClusterPolicy(Configured, VirtualClusterManagementPolicy):
     except_principals = optional(principals, "patterns of principals whom it never refuses")
 
     def judges(self, principal: Principal) -> bool:
-        """Tell if the policy is for requests of ``principal``."""
+        """Return whether the policy is for requests of ``principal``."""
         return not (self.except_principals and str(principal) in self.except_principals)
 
     def validate_create_virtual_cluster(

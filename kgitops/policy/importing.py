@@ -64,7 +64,7 @@ def _forget(place: str) -> None:
 
 
 def _stands_in(place: str, name: str) -> bool:
-    """Tell if the module's topmost package is in that folder itself, not deeper."""
+    """Return whether the module's topmost package is in that folder itself, not deeper."""
     top = sys.modules.get(name.partition(".")[0])
     if top is None or name.startswith("kgitops."):
         return False

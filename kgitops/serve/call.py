@@ -56,7 +56,7 @@ class ApiCall(Struct, frozen=True, kw_only=True):
         return self.cluster.view_of(self.node)
 
     def allows(self, operation: Operation, kind: ResourceType, name: str = CLUSTER_NAME) -> bool:
-        """Tell if the client has a right, in the names of the physical cluster."""
+        """Return whether the client has a right, in the names of the physical cluster."""
         return self.cluster.controller.read(
             lambda draft: draft.authorizer.allows(operation, kind, name),
             self.image(),

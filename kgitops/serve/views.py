@@ -55,7 +55,7 @@ class BrokerViews:
         return held if held is not None else self._late(self._lags.get(broker, self._all))
 
     def note(self) -> None:
-        """Take in that the cluster may have changed just now."""
+        """Take in that the cluster may have changed currently."""
         if self._seen:
             with self._lock:
                 self._note(self._newest())

@@ -109,7 +109,7 @@ def read_header(data: bytes, at: int = 0) -> BatchHeader:
 
 
 def is_intact(data: bytes) -> bool:
-    """Tell if the batch's bytes have its checksum."""
+    """Return whether the batch's bytes have its checksum."""
     found: int = _CRC.unpack_from(data, _CRC_AT)[0]
     return _checksum(data) == found
 
@@ -151,7 +151,7 @@ def end_marker(producer_id: int, epoch: int, timestamp_ms: int, *, commit: bool)
 
 
 def is_commit(marker: bytes) -> bool:
-    """Tell if a control batch commits the transaction that it ends."""
+    """Return whether a control batch commits the transaction that it ends."""
     at = HEADER_BYTES + 1 + 4  # the record's length, attributes, two deltas and length of the key
     return bool(_VERSIONS_AND_TYPE.unpack_from(marker, at)[1] == _COMMIT)
 

@@ -125,7 +125,7 @@ def with_password(request: req.Request, settings: PasswordSettings) -> req.Reque
 
 
 def salt(secret: Secret, mechanism: ScramMechanism, iterations: int) -> SaltedPassword:
-    """Salt a password anew and hash it, as clients of Kafka do (RFC 5802, KIP-554)."""
+    """Salt a password again and hash it, as clients of Kafka do (RFC 5802, KIP-554)."""
     fresh = secrets.token_bytes(_SALT_BYTES)
     return SaltedPassword(
         fresh, hashlib.pbkdf2_hmac(mechanism.hash_name, secret.reveal(), fresh, iterations)

@@ -53,7 +53,7 @@ def reconcile(
     others changed and safe changes (converge, up to maxRisk, never a deletion); or whatever limits
     and policies let through (auto). All else waits as a sealed plan for kgitops apply.
 
-    kgitops reconcile suspend stops that for all replicas, and resume lets it go on.
+    kgitops reconcile suspend stops that for all replicas, and resume lets it continue.
 
     Example: kgitops reconcile examples/quickstart --once
     """

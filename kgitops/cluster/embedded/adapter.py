@@ -185,7 +185,7 @@ class EmbeddedCluster:
         return True
 
     def logs_in(self, user: str, mechanism: ScramMechanism, secret: Secret) -> bool:
-        """Tell if the credential in the store is that of this password."""
+        """Return whether the credential in the store is that of this password."""
         with self.controller.consistent_image() as image:
             held = image.scram.users.get(user, {}).get(mechanism.value)
         return held is not None and scram_control.is_password(held, mechanism, secret)

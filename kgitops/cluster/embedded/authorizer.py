@@ -57,15 +57,15 @@ class Authorizer:
         self._clusters: list[tuple[AclBinding, VirtualClusterScope]] | None = None
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
-        """Tell if the operation on a topic is allowed."""
+        """Return whether the operation on a topic is allowed."""
         return self.allows(operation, ResourceType.TOPIC, name)
 
     def allows_cluster(self, operation: Operation) -> bool:
-        """Tell if the operation on the physical cluster is allowed."""
+        """Return whether the operation on the physical cluster is allowed."""
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Tell if there is an Allow for it, also an implied one, and no Deny."""
+        """Return whether there is an Allow for it, also an implied one, and no Deny."""
         if self.allows_everything:
             return True
         physical, _ = self._indexed()
@@ -90,7 +90,7 @@ class Authorizer:
         return _decide(operation, bindings)
 
     def allows_somewhere(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Tell if the operation is allowed on some resource of the type, and not denied on all.
+        """True if the operation is allowed on some resource of the type, and not denied on all.
 
         As Kafka's authorizeByResourceType, except that a Deny on a prefix does not count.
         """
@@ -114,17 +114,17 @@ class Authorizer:
         )
 
     def allows_virtual_cluster(self, operation: Operation, name: str) -> bool:
-        """Tell if the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
+        """True if the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
         return self.allows_scope(operation, VirtualClusterScope(name))
 
     def allows_request(self, api_key: ApiKey, scope: VirtualClusterScope) -> bool:
-        """Tell if a right on everything in ``scope`` allows the request there (spec §8.2)."""
+        """True if a right on everything in ``scope`` allows the request there (spec §8.2)."""
         return any(
             self.allows_scope(operation, scope) for operation in sufficient_operations(api_key)
         )
 
     def allows_scope(self, operation: Operation, scope: VirtualClusterScope) -> bool:
-        """Tell if the operation is allowed on everything in ``scope``, and denied nowhere there.
+        """True if the operation is allowed on everything in ``scope``, and denied nowhere there.
 
         On the physical cluster only its own bindings count (VC-108). On virtual clusters theirs
         count, and those of the physical cluster too: it contains all of them (VC-101).

@@ -118,7 +118,7 @@ class Draft:
             self.labels = {}
 
     def has_members(self, group: str) -> bool:
-        """Tell if consumers are in the group of this physical id, or are said to be by a test."""
+        """True if consumers are in the group of this physical id, or are said to be by a test."""
         if group in self.faults.busy_groups:
             return True
         return self.members is not None and self.members.has_members(group)

@@ -40,7 +40,7 @@ class GlobalNamespace:
         self.draft = draft
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Tell if the caller may do the operation on the resource that it calls ``name``."""
+        """Return whether the caller may do the operation on the resource that it calls ``name``."""
         return self.draft.authorizer.allows(operation, resource_type, name)
 
     def topic(self, operation: Operation, name: str) -> str:
@@ -97,7 +97,7 @@ class GlobalNamespace:
         return (physical,)
 
     def lists_all_groups(self) -> bool:
-        """Tell if a right on the whole namespace shows its groups (VC-159)."""
+        """Return whether a right on the whole namespace shows its groups (VC-159)."""
         return self.draft.authorizer.allows_cluster(Operation.DESCRIBE)
 
     def groups(self) -> list[str]:
@@ -106,7 +106,7 @@ class GlobalNamespace:
         return sorted(name for name in names if name is not None)
 
     def has_group(self, group: str) -> bool:
-        """Tell if it is one of ``groups``."""
+        """Return whether it is one of ``groups``."""
         physical = self.physical_id(group)
         exists = self.draft.delta.groups.get(physical) is not None
         return exists and self.local_group(physical) is not None
@@ -176,7 +176,7 @@ class VirtualClusterNamespace(GlobalNamespace):
         return self.binding.link(name)
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Tell if the caller may do the operation on the resource that it calls ``name``."""
+        """Return whether the caller may do the operation on the resource that it calls ``name``."""
         if resource_type is ResourceType.TOPIC:
             link = self.link(name)
             physical = link.topic if link else None
@@ -185,7 +185,7 @@ class VirtualClusterNamespace(GlobalNamespace):
         return self.draft.authorizer.allows_local(operation, resource_type, name, physical)
 
     def allows_request(self, api_key: ApiKey) -> bool:
-        """Tell if a right on the virtual cluster allows the request in it (spec §8.2)."""
+        """Return whether a right on the virtual cluster allows the request in it (spec §8.2)."""
         return self.draft.authorizer.allows_request(api_key, VirtualClusterScope(self.name))
 
     def linked(self, operation: Operation, name: str, api_key: ApiKey | None = None) -> TopicLink:
@@ -242,7 +242,7 @@ class VirtualClusterNamespace(GlobalNamespace):
         return tuple(sorted(link.name for link in links if link.virtual_cluster == self.name))
 
     def lists_all_groups(self) -> bool:
-        """Tell if a right on the virtual cluster shows its groups (VC-159)."""
+        """Return whether a right on the virtual cluster shows its groups (VC-159)."""
         return self.allows_request(ApiKey.LIST_GROUPS)
 
     def groups(self) -> list[str]:
@@ -250,7 +250,7 @@ class VirtualClusterNamespace(GlobalNamespace):
         return sorted({*super().groups(), *self.binding.virtual_cluster.groups})
 
     def has_group(self, group: str) -> bool:
-        """Tell if it is one of ``groups``."""
+        """Return whether it is one of ``groups``."""
         return super().has_group(group) or group in self.binding.virtual_cluster.groups
 
     def check_group(self, physical: str) -> None:

@@ -68,7 +68,7 @@ class GroupMembers(Protocol):
     """Knows the consumers in groups; they are in memory, and not in the store."""
 
     def has_members(self, group: str) -> bool:
-        """Tell if anybody is in the group of this physical id."""
+        """Return whether anyone is in the group of this physical id."""
         ...
 
     def subscribed_topics(self, group: str) -> frozenset[str] | None:

@@ -133,7 +133,7 @@ class BrokerPolicies:
 
 
 def _is_in_step(before: Image, accepted: list[req.Request], after: Image) -> bool:
-    """Tell if ``after`` is the state that the evaluator expects after ``accepted``."""
+    """Return whether ``after`` is the state that the evaluator expects after ``accepted``."""
     if (before.brokers, before.configs) != (after.brokers, after.configs):
         return False
     if not _are_in_step(before.virtual_clusters, accepted, after.virtual_clusters):
@@ -157,7 +157,7 @@ def _is_in_step(before: Image, accepted: list[req.Request], after: Image) -> boo
 def _are_in_step(
     before: VirtualClustersImage, accepted: list[req.Request], after: VirtualClustersImage
 ) -> bool:
-    """Tell if only virtual clusters have changed that accepted requests name."""
+    """Return whether only virtual clusters have changed that accepted requests name."""
     if before is after:
         return True
     about: set[str | None] = set()

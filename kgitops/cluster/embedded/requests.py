@@ -30,7 +30,7 @@ from kgitops.virtual_clusters.rights import ApiKey
 
 
 def is_held(draft: Draft, request: req.Request) -> bool:
-    """Tell if a simulated fault keeps the request from finishing in time (A4-42, A4-65)."""
+    """Return whether a simulated fault keeps the request from finishing in time (A4-42, A4-65)."""
     match request:
         case req.CreateTopicRequest():
             return request.topic in draft.faults.leaderless_topics

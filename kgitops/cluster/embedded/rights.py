@@ -25,7 +25,7 @@ def check_virtual_clusters_enabled(draft: Draft) -> None:
 
 
 def may(draft: Draft, operation: Operation, virtual_cluster: str) -> bool:
-    """Tell if the caller may do this to the virtual cluster, or to the whole cluster (VC-101)."""
+    """True if the caller may do this to the virtual cluster, or to the whole cluster (VC-101)."""
     return draft.authorizer.allows_virtual_cluster(operation, virtual_cluster)
 
 

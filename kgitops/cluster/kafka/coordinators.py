@@ -73,7 +73,7 @@ def _asking(
 
 
 def is_transactional(wire: Wire, transactional_id: str) -> bool:
-    """Tell if the coordinator of this id is there, or will not come by waiting.
+    """Return whether the coordinator of this id is there, or will not come by waiting.
 
     The first to ask has the brokers create their log of transactions, which takes them a second.
 

@@ -97,7 +97,7 @@ def written_acls(file: ConvertedFile) -> ConvertedFile:
 
 
 def _is_read(item: SourceObject) -> bool:
-    """Tell if the object is an Acl whose principals are a list."""
+    """Return whether the object is an Acl whose principals are a list."""
     return (
         len(item.documents) == 1
         and item.documents[0].kind == "Acl"

@@ -39,7 +39,7 @@ class TopicItems(Struct, frozen=True):
         return frozenset(key for key, _ in self.items)
 
     def takes(self, profile: frozenset[Item]) -> bool:
-        """Tell if the profile gives the topic nothing that it does not have already.
+        """Return whether the profile gives the topic nothing that it does not have already.
 
         Nor may the topic say otherwise in what a profile is named after.
         """

@@ -80,7 +80,7 @@ def shown_comment(text: str) -> str:
 
 
 def is_secret_name(key: str) -> bool:
-    """Tell if the value under ``key`` may be a secret: ``db_password``, ``api-key``."""
+    """Return whether the value under ``key`` may be a secret: ``db_password``, ``api-key``."""
     return _SECRET_NAME.search(key) is not None
 
 

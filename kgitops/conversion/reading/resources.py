@@ -18,5 +18,5 @@ def metadata_name(document: Value) -> str:
 
 
 def is_known_version(api: str) -> bool:
-    """Tell if ``kafka.example.org/v1beta2`` is of version 1, or came before it."""
+    """Return whether ``kafka.example.org/v1beta2`` is of version 1, or came before it."""
     return _KNOWN.fullmatch(api.rpartition("/")[2]) is not None

@@ -27,17 +27,17 @@ class Dialect(StrEnum):
 
     @property
     def merges(self) -> bool:
-        """Tell if ``<<`` merges mappings; Jackson takes it for a key."""
+        """Return whether ``<<`` merges mappings; Jackson takes it for a key."""
         return self not in (Dialect.JACKSON, Dialect.CAUTIOUS)
 
     @property
     def has_typed_keys(self) -> bool:
-        """Tell if the key ``on`` is true, and no text."""
+        """Return whether the key ``on`` is true, and no text."""
         return self in (Dialect.GO, Dialect.SNAKE)
 
     @property
     def writes_numbers(self) -> bool:
-        """Tell if ``6.048e+08`` is passed on as 604800000."""
+        """Return whether ``6.048e+08`` is passed on as 604800000."""
         return self is Dialect.GO
 
 
@@ -150,7 +150,7 @@ _READERS: Mapping[Dialect, Callable[[str], Scalar]] = {
 
 
 def differs(text: str, dialect: Dialect) -> bool:
-    """Tell if a reader of the dialect has another value than YAML 1.2."""
+    """Return whether a reader of the dialect has another value than YAML 1.2."""
     if dialect is Dialect.YAML_12:
         return False
     return not _is_same(scalar_value(text, dialect), plain_value(text))

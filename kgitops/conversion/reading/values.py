@@ -123,11 +123,11 @@ class Value:
             merges[:0] = new
 
     def is_null(self) -> bool:
-        """Tell if nothing, ``~`` or ``null`` is written."""
+        """Return whether nothing, ``~`` or ``null`` is written."""
         return isinstance(self.node, ScalarNode) and self._typed() is None
 
     def is_empty(self) -> bool:
-        """Tell if it is null, or a text, list or mapping with nothing in it."""
+        """Return whether it is null, or a text, list or mapping with nothing in it."""
         return self.is_null() or not self.node.value
 
     def at(self, *path: str) -> "Value | None":
@@ -143,11 +143,11 @@ class Value:
         return found.text() if found is not None else None
 
     def is_list(self) -> bool:
-        """Tell if it is a list."""
+        """Return whether it is a list."""
         return isinstance(self.node, SequenceNode)
 
     def is_mapping(self) -> bool:
-        """Tell if it is a mapping."""
+        """Return whether it is a mapping."""
         return isinstance(self.node, MappingNode)
 
     def text(self) -> str | None:
@@ -201,14 +201,14 @@ class Value:
         ]
 
     def has_ambiguous_key(self) -> bool:
-        """Tell if its key is no text to the tool: ``on``."""
+        """Return whether its key is no text to the tool: ``on``."""
         key = self.key
         if not isinstance(key, ScalarNode) or not self.file.dialect.has_typed_keys:
             return False
         return is_plain(key) and differs(key.value, self.file.dialect)
 
     def _is_ambiguous(self) -> bool:
-        """Tell if the tool has another value than YAML 1.2."""
+        """Return whether the tool has another value than YAML 1.2."""
         node = self.node
         return (
             isinstance(node, ScalarNode)

@@ -80,13 +80,13 @@ def read_shared(folder: SourceFolder, documents: Iterable[Value]) -> Shared:
 
 
 def is_plans(document: Value) -> bool:
-    """Tell if the document is a file of plans."""
+    """Return whether the document is a file of plans."""
     entries = dict(document.entries())
     return set(entries) == {"plans"} and entries["plans"].is_mapping()
 
 
 def is_roles(document: Value) -> bool:
-    """Tell if the document is a file of roles."""
+    """Return whether the document is a file of roles."""
     return [key for key, _ in document.entries()] == ["roles"]
 
 

@@ -159,7 +159,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def _declares_nothing(finding: Finding, places: Mapping[str, WrittenFile]) -> bool:
-    """Tell if it is about a file of comments alone, which is written as such on purpose."""
+    """Return whether it is about a file of comments alone, which is written as such on purpose."""
     file = places.get(finding.source.file) if finding.source else None
     return file is not None and not file.starts
 

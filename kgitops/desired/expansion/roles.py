@@ -102,7 +102,7 @@ def expand_grants(spec: "AclSpec", document: Document, findings: Findings) -> It
 
 
 def is_of_role(document: object) -> bool:
-    """Tell if the document of a binding declares it by a role."""
+    """Return whether the document of a binding declares it by a role."""
     if not isinstance(document, ExpandedDocument):
         return False
     given = document.given.get(("spec", "operations"))

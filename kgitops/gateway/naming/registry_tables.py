@@ -75,7 +75,7 @@ class RegistryTables:
     def read(self, source: RegistryConnection, *, whole: bool = False) -> NameTables:
         """Read on and return the tables, the same ones if no name and no member changed.
 
-        With ``whole`` everything is read again, since removals are not kept in the log for ever.
+        With ``whole`` everything is read again, since removals are not kept in the log forever.
 
         Raises:
             SafetyError: there is no registry, it is another one than before, or it can't be

@@ -32,7 +32,7 @@ class WatchedNames(Struct, frozen=True, kw_only=True):
 
 
 class RegistryWatcher:
-    """Reads the registry again and again; while it can't be read, the last tables go on.
+    """Reads the registry again and again; while it can't be read, the last tables continue.
 
     ``connect`` opens a connection to the cluster. ``tell`` takes a sentence when the registry can't
     be read any more, and one when it can be again; ``on_tables`` takes the new tables after each

@@ -60,7 +60,7 @@ def rewrite_request(
 
     With ``at_once`` it takes a few milliseconds at most.
 
-    Without a ``table`` the client is in no virtual cluster, and its request goes on as it is.
+    Without a ``table`` the client is in no virtual cluster, and its request continues as it is.
 
     Raises:
         RefusedFrameError: the connection has to be closed.

@@ -58,7 +58,7 @@ class Subscriptions:
         return self._by_group.get(group)
 
     def has_room(self, tenant: str, asked: AcceptedSubscription) -> bool:
-        """Tell if a subscription can be kept; if so, its memory is taken until it is settled."""
+        """True if a subscription can be kept; if so, its memory is taken until it is settled."""
         return self._resize(tenant, asked.size)
 
     def settle(self, asked: AcceptedSubscription, *, accepted: bool) -> None:

@@ -75,7 +75,7 @@ class FollowedNames:
         )
 
     def start(self) -> BrokersBehind:
-        """Read the registry, and go on reading it; the cluster as connections reach it.
+        """Read the registry, and continue reading it; the cluster as connections reach it.
 
         Raises:
             KgitopsError: it can't be reached or read, or has no registry.

@@ -208,7 +208,7 @@ class FramedSocket(asyncio.BufferedProtocol):
             self._deliver()
 
     def _is_secure(self) -> bool:
-        """True once frames can come; go on agreeing on keys until then."""
+        """True once frames can come; continue agreeing on keys until then."""
         tls = self._tls
         return tls is None or tls.ready or self._shake_hands(tls)
 

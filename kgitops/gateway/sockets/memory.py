@@ -75,7 +75,7 @@ class FrameMemory:
 class KeptMemory:
     """The memory for what is kept while connections are open, a share of it for each tenant.
 
-    It is apart from that of frames, which would wait for ever for what no tenant gives back.
+    It is apart from that of frames, which would wait forever for what no tenant gives back.
     """
 
     def __init__(self, most: int) -> None:
@@ -112,7 +112,7 @@ class SideMemory:
         self.held = 0
 
     def admit(self, size: int) -> bool:
-        """Tell if a frame of this size may be read now; else the side is stopped until it may."""
+        """True if a frame of this size may be read now; else the side is stopped until it may."""
         if size <= LARGE_BYTES:
             return True
         if self._memory.take(self, size):

@@ -26,7 +26,7 @@ class GatewayStatus(Struct, frozen=True, kw_only=True):
     wanted: int = 1
     """The number that there has to be."""
     restarts: int = 0
-    """The number of processes that were started anew."""
+    """The number of processes that were started again."""
     ended: ConnectionCounts = field(default_factory=ConnectionCounts)
     """The counts of processes that are gone."""
 

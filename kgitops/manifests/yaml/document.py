@@ -113,7 +113,7 @@ def _compose(file: SourceText, start: int, end: int) -> Node | None:
 
 
 def _matches(key: ScalarNode, step: Step) -> bool:
-    """Tell if the key reads as ``step``; a number may be written in several ways."""
+    """Return whether the key reads as ``step``; a number may be written in several ways."""
     if key.value == step:
         return not is_merge(key)
     return not isinstance(step, str) and is_plain(key) and plain_value(key.value) == step

@@ -57,12 +57,12 @@ def compose_all(text: str) -> Iterator[Node]:
 
 
 def is_plain(node: ScalarNode) -> bool:
-    """Tell if the scalar has neither quotes nor a tag."""
+    """Return whether the scalar has neither quotes nor a tag."""
     return not node.style and not node.tag
 
 
 def is_merge(key: Node) -> bool:
-    """Tell if a key is YAML's merge, ``<<``."""
+    """Return whether a key is YAML's merge, ``<<``."""
     return isinstance(key, ScalarNode) and key.value == "<<" and is_plain(key)
 
 

@@ -142,7 +142,7 @@ def _text(text: str, path: Path, lookup: Lookup, missing: Missing) -> Content:
 
 
 def has_placeholder(content: Content) -> bool:
-    """Tell if a placeholder is left anywhere in ``content``."""
+    """Return whether a placeholder is left anywhere in ``content``."""
     match content:
         case str():
             return "${" in content

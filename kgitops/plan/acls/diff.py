@@ -80,7 +80,7 @@ def _unkept(change: Change) -> Finding:
 
 
 def _has_scope(context: PlanContext, acl: DesiredAcl) -> bool:
-    """Tell if the virtual cluster that the ACL names exists, or is created by this plan."""
+    """Return whether the virtual cluster that the ACL names exists, or is created by this plan."""
     binding = acl.binding
     if binding.resource_type is ResourceType.CLUSTER:
         return _has_cluster(context, acl)
@@ -92,7 +92,7 @@ def _has_scope(context: PlanContext, acl: DesiredAcl) -> bool:
 
 
 def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:
-    """Tell if the resource cluster is the physical one, or an existing virtual one.
+    """Return whether the resource cluster is the physical one, or an existing virtual one.
 
     To Kafka any name but kafka-cluster is wrong. Operations that only virtual clusters have may be
     granted before theirs exists, and an existing binding may outlive its virtual cluster.

@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def covers(rule: AclBinding, other: AclBinding) -> bool:
-    """Tell if the rule's pattern matches every resource that the other's matches."""
+    """Return whether the rule's pattern matches every resource that the other's matches."""
     if rule.resource_type is not other.resource_type:
         return False
     if rule.pattern_type is PatternType.LITERAL and rule.resource_name == "*":
@@ -60,7 +60,7 @@ class PatternIndex(Generic[_T]):
         self._of(binding.pattern_type).setdefault(binding.resource_name, []).append(item)
 
     def reach(self, name: str) -> bool:
-        """Tell if any item's pattern matches the resource ``name``."""
+        """Return whether any item's pattern matches the resource ``name``."""
         return next(self._of_name(name), None) is not None
 
     def covering(self, binding: AclBinding) -> Iterator[_T]:
@@ -171,7 +171,7 @@ def _is_wide(scope: _Scope) -> bool:
 
 
 def _reaches(scope: _Scope, other: _Scope) -> bool:
-    """Tell if a scope includes every virtual cluster of the other (VC-144)."""
+    """Return whether a scope includes every virtual cluster of the other (VC-144)."""
     name, pattern = scope
     if scope == other:
         return True
@@ -197,7 +197,7 @@ class ResourcesInUse:
         self._current = current
 
     def unguarded(self, binding: AclBinding) -> bool:
-        """Tell if ``binding`` would be the first ACL on a resource that exists."""
+        """Return whether ``binding`` would be the first ACL on a resource that exists."""
         if binding.scoped:
             return False  # its resources are those of a virtual cluster, by their local names
         match binding.resource_type:

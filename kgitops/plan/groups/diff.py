@@ -65,7 +65,7 @@ def _local_groups(current: ClusterState) -> Mapping[str, str]:
 
 
 def _is_global(context: PlanContext, group: DesiredGroup, local: Mapping[str, str]) -> bool:
-    """Tell if the group is in no virtual cluster; else add a finding."""
+    """Return whether the group is in no virtual cluster; else add a finding."""
     if group.name not in local:
         return True
     context.draft.findings.append(

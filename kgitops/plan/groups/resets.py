@@ -17,7 +17,7 @@ _EARLIEST = "earliest"
 
 
 def is_due(group: DesiredGroup, managed: Mapping[str, Json]) -> bool:
-    """Tell if the declared reset is another than the last applied one."""
+    """Return whether the declared reset is another than the last applied one."""
     return group.reset is not None and reset_view(group.reset) != managed.get("resetOffsets")
 
 

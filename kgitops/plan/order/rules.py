@@ -146,7 +146,7 @@ class GlobalEdges:
 
 
 def _names_topic(binding: AclBinding) -> bool:
-    """Tell if the binding names one topic by its physical name."""
+    """Return whether the binding names one topic by its physical name."""
     return (
         binding.resource_type is ResourceType.TOPIC
         and binding.pattern_type is PatternType.LITERAL

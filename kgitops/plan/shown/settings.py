@@ -99,7 +99,7 @@ def _quota_risk(before: float | None, after: float | None) -> Risk:
 
 
 def _is_gone(change: Change, last: Iterable[str], current: Container[str]) -> bool:
-    """Tell if nothing is left of what was last applied."""
+    """Return whether nothing is left of what was last applied."""
     if change.requests or basis_of(change).in_part:
         return False
     return not any(key in current for key in last)

@@ -63,7 +63,7 @@ def requests_of(change: Change) -> tuple[Request, ...]:
 
 
 def releases_ownership(change: Change) -> bool:
-    """Tell if the project manages the object no longer once the change is done."""
+    """Return whether the project manages the object no longer once the change is done."""
     return change.owner_after is None or change.owner_after.spent
 
 
@@ -85,7 +85,7 @@ def last_applied_before(change: Change) -> Mapping[str, Json]:
 
 
 def is_adopted(change: Change) -> bool:
-    """Tell if the project did not manage the existing object before."""
+    """Return whether the project did not manage the existing object before."""
     owner = change.owner_before
     return owner is None or owner.spent or basis_of(change).taken_from is not None
 

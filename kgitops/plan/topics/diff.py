@@ -166,5 +166,5 @@ def _remove(context: PlanContext, removal: Removal) -> None:
 
 
 def is_same_topic(owner: Owner, state: TopicState | None) -> bool:
-    """Tell if the topic is the applied one; a re-created one is unmanaged, and stays."""
+    """Return whether the topic is the applied one; a re-created one is unmanaged, and stays."""
     return state is not None and state.topic_id is not None and state.topic_id == owner.topic_id

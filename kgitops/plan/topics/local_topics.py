@@ -127,7 +127,7 @@ class LocalTopics:
 
 
 def belongs_to_topic(context: PlanContext, local: LocalName, declared: frozenset[str]) -> bool:
-    """Tell if a link is the name of a topic that is declared or managed in a virtual cluster."""
+    """True if a link is the name of a topic that is declared or managed in a virtual cluster."""
     address = local_topic_address(local)
     owner = context.ownership.owner(address)
     return address in declared or (owner is not None and not owner.spent)

@@ -34,7 +34,7 @@ _NOBODY: ScramIterations = {}
 
 
 def concerned_users(desired: DesiredState, current: ClusterState) -> frozenset[str]:
-    """Return the users that a plan has to know: those declared, and those that anybody manages."""
+    """Return the users that a plan has to know: those declared, and those that anyone manages."""
     return managed_users(current) | {user.name for user in desired.users}
 
 
@@ -80,7 +80,7 @@ def plan_users(
 
 
 def _is_member(context: PlanContext, user: DesiredUser) -> bool:
-    """Tell if the user is a member of its virtual cluster, or becomes one (VC-160c)."""
+    """Return whether the user is a member of its virtual cluster, or becomes one (VC-160c)."""
     name = user.virtual_cluster
     if name is None:
         return True

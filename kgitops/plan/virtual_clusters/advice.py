@@ -221,7 +221,7 @@ def without_virtual_clusters(
 
 
 def _is_inside(item: DesiredObject) -> bool:
-    """Tell if the object concerns virtual clusters; for an ACL the resource's name decides."""
+    """True if the object concerns virtual clusters; for an ACL the resource's name decides."""
     if isinstance(item, DesiredAcl):
         return is_logical(item.binding)
     if isinstance(item, DesiredUser):

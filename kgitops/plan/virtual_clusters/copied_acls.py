@@ -1,4 +1,4 @@
-"""Rights that come along with a user: copied once when it is bound, and kept from then on.
+"""Rights that come along with a user: copied once when it is bound, and kept after that.
 
 A copy is computed when ``copyAclsFrom`` is applied for the first time. From then on the registry
 remembers it with its ``origin``; it stays desired while the member's document asks for the same
@@ -154,7 +154,7 @@ def find_copies(
 
 
 def copies_in_this_plan(context: PlanContext, member: DesiredMember) -> bool:
-    """Tell if this plan copies the ACLs of the member for the first time."""
+    """Return whether this plan copies the ACLs of the member for the first time."""
     return member.copy_acls_from is not None and _is_first(context, member)
 
 

@@ -49,7 +49,7 @@ def _of_binding(binding: AclBinding) -> str | None:
 
 
 def lets_in(request: req.Request) -> bool:
-    """Tell if the request adds a user or client id."""
+    """Return whether the request adds a user or client id."""
     return (
         isinstance(request, req.AlterVirtualClusterRequest)
         and request.change is ChangeType.ADD
@@ -58,12 +58,12 @@ def lets_in(request: req.Request) -> bool:
 
 
 def is_late(request: req.Request) -> bool:
-    """Tell if the request removes old rights after all members are in (``removeOldAclsFrom``)."""
+    """True if the request removes old rights after all members are in (``removeOldAclsFrom``)."""
     return isinstance(request, req.DeleteAclRequest) and request.migrated_to is not None
 
 
 def breaks(request: req.Request) -> bool:
-    """Tell if something may stop working because of the request."""
+    """Return whether something may stop working because of the request."""
     match request:
         case req.AlterClientQuotaRequest(quotas=quotas):
             return all(value is None for value in quotas.values())

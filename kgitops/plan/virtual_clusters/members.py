@@ -177,7 +177,7 @@ def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Mem
 
 
 def _same(owner: Owner | None, after: Owner) -> bool:
-    """Tell if the registry's record is the same except for the instructions."""
+    """Return whether the registry's record is the same except for the instructions."""
     if owner is None:
         return False
     kept = {key: after.last_applied[key] for key in _INSTRUCTIONS}

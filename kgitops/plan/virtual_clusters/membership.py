@@ -55,11 +55,11 @@ class Membership:
         return allows
 
     def has(self, member: DesiredMember) -> bool:
-        """Tell if the member belongs to the virtual cluster in which it is declared."""
+        """Return whether the member belongs to the virtual cluster in which it is declared."""
         return self.belongs(member.virtual_cluster, member.entity_type, member.name)
 
     def belongs(self, virtual_cluster: str, entity_type: EntityType, name: str) -> bool:
-        """Tell if the name is a member of the virtual cluster."""
+        """Return whether the name is a member of the virtual cluster."""
         current = self._found.get(virtual_cluster)
         return current is not None and name in current.members(entity_type)
 

@@ -40,7 +40,7 @@ def references_of(node: SyntaxNode) -> References:
 
 
 def reads_object(root: SyntaxNode) -> bool:
-    """Tell if an expression depends on the kind of request, or on what is null there."""
+    """Return whether an expression depends on the kind of request, or on what is null there."""
     return any(
         (isinstance(node, Name) and node.name in ("requested", "current", "change"))
         or (isinstance(node, Select) and node.field == "api")
@@ -49,7 +49,7 @@ def reads_object(root: SyntaxNode) -> bool:
 
 
 def _is_root_of(node: SyntaxNode, child: SyntaxNode) -> bool:
-    """Tell if ``child`` is a variable of which only a field is read, or that is tested for null."""
+    """True if ``child`` is a variable of which only a field is read, or that is tested for null."""
     if not isinstance(child, Name) or child.name not in ROOTS:
         return False
     return isinstance(node, Select) or _tests_for_null(node)

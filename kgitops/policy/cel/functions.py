@@ -25,7 +25,7 @@ class Function(Struct, frozen=True, kw_only=True):
     parameters: int = 1
 
     def is_called(self, *, method: bool, arguments: int) -> bool:
-        """Tell if this is a form of calling it; size() has both forms."""
+        """Return whether this is a form of calling it; size() has both forms."""
         if self.name == "size":
             return arguments == (0 if method else 1)
         return method is self.method and arguments == self.parameters

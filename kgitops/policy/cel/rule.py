@@ -55,7 +55,7 @@ class CelRule:
         contexts.add(compiled.references)
 
     def judges(self, policy_input: PolicyInput) -> bool:
-        """Tell if the request and the object's name match; conditions are part of the check."""
+        """True if the request and the object's name match; conditions are part of the check."""
         return (not self._requests or policy_input.api in self._requests) and (
             self._names is None or self._names.fullmatch(policy_input.name) is not None
         )
@@ -90,7 +90,7 @@ def _patterns(names: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _meet(conditions: Sequence[CompiledExpression], context: object) -> bool:
-    """Tell if all are true; one that is false decides, even where another can't be evaluated."""
+    """True if all are true; one that is false decides, even where another can't be evaluated."""
     failed: PolicyFailed | None = None
     for condition in conditions:
         try:

@@ -101,7 +101,7 @@ def joined(one: Type, other: Type) -> Type:
 
 
 def comparable(one: Type, other: Type) -> bool:
-    """Tell if values of the two types can ever be equal."""
+    """Return whether values of the two types can ever be equal."""
     unknown = (TypeKind.ANY, TypeKind.NULL)
     if one.kind in unknown or other.kind in unknown or (one.numeric and other.numeric):
         return True
@@ -113,7 +113,7 @@ def comparable(one: Type, other: Type) -> bool:
 
 
 def fits(actual: Type, expected: Type) -> bool:
-    """Tell if a value of the actual type may be used where the other is expected, except null."""
+    """True if a value of the actual type may be used where the other is expected, except null."""
     if TypeKind.ANY in (actual.kind, expected.kind):
         return True
     if actual.kind is TypeKind.RECORD and expected.kind is TypeKind.MAP:

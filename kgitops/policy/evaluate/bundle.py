@@ -40,7 +40,7 @@ class Level(StrEnum):
         return tuple(Level).index(self)
 
     def weaker_than(self, other: "Level") -> bool:
-        """Tell if this level binds less."""
+        """Return whether this level binds less."""
         return self.rank() < other.rank()
 
 

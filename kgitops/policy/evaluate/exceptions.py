@@ -27,7 +27,7 @@ def truncate(text: str) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell if a person asks this process to stop, which is impossible where Ctrl-C is ignored."""
+    """True if a person asks this process to stop, which is impossible where Ctrl-C is ignored."""
     return (
         isinstance(error, KeyboardInterrupt)
         and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN

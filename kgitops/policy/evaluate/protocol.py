@@ -33,7 +33,7 @@ class Rule(Protocol):
         ...
 
     def judges(self, policy_input: PolicyInput) -> bool:
-        """Tell if the policy is for such requests at all."""
+        """Return whether the policy is for such requests at all."""
         ...
 
     def check(

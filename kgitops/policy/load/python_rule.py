@@ -65,7 +65,7 @@ class PythonRule:
         }
 
     def judges(self, policy_input: PolicyInput) -> bool:
-        """Tell if the class implements the interface for such requests."""
+        """Return whether the class implements the interface for such requests."""
         return policy_input.api in self._methods
 
     def check(self, policy_input: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:

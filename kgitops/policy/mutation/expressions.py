@@ -1,6 +1,6 @@
 """Mutants of expressions: operators, numbers, quantities and the names of a few functions.
 
-Each generator changes the tree, yields the node and the change, and undoes it when it goes on.
+Each generator changes the tree, yields the node and the change, and undoes it when it continues.
 """
 
 import ast

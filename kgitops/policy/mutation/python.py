@@ -148,7 +148,7 @@ def _augmented(node: ast.AugAssign) -> Mutations:
 
 
 def _only_refuses(body: list[ast.stmt]) -> bool:
-    """Tell if this only refuses configs, as ``raise ValueError`` does."""
+    """Return whether this only refuses configs, as ``raise ValueError`` does."""
     return len(body) == 1 and isinstance(body[0], ast.Raise) and _is_builtin(body[0])
 
 

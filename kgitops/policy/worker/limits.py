@@ -59,7 +59,7 @@ class LimitViolations:
         return "the process that runs the policies"
 
     def has_culprit(self, violation: LimitViolation) -> bool:
-        """Tell if a policy was at work."""
+        """Return whether a policy was at work."""
         return 0 <= violation.policy < len(self._policies)
 
     def record(self, violation: LimitViolation, address: str) -> str:

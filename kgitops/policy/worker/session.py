@@ -1,4 +1,4 @@
-"""Judges in a worker process: a policy that breaks its limits denies, and the others go on."""
+"""Judges in a worker process: a policy that breaks its limits denies, and the others continue."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +66,7 @@ class WorkerEvaluator:
 
     @property
     def sound(self) -> bool:
-        """True if no policy has broken a limit, and the process can go on."""
+        """True if no policy has broken a limit, and the process can continue."""
         return self._failure is None and not self._violations.happened
 
     def begin(self, state: ClusterState, *, principal: str) -> None:

@@ -151,7 +151,7 @@ TOKEN = "KGITOPS_POLICY_WORKER"  # noqa: S105 (the name of a variable, which mar
 def end_supervisor(pid: int, lifeline: int, wait: Callable[[], int | None], token: str) -> None:
     """Have everything below the supervisor ended, and the supervisor itself.
 
-    ``wait`` gives it some seconds to end: its exit status, None where it goes on. Where it was
+    ``wait`` gives it some seconds to end: its exit status, None where it continues. Where it was
     killed or doesn't answer, the processes that bear ``token`` in their environment are ended.
     """
     with suppress(OSError):  # it is gone already

@@ -57,12 +57,12 @@ class HookToken:
         return cls(secret)
 
     def is_shown(self, shown: str) -> bool:
-        """Tell if the token itself is shown."""
+        """Return whether the token itself is shown."""
         given = sha256(shown.encode("utf-8", "surrogateescape")).digest()
         return hmac.compare_digest(given, self._digest)
 
     async def has_signed(self, body: AsyncIterator[bytes], signature: str) -> bool | None:
-        """Tell if the body is signed, as GitHub does; None if it is too large to be looked at."""
+        """True if the body is signed, as GitHub does; None if it is too large to be looked at."""
         signing = hmac.new(self._secret, digestmod=sha256)
         read = 0
         async for part in body:

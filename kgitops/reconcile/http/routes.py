@@ -177,7 +177,7 @@ def framed_by_nobody(policy: str) -> str:
 
 
 def names_this_machine(host: str | None) -> bool:
-    """Tell if ``Host`` is loopback, not a name that somebody made lead there (DNS rebinding)."""
+    """True if ``Host`` is loopback, not a name that somebody made lead there (DNS rebinding)."""
     if host is None:
         return False
     found = _HOST.fullmatch(host.lower())

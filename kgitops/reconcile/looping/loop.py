@@ -164,7 +164,7 @@ class ReconcileLoop:
             self._changed.notify_all()
 
     def stop(self, number: int) -> None:
-        """End the turns under way: what is applied goes on to the end of its request.
+        """End the turns under way: what is applied continues to the end of its request.
 
         A turn that only reads has nothing to finish, so it is not waited for.
         """

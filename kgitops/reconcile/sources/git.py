@@ -35,7 +35,7 @@ class GitOptions(Struct, frozen=True, kw_only=True):
     """A repository and how much of it is trusted.
 
     ``state`` is the folder for the copy and the checkouts. ``refuse_rewrites`` keeps the last good
-    revision when the ref does not go on from it. ``timeout`` is for each process of git, and
+    revision when the ref does not continue from it. ``timeout`` is for each process of git, and
     ``most_bytes`` for a fetch and for the files of a revision.
     """
 
@@ -212,7 +212,7 @@ class GitSource:
         )
 
     def _rewritten(self, new: str) -> str | None:
-        """The sentence that says that the ref does not go on from the last good revision.
+        """The sentence that says that the ref does not continue from the last good revision.
 
         As much history is fetched as it takes to see that it does.
 

@@ -21,7 +21,7 @@ class HealHistory(Struct, frozen=True, kw_only=True):
     ) -> "HealHistory":
         """Return the history once these addresses were found drifted.
 
-        A fight goes on as long as its object is drifted, and ends when it no longer is. What was
+        A fight continues as long as its object is drifted, and ends when it no longer is. What was
         healed counts until the window has passed, so that the next change begins a fight again.
         """
         since = now - settings.heal_within_s
@@ -63,7 +63,7 @@ def history_to_text(history: HealHistory, now: datetime, ticks: float) -> str:
 
 
 def history_from_text(text: str, now: datetime, ticks: float) -> HealHistory:
-    """The history of a text; what seems to lie in the future was just now.
+    """The history of a text; what seems to lie in the future was currently.
 
     Raises:
         ValueError: the text is no history.

@@ -27,7 +27,7 @@ from kgitops.reconcile.status import ClusterChange, ClusterIdentity
 class KnownCluster(Struct, frozen=True, kw_only=True):
     """The memory of a loop about one of its clusters.
 
-    ``confirmed`` is the identity that turns go on with; None if a file that held it is damaged.
+    ``confirmed`` is the identity that turns continue with; None if a file that held it is damaged.
     ``found`` is another one that nobody has confirmed since the time ``since``, and ``earlier`` are
     the nonces of the confirmations that were there when it was found.
     """

@@ -93,7 +93,7 @@ class _Turn:
         self._stages = Stages(context.clock, report.stages, context.on_stage)
 
     def run(self) -> None:
-        """Open the project and the cluster, and go on there.
+        """Open the project and the cluster, and continue there.
 
         Where the revision can't be loaded, the cluster is compared with the last one that could.
         """

@@ -27,7 +27,7 @@ class UnfinishedRun(Struct, frozen=True, kw_only=True):
 
 
 def own_unfinished(latest: Latest, project: Project) -> UnfinishedRun | None:
-    """Return the run that a resume would go on with; None if there is none.
+    """Return the run that a resume would continue with; None if there is none.
 
     Raises:
         SafetyError: the journal can't be read.

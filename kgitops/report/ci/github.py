@@ -1,6 +1,6 @@
 """A plan, or the error that prevented it, as GitHub's workflow commands, worst first.
 
-GitHub shows ten annotations of a level a step and drops the rest in silence, so what is listed
+GitHub shows ten annotations of a level a step and drops the rest silently, so what is listed
 here ends with one that says how many more there are.
 """
 

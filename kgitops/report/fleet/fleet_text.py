@@ -193,7 +193,7 @@ class _Page(Struct, frozen=True):
         yield from self.rest(len(rows))
 
     def wrapped(self, mark: str, style: Style, text: str, hang: int = 2) -> Iterator[Line]:
-        """A row that goes on below itself, as far as its words begin; a path stays whole."""
+        """A row that continues below itself, as far as its words begin; a path stays whole."""
         safe = terminal_text(shortened(text, _SENTENCE))
         hang = hang if hang < self.width // 2 else 4
         pad = " " * hang

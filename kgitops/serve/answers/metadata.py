@@ -72,7 +72,7 @@ def _with_denied(found: TopicLookup, codes: Mapping[str, ErrorCode]) -> TopicLoo
 
 
 def _is_invalid(call: ApiCall, request: Message) -> bool:
-    """Tell if a topic has neither name nor id, or an id in a version without such requests."""
+    """True if a topic has neither name nor id, or an id in a version without such requests."""
     for topic in request.topics or ():
         if topic.name is None and (call.version < _WITH_IDS or topic.topic_id == NIL_UUID):
             return True

@@ -53,7 +53,7 @@ Kafka never did that: its brokers forward all versions, and these versions are o
 
 
 def is_for_controller(api: str, version: int) -> bool:
-    """Tell if the proposal lets a broker refuse the version with NOT_CONTROLLER."""
+    """Return whether the proposal lets a broker refuse the version with NOT_CONTROLLER."""
     return version >= FIRST_FOR_CONTROLLER.get(api, version + 1)
 
 

@@ -69,7 +69,7 @@ def item_results(response: Message) -> Iterator[tuple[str, int]]:
 
 
 def has_code(response: Message, code: ErrorCode) -> bool:
-    """Tell if the answer has the error, for itself or for an item."""
+    """Return whether the answer has the error, for itself or for an item."""
     return any(found == code for _, found in item_results(response))
 
 

@@ -51,11 +51,11 @@ class GroupCoordinator:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def group(self, group: str) -> Group | None:
-        """The group of this physical id, if anybody has joined it since the start."""
+        """The group of this physical id, if anyone has joined it since the start."""
         return self._groups.get(group)
 
     def has_members(self, group: str) -> bool:
-        """Tell if anybody is in the group, or is about to be."""
+        """Return whether anyone is in the group, or is about to be."""
         held = self._groups.get(group)
         classic = held is not None and held.state is not GroupState.EMPTY
         return classic or self._arriving[group] > 0 or self.consumers.has_members(group)

@@ -130,7 +130,7 @@ class Group(Struct, frozen=True, kw_only=True):
         return frozenset(name for name, count in counted.items() if count == len(self.members))
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Tell if a member with these protocols can be in the group."""
+        """Return whether a member with these protocols can be in the group."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
         if protocol_type != self.protocol_type:
@@ -176,7 +176,7 @@ def join_answered(group: Group, member_id: str, answer: JoinAnswer) -> Group:
 
 
 def sync_answered(group: Group, member_id: str, answer: SyncAnswer, now_ms: int) -> Group:
-    """The group after a member's waiting SyncGroup, if any, is answered; its session goes on."""
+    """The group after a member's waiting SyncGroup, if any, is answered; its session continues."""
     member = group.members[member_id]
     if member.syncs is None:
         return group

@@ -24,7 +24,7 @@ from kgitops.serve.groups.group import (
 
 
 def rebalanced(group: Group, now_ms: int, initial_delay_ms: int = 0) -> Group:
-    """Begin a rebalance, or go on with the one that is being prepared.
+    """Begin a rebalance, or continue with the one that is being prepared.
 
     ``maybePrepareRebalanceOrCompleteJoin``.
     """

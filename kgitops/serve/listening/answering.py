@@ -16,7 +16,7 @@ class LoginHandler(Protocol):
     """The login of one connection; implemented by ``kgitops.serve.login.handshake``."""
 
     def takes(self, data: bytes) -> bool:
-        """Tell if a request is part of a login, or must not be answered before one.
+        """Return whether a request is part of a login, or must not be answered before one.
 
         Raises:
             CloseConnectionError: the session has ended, or no login is possible any more.

@@ -15,7 +15,7 @@ PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
 SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = (PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER)
 _READABLE = {PLAIN: "PLAIN passwords", OAUTHBEARER: "OAUTHBEARER tokens"}
-"""The mechanisms by which clients send what lets anybody in who has it."""
+"""The mechanisms by which clients send what lets anyone in who has it."""
 
 
 class SecurityProtocol(StrEnum):
@@ -123,7 +123,7 @@ class ListenerSettings(Struct, frozen=True, kw_only=True):
 
 
 def check_exposure(settings: ListenerSettings, *, allow_anonymous: bool = False) -> None:
-    """Refuse a listener that anybody on a network could use.
+    """Refuse a listener that anyone on a network could use.
 
     Raises:
         UsageError: it is beyond loopback, and lets in whoever comes, or passwords can be read.

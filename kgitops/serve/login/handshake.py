@@ -82,7 +82,7 @@ class SaslLogin:
         self._began_again = float("-inf")
 
     def takes(self, data: bytes) -> bool:
-        """Tell if a request is part of a login, or must not be answered before one.
+        """Return whether a request is part of a login, or must not be answered before one.
 
         Raises:
             CloseConnectionError: the session has ended.

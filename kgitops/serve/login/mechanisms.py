@@ -1,4 +1,4 @@
-"""The SASL mechanisms of a listener, each begun anew for every login."""
+"""The SASL mechanisms of a listener, each begun again for every login."""
 
 from collections.abc import Callable, Sequence
 

@@ -39,11 +39,11 @@ class TestedRule(Struct, frozen=True, kw_only=True):
     api: str | None = None
 
     def judged(self, seen: RuleObservation) -> bool:
-        """Tell if the rule was asked there."""
+        """Return whether the rule was asked there."""
         return seen.policy in self.policies and self.api in (None, seen.api)
 
     def fired(self, seen: RuleObservation) -> bool:
-        """Tell if it denied there."""
+        """Return whether it denied there."""
         return seen.denied if self.number is None else self.number in seen.rules
 
 

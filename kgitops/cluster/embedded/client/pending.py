@@ -40,7 +40,7 @@ class PendingResults:
         self._pending = {name for name, result in results.items() if is_done and result.ok}
 
     def is_over(self) -> bool:
-        """Tell if all topics are done, or the time is up."""
+        """Return whether all topics are done, or the time is up."""
         if not self._pending or self._timeout_ms <= 0 or self._is_done is None:
             return True
         image = self._controller.recent_image()

@@ -61,7 +61,7 @@ class TransactionCalls(Connection):
     ) -> ProducerId:
         """A producer id and epoch; the previous producer of the transactional id is fenced.
 
-        ``current`` is what a producer has that goes on with the next epoch.
+        ``current`` is what a producer has that continues with the next epoch.
         """
         now_ms = self._now_ms()
 

@@ -55,7 +55,7 @@ class QuotaFilter(Struct, frozen=True, kw_only=True):
     name: str | None = None
 
     def matches(self, entity: ClientQuotaEntity) -> bool:
-        """Tell if the entity has such a part."""
+        """Return whether the entity has such a part."""
         parts = dict(entity)
         if self.entity_type not in parts:
             return False
@@ -234,7 +234,7 @@ def _is_ip_or_host(name: str) -> bool:
 
 
 def _is_numeric(parts: Sequence[str]) -> bool:
-    """Tell if InetAddress reads an IPv4 address: decimal, the last part fills the missing ones."""
+    """True if InetAddress reads an IPv4 address: decimal, the last part fills the missing ones."""
     if len(parts) > _PARTS or not all(part.isascii() and part.isdigit() for part in parts):
         return False
     *first, last = map(int, parts)

@@ -159,7 +159,7 @@ def _topic(draft: Draft, name: str) -> TopicImage:
 def _waits_for_a_dead_broker(
     draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ...]
 ) -> bool:
-    """Tell if a replica is to be added on a broker that can't fetch it."""
+    """Return whether a replica is to be added on a broker that can't fetch it."""
     adds = set(target) - set(topic.assignment[partition])
     return any(broker.fenced and broker.id in adds for broker in draft.delta.brokers.all())
 

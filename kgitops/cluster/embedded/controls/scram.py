@@ -182,7 +182,7 @@ def scram_keys(mechanism: ScramMechanism, salted_password: bytes) -> tuple[bytes
 
 
 def is_password(held: ScramCredential, mechanism: ScramMechanism, secret: Secret) -> bool:
-    """Tell if the credential is that of this password."""
+    """Return whether the credential is that of this password."""
     salt, stored_key = (base64.b64decode(text) for text in (held.salt, held.stored_key))
     salted = hashlib.pbkdf2_hmac(mechanism.hash_name, secret.reveal(), salt, held.iterations)
     return hmac.compare_digest(scram_keys(mechanism, salted)[0], stored_key)

@@ -69,7 +69,7 @@ class AclsDelta:
         self._changed: dict[AclBinding, bool] = {}
 
     def __contains__(self, binding: AclBinding) -> bool:
-        """Tell if the binding exists."""
+        """Return whether the binding exists."""
         return self._changed.get(binding, binding in self._image.bindings)
 
     def __iter__(self) -> Iterator[AclBinding]:

@@ -148,7 +148,7 @@ Image.EMPTY = Image()
 
 
 def can_collide(name: str) -> bool:
-    """Tell if another topic's metric names could be the same as this one's (A4-11)."""
+    """Return whether another topic's metric names could be the same as this one's (A4-11)."""
     return "." in name or "_" in name
 
 

@@ -59,7 +59,7 @@ def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) ->
 
 
 def store_exists(path: Path) -> bool:
-    """Tell if there is a file; also True if that can't be seen."""
+    """Return whether there is a file; also True if that can't be seen."""
     try:
         return path.exists()
     except OSError:

@@ -155,7 +155,7 @@ class Transactions:
     def _error_of(self, raised: BaseException) -> "KafkaError":
         """Return librdkafka's error.
 
-        confluent-kafka raises a fatal error in the middle of its callbacks and goes on to call
+        confluent-kafka raises a fatal error in the middle of its callbacks and continues to call
         them: Python turns that into a SystemError whose cause is the error.
         """
         cause: BaseException | None = raised

@@ -87,7 +87,7 @@ class OddAnswerError(ValueError):
 class StrictRequest:
     """A request as kafka-python's connection takes it, whose answer is decoded and checked.
 
-    The answer is an :class:`OddAnswerError` where it is odd, and the connection goes on. Where
+    The answer is an :class:`OddAnswerError` where it is odd, and the connection continues. Where
     kafka-python decodes it, an unexpected error would end its thread's reading for good.
     """
 

@@ -188,7 +188,7 @@ class Wire:
             time.sleep(_REDIAL_S)
 
     def give_up(self, broker: int, *, silent: int) -> None:
-        """Let reads from this broker fail at once where so many others were silent just now."""
+        """Let reads from this broker fail at once where so many others were silent currently."""
         server = self._connections.brokers.get(broker)
         if server is not None and self._lost.count_silent() >= silent:
             sentence = (

@@ -116,7 +116,7 @@ _NESTED = (dict, list)
 
 
 def _is_known(value: Data, scope: Scope) -> bool:
-    """Tell if nothing in the value is unknown."""
+    """Return whether nothing in the value is unknown."""
     if not isinstance(value, _NESTED):
         return not isinstance(value, Unknown)
     scope.spend(1 + len(value))

@@ -76,7 +76,7 @@ class Module:
         return iter(self._overrides)
 
     def is_overridden(self, block: HclBlock) -> bool:
-        """Tell if an override file changes a block of another file."""
+        """Return whether an override file changes a block of another file."""
         own = (block.type, block.labels)
         return any((other.type, other.labels) == own for _, other in self._overrides)
 
@@ -244,7 +244,7 @@ class Module:
 
 
 def _ignores(block: HclBlock, attribute: str) -> bool:
-    """Tell if Terraform ignores changes of the attribute: its value is then the cluster's."""
+    """True if Terraform ignores changes of the attribute: its value is then the cluster's."""
     words = {
         word
         for inner in block.blocks
@@ -255,7 +255,7 @@ def _ignores(block: HclBlock, attribute: str) -> bool:
 
 
 def is_override(file: HclFile) -> bool:
-    """Tell if Terraform merges the file's blocks into those of the other files."""
+    """Return whether Terraform merges the file's blocks into those of the other files."""
     stem = posixpath.basename(file.file.path).removesuffix(".tf")
     return stem == "override" or stem.endswith("_override")
 

@@ -33,7 +33,7 @@ class Found(Struct):
     """The first block that takes more steps than are left: it and later ones are not read."""
 
     def is_new(self, block: HclBlock) -> bool:
-        """Tell if the block, which every call of its module reads, is read for the first time."""
+        """True if the block, which every call of its module reads, is read for the first time."""
         new = id(block) not in self.blocks
         self.blocks.add(id(block))
         return new

@@ -199,7 +199,7 @@ REFUSED: Mapping[str, tuple[str, str]] = {
 
 
 def is_kafkas(kind: str) -> bool:
-    """Tell if a resource is about Kafka, whether kgitops reads its provider or not."""
+    """Return whether a resource is about Kafka, whether kgitops reads its provider or not."""
     return kind.startswith("confluent_") or any(word in kind for word in _OTHERS)
 
 

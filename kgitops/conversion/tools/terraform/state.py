@@ -85,7 +85,7 @@ def _is_below(address: str, start: str) -> bool:
 
 
 def _moves(address: str, start: str, end: str) -> bool:
-    """Tell if a move is the object's; one to a key is not that of an object with a key."""
+    """Return whether a move is the object's; one to a key is not that of an object with a key."""
     key = address.removeprefix(start).startswith("[")
     return _is_below(address, start) and not (key and end.endswith("]"))
 

@@ -159,7 +159,7 @@ class _Producing:
 
 
 def _is_transactional(request: Message) -> bool:
-    """Tell if a batch belongs to a transaction; what is wrong with others is told later."""
+    """Return whether a batch belongs to a transaction; what is wrong with others is told later."""
     for topic in request.topic_data:
         for partition in topic.partition_data:
             with suppress(BatchError):

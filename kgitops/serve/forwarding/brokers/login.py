@@ -34,7 +34,7 @@ def shake_hands(connection: ClientConnection, request: Message) -> Message:
 
 
 def log_in(connection: ClientConnection, request: Message, secret: str) -> Message:
-    """Answer SaslAuthenticate at a controller; the connection is the brokers' from then on.
+    """Answer SaslAuthenticate at a controller; the connection is the brokers' after that.
 
     Raises:
         CloseConnectionError: there was no handshake before.

@@ -110,7 +110,7 @@ class BrokerRequests:
         return answer
 
     def _refuses(self, api: str, version: int, broker: int) -> bool:
-        """Tell if the client is to find the controller itself, as KIP-590 has it (F590-08)."""
+        """True if the client is to find the controller itself, as KIP-590 has it (F590-08)."""
         return (
             self._options.routing is Routing.STRICT
             and is_for_controller(api, version)

@@ -100,7 +100,7 @@ class ControllerRequests:
         return inner
 
     def _may_forward(self, connection: ClientConnection) -> bool:
-        """Tell if the sender is a broker; without ACLs only those of this process are."""
+        """Return whether the sender is a broker; without ACLs only those of this process are."""
         if connection.principal == BROKER_PRINCIPAL and self._options.broker_rights:
             return True
         controller = self._cluster.controller

@@ -32,7 +32,7 @@ class ConsumerGroups:
         return self._groups.get(group)
 
     def has_members(self, group: str) -> bool:
-        """Tell if anybody is in the group."""
+        """Return whether anyone is in the group."""
         held = self._groups.get(group)
         return held is not None and bool(held.members)
 

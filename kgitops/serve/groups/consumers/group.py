@@ -121,7 +121,7 @@ class ModernGroup(Struct, frozen=True, kw_only=True):
 
 
 class HeartbeatAnswer(Struct, frozen=True, kw_only=True):
-    """The answer to a heartbeat; without an assignment the member goes on with what it has."""
+    """The answer to a heartbeat; without an assignment the member continues with what it has."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

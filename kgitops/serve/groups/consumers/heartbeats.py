@@ -133,7 +133,7 @@ def consumer_heartbeat(
 def _joining(
     group: ModernGroup, request: ConsumerHeartbeat, settings: GroupSettings
 ) -> tuple[ModernGroup, ConsumerMember]:
-    """The group with a member that is new, or begins anew: it has no partitions."""
+    """The group with a member that is new, or begins again: it has no partitions."""
     static = group.static_member(request.instance_id)
     if static is not None and static.id != request.member_id:
         if static.epoch != LEAVES_FOR_A_WHILE:

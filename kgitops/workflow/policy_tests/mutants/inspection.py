@@ -105,7 +105,7 @@ def _settings(class_: type, policy: PythonPolicy) -> Iterator[SettingOf]:
 
 
 def _judges(function: Callable[..., Any]) -> bool:
-    """Tell if the method has any code of its own: not inherited, and more than a docstring."""
+    """True if the method has any code of its own: not inherited, and more than a docstring."""
     if function.__module__ == interfaces.__name__:
         return False
     try:

@@ -99,7 +99,7 @@ def _mutants(
 
 
 def _is_own(file: Path, policy: PythonPolicy) -> bool:
-    """Tell if the file is the project's; its folder may also hold an environment with packages."""
+    """True if the file is the project's; its folder may also hold an environment with packages."""
     folder = (policy.folder or Path()).resolve()
     return file.resolve().is_relative_to(folder) and "site-packages" not in file.parts
 
