@@ -173,7 +173,7 @@ USER_CREATE = _risk("KG310", "user-create", RiskLevel.SAFE, "a user who may log 
     "none needed; ACLs decide what the user may do")
 MECHANISM_ADD = _risk("KG311", "mechanism-add", RiskLevel.SAFE, "the user may log in by another mechanism, with a password of its own",
     "none needed; clients continue with the mechanism they use")
-PASSWORD_RENEW = _risk("KG312", "password-renew", RiskLevel.DISRUPTIVE, "clients with the old password can't log in again; connections go on until they must",
+PASSWORD_RENEW = _risk("KG312", "password-renew", RiskLevel.DISRUPTIVE, "clients with the old password can't log in again; connections continue until they must",
     "set the new password for the other mechanism, or for a second user, and switch the clients one by one")
 ITERATIONS_RAISE = _risk("KG313", "iterations-raise", RiskLevel.DISRUPTIVE, "the password is set again with more iterations: clients with another one are shut out",
     "make sure that the source holds the password that clients use")
