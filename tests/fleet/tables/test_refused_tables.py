@@ -1,5 +1,6 @@
 """A table that is not whole is refused in one sentence, and never read as objects that are gone."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -234,3 +235,13 @@ def test_a_cluster_that_was_not_read_says_when_and_why(tmp_path: Path) -> None:
 def test_what_is_read_back_is_what_was_written(state: Path) -> None:
     assert read_state([state], "prod") == STATE
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", open_state([state], "prod").header["base_digest"])
+
+
+def test_only_the_owner_may_read_a_table(tmp_path: Path) -> None:
+    """A state holds ACLs and user names."""
+    before = os.umask(0)
+    try:
+        write_state(STATE, tmp_path / "state.parquet")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "state.parquet").stat().st_mode & 0o777 == 0o600

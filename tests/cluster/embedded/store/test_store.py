@@ -239,6 +239,14 @@ def test_a_missing_batch_is_noticed(store: Path):
     )
 
 
+def test_a_missing_cluster_id_is_noticed(store: Path):
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("DELETE FROM meta WHERE key = 'cluster_id'")
+    assert "is damaged (it has no cluster id)" in refused(
+        store, UnreachableError, ExitCode.UNREACHABLE
+    )
+
+
 def test_a_damaged_registry_stops_planning(store: Path):
     """design.md: a registry that can't be read to its end is exit 5."""
     with closing(sqlite3.connect(store)) as connection, connection:
