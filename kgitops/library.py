@@ -165,6 +165,7 @@ class OpenProject:
     ) -> ApplyContext:
         return ApplyContext(
             cluster=self._cluster,
+            cluster_name=self._workspace.target_name,
             settings=ApplySettings(parallelism=parallelism),
             on_event=on_event or (lambda _: None),
             interrupted=lambda: None,

@@ -100,7 +100,7 @@ def _check(
     latest = latest_values(entries)
     check_envelope(sealed, latest, now=context.clock.now())
     state = read_objects(context.cluster, steps.values())
-    check_cluster(sealed.plan, state.cluster_id)
+    check_cluster(sealed.plan, state.cluster_id, context.cluster_name)
     check_steps(sealed.plan, steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
     check_logins(context, steps.values(), sealed.plan.principal)

@@ -58,16 +58,17 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
         )
 
 
-def check_cluster(plan: Plan, cluster_id: str) -> None:
-    """Check that the cluster is the one that the plan was made for.
+def check_cluster(plan: Plan, cluster_id: str, name: str = "") -> None:
+    """Check that the cluster of this ``name``, if it has one, is the one of the plan.
 
     Raises:
         UntrustedPlanError: it is another cluster.
     """
     if plan.target.cluster_id != cluster_id:
+        here = f"this is {name} (id {cluster_id})" if name else f"this one has the id {cluster_id}"
         raise UntrustedPlanError(
-            f"the plan was made for the cluster {plan.target.cluster_id}, this is "
-            f"{cluster_id}; make a new plan for this cluster"
+            f"the plan was made for the cluster {plan.target.name} (id {plan.target.cluster_id}), "
+            f"{here}; make a new plan for this cluster"
         )
 
 

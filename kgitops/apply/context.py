@@ -40,7 +40,7 @@ class ApplySettings(Struct, frozen=True, kw_only=True):
 
 
 class ApplyContext(Struct, frozen=True, kw_only=True):
-    """The cluster, settings, clock and callbacks of a run.
+    """The cluster with its name in messages, settings, clock and callbacks of a run.
 
     ``interrupted`` returns the number of the signal that asked the run to end, or None.
     ``cancels`` asks the user of an interrupted run whether to cancel the running reassignments of
@@ -50,6 +50,7 @@ class ApplyContext(Struct, frozen=True, kw_only=True):
     """
 
     cluster: Cluster
+    cluster_name: str = ""
     settings: ApplySettings
     clock: Clock = field(default_factory=SystemClock)
     on_event: Callable[[Event], None]

@@ -159,6 +159,7 @@ def import_(
         plan = plan_import(
             cluster.registry.scan(),
             exported,
+            cluster=workspace.target_name,
             cluster_id=cluster.cluster_id,
             file=str(file),
             may_replace=replace,

@@ -47,7 +47,8 @@ def execute_plan(
     approved = approve(sealed)
     reasons = list(missing_policies(sealed.plan, policies.bundle))
     if reasons:
-        reasons += plan_file_problems(sealed, context.cluster, context.clock.now())
+        now = context.clock.now()
+        reasons += plan_file_problems(sealed, context.cluster, workspace.target_name, now)
         raise refusal(decide(reasons, changes=True))
     return apply_plan(
         approved,
@@ -65,7 +66,8 @@ def verdict_of_stopped_plan(sealed: SealedPlan, file: Path, selection: Selection
     try:
         workspace = open_workspace_of(sealed.plan, file, selection)
         with workspace.connected() as cluster:
-            reasons += plan_file_problems(sealed, cluster, SystemClock().now())
+            name = workspace.target_name
+            reasons += plan_file_problems(sealed, cluster, name, SystemClock().now())
     except OtherClusterError as error:
         reasons += [*_expired(sealed, SystemClock().now()), *reasons_of_cluster(sealed.plan, error)]
     except KgitopsError as error:
@@ -82,11 +84,13 @@ def reasons_of_cluster(plan: Plan, error: OtherClusterError) -> tuple[Reason, ..
     return error.reasons
 
 
-def plan_file_problems(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
+def plan_file_problems(
+    sealed: SealedPlan, cluster: Cluster, name: str, now: datetime
+) -> list[Reason]:
     """The reasons not to trust the plan's file here and now, regardless of its content."""
     reasons = _expired(sealed, now)
     try:
-        check_cluster(sealed.plan, cluster.read_state(frozenset()).cluster_id)
+        check_cluster(sealed.plan, cluster.read_state(frozenset()).cluster_id, name)
     except KgitopsError as error:
         reasons += error.reasons
     return reasons

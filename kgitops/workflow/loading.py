@@ -187,7 +187,7 @@ def validate_manifests(
             continue
         try:
             with loaded(workspace, on_stage) as here:
-                counts[workspace.target_name] = _counts(here.desired, here.policies.bundle.policies)
+                counts[workspace.target_name] = _counts(here.desired, here.policies.bundle)
                 findings[workspace.target_name] = (
                     *here.desired.warnings,
                     *map(_warning_of, here.desired.empty_folders),
@@ -235,7 +235,7 @@ def _merged(by_cluster: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
     return tuple(sorted(merged, key=lambda finding: finding.sort_key))
 
 
-def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, int]:
+def _counts(desired: DesiredState, bundle: Bundle) -> Mapping[str, int]:
     virtual = {
         "virtual clusters": len(desired.virtual_clusters),
         "links": len(desired.links),
@@ -253,5 +253,6 @@ def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, i
         "quotas": len(desired.quotas),
         **{name: count for name, count in others.items() if count},
         "tombstones": len(desired.tombstones),
-        "policies": len(policies),
+        "policies": len(bundle.policies),
+        **({"waivers": len(bundle.waivers)} if bundle.waivers else {}),
     }

@@ -650,7 +650,7 @@ def a_plan_applied_twice(project: Project, kgitops: Kgitops) -> Words:
     return apply_saved(project)
 
 
-@case(9, "was made for the cluster")
+@case(9, "), this is embedded:other.db (id ")
 def a_plan_for_another_cluster(project: Project, kgitops: Kgitops) -> Words:
     planned(project, kgitops)
     return "apply", project.plan_file, "-c", "embedded:other.db"

@@ -194,7 +194,9 @@ def test_another_clusters_registry_is_refused_with_both_ids(
     ran = kgitops("registry", "import", saved, applied.folder, "-c", elsewhere, "--auto-approve")
     assert ran.code == 9
     with closing(applied.connect()) as cluster:
-        assert f"the registry of the cluster {cluster.cluster_id}, and this" in ran.said
+        assert f"the registry of the cluster {cluster.cluster_id}, and this is {elsewhere} (id" in (
+            ran.said
+        )
 
 
 def test_a_changed_file_is_refused_before_the_cluster_is_reached(

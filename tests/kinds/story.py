@@ -162,6 +162,14 @@ class Story:
             return found.desired
 
     @chapter
+    def counted(self) -> Mapping[str, int]:
+        """How many of each kind ``validate`` counts."""
+        assert self.planned
+        ran = self.run("validate", self.project.folder, "--format", "json")
+        (counts,) = json.loads(ran.out)["clusters"].values()
+        return counts
+
+    @chapter
     def planned_again(self) -> Ran:
         """What is left to do after the apply."""
         assert self.planned

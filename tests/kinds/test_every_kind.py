@@ -171,6 +171,13 @@ def test_its_documents_declare_it(story: Story, kind: str) -> None:
     assert {*ADDRESSES[kind]} == {it for it in story.desired.addresses if kind_of(it) == kind}
 
 
+def test_validate_counts_each_object(story: Story) -> None:
+    judging = {"tombstones": len(story.desired.tombstones), "policies": 1}
+    assert judging.items() <= story.counted.items()
+    objects = story.counted.keys() - judging.keys()
+    assert sum(story.counted[name] for name in objects) == len(story.desired.objects)
+
+
 @each_kind
 def test_the_digest_of_what_is_declared_covers_it(story: Story, kind: str) -> None:
     whole = story.desired

@@ -80,8 +80,11 @@ def plan_import(
     cluster_id: str,
     file: str,
     may_replace: bool,
+    cluster: str = "another cluster",
 ) -> ImportPlan:
     """Compare a registry, all entries of which are given, with an export of this cluster.
+
+    ``cluster`` is its name in messages.
 
     Raises:
         UntrustedPlanError: the export is another cluster's.
@@ -90,8 +93,9 @@ def plan_import(
     """
     if export.cluster_id != cluster_id:
         raise UntrustedPlanError(
-            f"{file} is the registry of the cluster {export.cluster_id}, and this cluster is "
-            f"{cluster_id or 'one without an id'}; give an export of this cluster, or correct -c"
+            f"{file} is the registry of the cluster {export.cluster_id}, and this is {cluster} "
+            f"({f'id {cluster_id}' if cluster_id else 'without an id'}); give an export of this "
+            "cluster, or correct -c"
         )
     readable, resumes = without_import_marker(entries or ())
     current = living_values(readable) if entries else {}

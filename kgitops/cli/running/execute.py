@@ -74,6 +74,7 @@ def _run(
         with EventPrinter(options.format, no_color=options.no_color) as printer:
             ctx = ApplyContext(
                 cluster=cluster,
+                cluster_name=workspace.target_name,
                 settings=ApplySettings(
                     parallelism=options.parallelism,
                     timeout_ms=options.timeout_ms,

@@ -68,6 +68,7 @@ class TurnContext(Struct, frozen=True, kw_only=True):
         """The surroundings of an apply in the turn; ``may_act`` lets it run programs."""
         return ApplyContext(
             cluster=cluster,
+            cluster_name=workspace.target_name,
             settings=ApplySettings(
                 parallelism=self.parallelism,
                 timeout_ms=self.timeout_ms,
