@@ -48,8 +48,8 @@ class ManifestSet:
     """All manifests, in the order of their files.
 
     ``other_clusters`` are documents that are for other clusters only. If a placeholder of such a
-    document has no value on this cluster, only a topic's address is taken (``other_addresses``);
-    ``unknown`` are those whose object is not known here.
+    document has no value on this cluster, only a topic's address and a policy's name are taken
+    (``other_addresses``, ``other_policies``); ``unknown`` are those whose object is not known here.
     ``env_values`` maps each value from the environment to its variable's name: no finding may show
     the value. ``wrong_profiles`` are the names of profiles whose documents are not valid.
     ``empty_folders`` are signs that files are missing.
@@ -58,6 +58,7 @@ class ManifestSet:
     manifests: tuple[Manifest, ...] = ()
     other_clusters: tuple[Manifest, ...] = ()
     other_addresses: frozenset[str] = frozenset()
+    other_policies: frozenset[str] = frozenset()
     unknown: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
     env_values: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
@@ -116,6 +117,7 @@ def load_manifests(
         manifests=tuple(loader.manifests),
         other_clusters=tuple(loader.other_clusters),
         other_addresses=frozenset(loader.other_addresses),
+        other_policies=frozenset(loader.other_policies),
         unknown=tuple(loader.unknown),
         findings=tuple(loader.findings),
         env_values=loader.lookup.used_env,
@@ -132,6 +134,7 @@ class _Loader:
     manifests: list[Manifest] = dataclasses.field(default_factory=list)
     other_clusters: list[Manifest] = dataclasses.field(default_factory=list)
     other_addresses: set[str] = dataclasses.field(default_factory=set)
+    other_policies: set[str] = dataclasses.field(default_factory=set)
     unknown: list[Document] = dataclasses.field(default_factory=list)
     wrong_profiles: set[str] = dataclasses.field(default_factory=set)
     findings: list[Finding] = dataclasses.field(default_factory=list)
@@ -189,6 +192,8 @@ class _Loader:
         address = _topic_address(content) if kind == "Topic" else None
         if address is not None:
             self.other_addresses.add(address)
+        elif kind == "Policy" and (name := document.written("metadata", "name")):
+            self.other_policies.add(name)
         elif kind not in (*POLICY_KINDS, *SHARED_KINDS):
             self.unknown.append(document)
         return None

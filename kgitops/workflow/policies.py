@@ -164,12 +164,12 @@ def _at_their_levels(
             policies[name] = replace(policies[name], level=level)
         elif name not in read.elsewhere and not stopped:
             near = nearest(name, list(policies))
-            known = ", ".join(sorted(policies)) or "none"
+            known = f"its policies are {', '.join(sorted(policies))}" if policies else "it has none"
             read.findings.append(
                 Finding(
                     source=source,
                     problem=f"the project has no policy {name!r}",
-                    advice=f"did you mean {near}?" if near else f"its policies are {known}",
+                    advice=f"did you mean {near}?" if near else known,
                 )
             )
     if workspace.file and workspace.target_name not in workspace.file.cluster_names:

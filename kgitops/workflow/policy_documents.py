@@ -47,6 +47,7 @@ class ReadPolicies:
                     self.waivers.append((waiver(declared, manifest.document), manifest))
                 case _:
                     pass
+        self.elsewhere |= loaded.other_policies
         self.elsewhere |= {
             manifest.declares.metadata.name
             for manifest in loaded.other_clusters
