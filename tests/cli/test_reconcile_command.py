@@ -26,12 +26,12 @@ def project(here: Path) -> Project:
     return Project(here / "payments").write(topic(), quota()).write_file(reconcile=CONVERGE)
 
 
-def test_the_row_of_the_readme(here: Path, kgitops: Kgitops) -> None:
+def test_the_first_command_of_the_guide(here: Path, kgitops: Kgitops) -> None:
     """It observes: what would be done is told, and nothing is."""
     shutil.copytree(EXAMPLES / "quickstart", here / "examples" / "quickstart")
     row = "kgitops reconcile examples/quickstart --once"
-    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
-    assert f"`{row}`" in readme
+    guide = (EXAMPLES.parent / "docs/guides/reconcile.md").read_text(encoding="utf-8")
+    assert f"$ {row}\n" in guide
     ran = kgitops(*row.split()[1:])
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("quickstart on local (observe): changes wait\n")

@@ -78,6 +78,8 @@ def test_the_page_on_an_index_has_no_link_that_leads_nowhere(dist: Path) -> None
         "Changelog",
         "Issues",
     }
+    picture = "/raw/main/docs/images/pull-request.png)"  # /blob/ is a page about it
+    assert f"](https://github.com/OWNER/kgitops{picture}" in metadata.get_payload()
     shown = LINK.findall(metadata.get_payload())
     written = LINK.findall((ROOT / "README.md").read_text())
     assert len(shown) == len(written)
@@ -136,7 +138,7 @@ def test_a_release_is_refused_while_its_address_is_a_placeholder() -> None:
         "pyproject.toml has the placeholder OWNER/kgitops; write the address of the repository "
         "that the release is made in"
     ) in found
-    assert len([sentence for sentence in found if "placeholder" in sentence]) == 4
+    assert len([sentence for sentence in found if "placeholder" in sentence]) == 5
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_a_release_is_refused_while_its_address_is_a_placeholder() -> None:
 def test_what_is_not_ready_is_said(
     tag: str, file: str, old: str, new: str, says: str, tmp_path: Path
 ) -> None:
-    for name in ("pyproject.toml", "README.md", GUIDE, "examples/fleet/README.md"):
+    for name in check_release().NAMING:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text().replace("OWNER/kgitops", "acme/kgitops")
         (tmp_path / name).write_text(text)

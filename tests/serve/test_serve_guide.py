@@ -1,4 +1,4 @@
-"""The README's Kafka for tests: the command, and Kafka's own tool that a policy refuses."""
+"""The guide's Kafka for tests: the command, and Kafka's own tool that a policy refuses."""
 
 import os
 import re
@@ -14,18 +14,19 @@ from other_processes import running
 from kgitops.sandbox.jars import fetch_libs
 from kgitops.sandbox.jvm import Jvm, find_java
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guides" / "serve.md"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 STEP = re.compile(r"^\$ (?P<command>.*)\n(?P<says>.*)$", re.MULTILINE)
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 
-def test_a_policy_refuses_kafka_topics_as_the_readme_shows(tmp_path: Path) -> None:
+def test_a_policy_refuses_kafka_topics_as_the_guide_shows(tmp_path: Path) -> None:
     """Only the ports may differ, where 9092 is taken."""
-    shutil.copytree(README.parent / "examples", tmp_path / "examples")
-    section = README.read_text().partition("### A Kafka for your tests")[2].partition("\n### ")[0]
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    section = GUIDE.read_text().partition("\n## Policies\n")[2].partition("\n## ")[0]
     (serve, ready), (create, refused) = STEP.findall(section)
-    words = shlex.split(serve.removeprefix("uv run "))
+    words = shlex.split(serve)
     with running(
         [sys.executable, "-m", *words, "--listen", "127.0.0.1:0"],
         cwd=tmp_path,
