@@ -52,7 +52,7 @@ def test_the_tutorial_ends_on_a_real_kafka(here: Path, tmp_path: Path) -> None:
             assert (
                 f"Port {other.port} is in use" in run(start.removeprefix("$ "), shop, environ).said
             )
-            assert len(go_through("\n".join(rest), shop, environ)) == 4
+            assert len(go_through("\n".join(rest), shop, environ)) == 6
         finally:
             run("kgitops sandbox stop --yes", shop, environ)
         assert other.connections == 0
