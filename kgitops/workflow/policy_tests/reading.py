@@ -28,6 +28,7 @@ from kgitops.workflow.policy_tests.clusters import cluster_of
 from kgitops.workflow.policy_tests.running import rehearse
 
 KIND = "PolicyTest"
+_NO_STATE = ClusterState(cluster_id="", backend="")
 
 
 class ParsedTest(Struct, frozen=True):
@@ -149,7 +150,8 @@ class _Reader:
             state = shared if own is None else self._cluster((*path, "cluster"), own)
             yield self._case(case, path, state)
 
-    def _case(self, case: PolicyTestCase, path: DocumentPath, state: ClusterState) -> Case:
+    def _case(self, case: PolicyTestCase, path: DocumentPath, state: ClusterState | None) -> Case:
+        """Read a case; without ``state``, which is reported, its requests can't be judged."""
         if not is_principal(case.principal):
             self._error(
                 (*path, "principal"),
@@ -161,7 +163,7 @@ class _Reader:
             for index, step in enumerate(case.requests)
         )
         addresses: set[str] = set()
-        for inner, outcome in rehearse(case.requests, state):
+        for inner, outcome in rehearse(case.requests, state) if state else ():
             if isinstance(outcome, StepError):
                 self._step_error((*path, "requests", *inner), outcome)
             else:
@@ -172,7 +174,7 @@ class _Reader:
             name=case.name,
             source=self._document.at(*path, "name"),
             principal=case.principal,
-            state=state,
+            state=state or _NO_STATE,
             steps=steps,
             expect=tuple(
                 self._expected(item, (*path, "expect", index), addresses)
@@ -222,12 +224,12 @@ class _Reader:
             problem, advice = unknown_policy(name, self._policy_names)
             self._error(path, problem, advice)
 
-    def _cluster(self, path: DocumentPath, described: GivenCluster) -> ClusterState:
+    def _cluster(self, path: DocumentPath, described: GivenCluster) -> ClusterState | None:
         try:
             return cluster_of(described)
         except StepError as error:
             self._step_error(path, error)
-            return ClusterState(cluster_id="", backend="")
+            return None
 
     def _step_error(self, path: DocumentPath, error: StepError) -> None:
         self._error((*path, *error.path), error.problem, error.advice)
