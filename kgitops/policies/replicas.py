@@ -46,7 +46,7 @@ class MinInsyncReplicasRange(TopicRule):
     )
 
     min = Setting(whole, "the least min.insync.replicas", "2")
-    spare = Setting(whole, "how many replicas must be able to fail while producers go on", "1")
+    spare = Setting(whole, "how many replicas must be able to fail while producers continue", "1")
 
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
         """Look at the value that holds, be it the topic's or the cluster's default."""
@@ -60,7 +60,7 @@ class MinInsyncReplicasRange(TopicRule):
         if insync > topic.replication_factor - self.spare:
             raise PolicyViolation(
                 f"{topic.name} has min.insync.replicas {insync} of {topic.replication_factor} "
-                f"replicas; {self.spare} must be able to fail while producers go on",
+                f"replicas; {self.spare} must be able to fail while producers continue",
                 field=f"configs.{key}",
             )
 

@@ -221,7 +221,7 @@ is its [level](../guides/policies.md#levels).
 - **Internal topics** are never judged.
 - **The values that hold** are judged: what a topic doesn't set counts with the cluster's default.
 - **What was wrong before** and stays as it was does not stop an alteration. So a topic that breaks
-  two rules can be mended one after the other. What a change touches must be right afterwards.
+  two rules can be fixed one after the other. What a change touches must be right afterwards.
 
 """
 
