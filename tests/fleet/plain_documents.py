@@ -33,12 +33,16 @@ def plain_projects(draw: st.DrawFn, before: Sequence[Document]) -> list[Document
     """
     kept = {_key(item): item for item in before if draw(st.integers(0, 3))}
     gone = {_key(item) for item in before} - kept.keys()
+    for key, item in kept.items():
+        if item["spec"].get("create") and draw(st.booleans()):
+            spec = {name: value for name, value in item["spec"].items() if name != "create"}
+            kept[key] = {**item, "spec": spec}
     # A topic of fewer partitions than it has is another thing to refuse, and seldom.
     least = 1 if draw(_seldom) else 3
     for name in draw(st.lists(st.sampled_from(TOPICS), unique=True)):
         item = draw(_topics(name, least))
         kept[_key(item)] = item
-    for item in draw(st.lists(_acls() | _quotas(), max_size=4)):
+    for item in draw(st.lists(_acls() | _producers() | _quotas(), max_size=4)):
         kept[_key(item)] = item
     for name in draw(st.lists(st.sampled_from(USERS), unique=True, max_size=1)):
         item = draw(logins(name))
@@ -98,6 +102,21 @@ def _acls(draw: st.DrawFn) -> Document:
         "resource": {"type": kind, "name": name, "patternType": pattern},
     }
     return document("Acl", f"acl-{number}", spec)
+
+
+@st.composite
+def _producers(draw: st.DrawFn) -> Document:
+    """A role that may give Create; a plan explains what another document revokes of it."""
+    number = draw(st.integers(0, 1))
+    spec: Document = {
+        "principal": f"User:producer-{number}",
+        "role": "producer",
+        "topics": sorted(draw(st.sets(st.sampled_from(TOPICS), min_size=1, max_size=2))),
+        "patternType": draw(st.sampled_from(("literal", "prefixed"))),
+    }
+    if draw(st.booleans()):
+        spec["create"] = True
+    return document("Acl", f"producer-{number}", spec)
 
 
 @st.composite
