@@ -34,6 +34,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
+from kgitops.model.wording import format_version_text
 from kgitops.virtual_clusters.image import linked_topics
 
 _KAFKA = "kafka"
@@ -75,10 +76,10 @@ def state_from_json(value: Json, file: str) -> ClusterState:
             f'{file} is not a snapshot: it has no "kind": "{KIND}"; '
             "make one with kgitops snapshot -o"
         )
-    version = str(value.get("format_version"))
-    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+    version = value.get("format_version")
+    if str(version).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise SafetyError(
-            f"the snapshot {file} has format version {version}, this kgitops knows "
+            f"the snapshot {file} {format_version_text(version)}, this kgitops knows "
             f"{FORMAT_VERSION}; read it with another version of kgitops or make a new one"
         )
     if "registry" not in value:

@@ -8,7 +8,7 @@ import msgspec
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.comparison.comparing import ComparedState, StateKind, by_partition
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import UntrustedPlanError, UsageError
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import (
     acl_address,
@@ -75,6 +75,8 @@ def read_file(path: Path) -> ComparedState:
         raise UsageError(f"{path} can't be read: {reason}; {_NEXT}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8; {_NEXT}") from error
+    if not text.strip():
+        raise UntrustedPlanError(f"{path} is empty; {_NEXT}")
     if is_plan(path) and '"kgitops.snapshot"' not in text:
         return plan_objects(read_plan(text, str(path)), str(path))
     return snapshot_objects(read_snapshot(text, str(path)), str(path))

@@ -13,6 +13,7 @@ from kgitops.model.json.canonical import canonical_text
 from kgitops.model.json.codec import FormatVersion, decode, encode, from_json, to_json
 from kgitops.model.json.strict import ShapeError, parse_whole_numbers
 from kgitops.model.registry import Json
+from kgitops.model.wording import format_version_text
 
 FLEET_KIND: Literal["kgitops.fleet"] = "kgitops.fleet"
 FORMAT_VERSION = "1.0"
@@ -52,10 +53,10 @@ def read_run(content: str, file: str) -> RunSummary:
         _refuse(file, "is not JSON, or is cut off")
     if not isinstance(document, dict) or document.get("kind") != FLEET_KIND:
         _refuse(file, f"is not a fleet's summary: its kind is not {FLEET_KIND}")
-    version = str(document.get("format_version"))
-    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+    version = document.get("format_version")
+    if str(version).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise UntrustedPlanError(
-            f"{file} is of format version {version[:20]!r}, this kgitops reads "
+            f"{file} {format_version_text(version)}, this kgitops reads "
             f"{FORMAT_VERSION}; use the kgitops that wrote it"
         )
     try:

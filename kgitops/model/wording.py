@@ -24,6 +24,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural}"
 
 
+def format_version_text(version: object) -> str:
+    """``is of format version '2.0'``, or ``has no format version``, of a file."""
+    if version is None:
+        return "has no format version"
+    return f"is of format version {str(version)[:20]!r}"
+
+
 def shortened(text: str, limit: int = _LONGEST) -> str:
     """``text`` with its middle left out and its length told, when longer than ``limit``."""
     if len(text) <= limit:

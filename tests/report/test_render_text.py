@@ -70,7 +70,8 @@ def test_text_verdict_and_json_agree(plan: Plan) -> None:
         assert re.split("[,;] ", sentence[1]) == told
     assert ("No changes. The cluster matches the manifests." in text) == (verdict["exit"] == 0)
     if verdict["exit"] not in (0, 2):
-        assert f"exit {verdict['exit']}. Resolve them and plan again." in text
+        them = "it" if len(verdict["reasons"]) == 1 else "them"
+        assert f"exit {verdict['exit']}. Resolve {them} and plan again." in text
         # Each reason once: a denial among the policies, every other one here.
         stops = re.search(r"^STOPS \((\d+)\)$", text, re.MULTILINE)
         denials = re.search(r"^POLICY \((\d+) denied", text, re.MULTILINE)

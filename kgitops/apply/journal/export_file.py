@@ -23,6 +23,7 @@ from kgitops.model.json.codec import FormatVersion, JsonObject, Moment, WholeNum
 from kgitops.model.json.schema import document_schema, schema_text
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import META_KEY, Json
+from kgitops.model.wording import format_version_text
 
 FORMAT_VERSION = "1.0"
 _KIND = "kgitops.registry-export"
@@ -155,7 +156,7 @@ def read_export(text: str, file: str) -> RegistryExport:
     if not isinstance(version, str) or version.partition(".")[0] != "1":
         _refuse(
             file,
-            f"is of format version {str(version)[:20]!r}, this kgitops reads {FORMAT_VERSION}",
+            f"{format_version_text(version)}, this kgitops reads {FORMAT_VERSION}",
             "use the kgitops that wrote it",
         )
     if _digest(document) != document.get("digest"):

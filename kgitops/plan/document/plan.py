@@ -211,9 +211,9 @@ class Drift(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now declare the same,
     ``undeclared`` and left alone, or ``missing`` for a whole object that is gone; ``unfinished``
-    if a run of this project made it and did not finish. Only in the command drift: ``recreated``
-    for a topic that was re-created, ``stays`` for a change that can't be undone. ``by`` (whom) and
-    ``at`` (when) are only known on clusters that record them.
+    if a run of this project made it and did not finish; ``stays`` for a change that can't be
+    undone. Only in the command drift: ``recreated`` for a topic that was re-created.
+    ``by`` (whom) and ``at`` (when) are only known on clusters that record them.
     """
 
     address: str

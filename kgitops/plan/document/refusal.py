@@ -14,6 +14,7 @@ from kgitops.model.json.codec import decode
 from kgitops.model.json.layout import json_text
 from kgitops.model.json.strict import ShapeError, members, parse_whole_numbers, text
 from kgitops.model.registry import Json
+from kgitops.model.wording import format_version_text
 from kgitops.plan.document.documents import (
     FORMAT_VERSION,
     PLAN_KEYS,
@@ -78,7 +79,7 @@ def _check_kind(document: Mapping[str, Json], file: str) -> None:
     if not isinstance(version, str) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
         _refuse(
             file,
-            f"is of format version {str(version)[:20]!r}, this kgitops reads {FORMAT_VERSION}",
+            f"{format_version_text(version)}, this kgitops reads {FORMAT_VERSION}",
             "use the kgitops that wrote it",
         )
 

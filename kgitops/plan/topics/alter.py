@@ -130,11 +130,18 @@ def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json
             path=path,
             last_applied=applied,
             found=current,
-            rule="accepted" if wanted in (current, "") else "restored",
+            rule=_rule(path, current, wanted),
         )
         for path, applied, current, wanted in pairs
         if applied != current
     ]
+
+
+def _rule(path: str, current: str, wanted: str) -> str:
+    if wanted in (current, ""):
+        return "accepted"
+    # Kafka only adds partitions: the plan stops, and restores nothing.
+    return "stays" if path == "partitions" and int(current) > int(wanted) else "restored"
 
 
 def _expected(

@@ -23,6 +23,9 @@ _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
 # The planner's notes on a config that is set on the topic on one side only.
 _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
 _GROUP = re.compile(r"^(?:configs|quotas|throttles|scram|offsets)\.")
+_WRITTEN = "lastApplied.deletionPolicyWritten"
+_WRITTEN_LABEL = "deletionPolicy is declared"
+_YES_NO = {"False": "no", "True": "yes"}
 _MOVES_SHOWN = 3
 REMOVAL = "deletionPolicy"
 """The path of the value that says what the removal of a document means."""
@@ -167,7 +170,7 @@ def _fields(change: Change, *, full: bool) -> Iterable[Detail]:
 
 def field_label(path: str) -> str:
     """A field's name below its object: ``retention.ms`` for ``configs.retention.ms``."""
-    return _GROUP.sub("", path)
+    return _WRITTEN_LABEL if path == _WRITTEN else _GROUP.sub("", path)
 
 
 def field_mark(field: FieldChange) -> str:
@@ -178,6 +181,8 @@ def field_mark(field: FieldChange) -> str:
 def field_sides(field: FieldChange, *, full: bool) -> FieldSides:
     """Both sides with their units, and with the value that applies where none is set."""
     before, after, note = _effective(field)
+    if field.path == _WRITTEN:
+        before, after = (side and _YES_NO.get(side, side) for side in (before, after))
     sides = (before or "", after or "") if full else shortened_pair(before or "", after or "")
     return FieldSides(
         before=None if before is None else _side(field.path, sides[0], before, note.get("before")),

@@ -128,8 +128,12 @@ def today_of(sealed: SealedPlan | None) -> date | None:
 
 
 def tally(plan: Plan, today: date | None) -> str:
-    """``57 passed, 2 denied, 1 waived (expires 2026-02-01, 71 days left, owner @data)``."""
-    totals = status_totals(plan)
+    """``5 passed, 2 denied, 1 waived (expires 2026-02-01, 71 days left, owner @data)``.
+
+    Counts policies. One has passed if it let pass every request; else it counts in each of its
+    other statuses.
+    """
+    totals = _policies_by_status(plan)
     if not any(totals.values()):
         loaded = counted(len(plan.policies_loaded), "policy")
         return f"{loaded} loaded, none applies to a change"
@@ -139,6 +143,16 @@ def tally(plan: Plan, today: date | None) -> str:
         if count and status is not PolicyStatus.PASSED
     ]
     return ", ".join((f"{totals[PolicyStatus.PASSED]:,} passed", *others))
+
+
+def _policies_by_status(plan: Plan) -> dict[PolicyStatus, int]:
+    statuses: dict[str, set[PolicyStatus]] = {}
+    for change in plan.changes:
+        for result in change.policies:
+            statuses.setdefault(result.policy, set()).add(policy_status(result))
+    passed = {PolicyStatus.PASSED}
+    totals = Counter(each for found in statuses.values() for each in found - passed or passed)
+    return {status: totals[status] for status in PolicyStatus}
 
 
 def waiver_sentence(use: WaiverUse, today: date | None) -> str:

@@ -80,7 +80,8 @@ def verdict_sentence(plan: Plan) -> str | None:
         return None
     why = _STOPS.get(verdict.exit, "This plan can't be applied")
     reasons = counted(len(verdict.reasons), "reason")
-    return f"{why}: {reasons}, exit {int(verdict.exit)}. Resolve them and plan again."
+    them = "it" if len(verdict.reasons) == 1 else "them"
+    return f"{why}: {reasons}, exit {int(verdict.exit)}. Resolve {them} and plan again."
 
 
 def reason_lines(reasons: Sequence[Reason]) -> list[str]:

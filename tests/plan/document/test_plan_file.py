@@ -147,7 +147,7 @@ CHANGED = {
     "another nonce": (_set("envelope", "nonce", value="n-2"), "its envelope has another digest"),
     "another kind": (_set("kind", value="kgitops.state"), "its kind is not kgitops.plan"),
     "a major version": (_set("format_version", value="2.0"), "is of format version '2.0'"),
-    "no version": (_drop("format_version"), "is of format version 'None'"),
+    "no version": (_drop("format_version"), "has no format version"),
     "a missing key": (_drop("changes"), "is not a whole plan: the file has no key 'changes'"),
     "no envelope": (_drop("envelope"), "the file has no key 'envelope'"),
     "an unknown key": (_set("extra", value=1), "has the unknown key 'extra'"),

@@ -408,7 +408,7 @@ def test_a_running_reassignment_is_no_obstacle_to_what_moves_nothing(topic: Desi
 
 @pytest.mark.parametrize(
     ("last", "found", "declared", "rule"),
-    [(3, 6, 6, "accepted"), (3, 4, 5, "restored")],
+    [(3, 6, 6, "accepted"), (3, 4, 5, "restored"), (3, 6, 3, "stays"), (3, 6, 5, "stays")],
 )
 def test_partitions_that_others_added_are_drift(
     last: int, found: int, declared: int, rule: str

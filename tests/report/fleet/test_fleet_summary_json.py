@@ -110,7 +110,7 @@ def _changed(change: Callable[[dict[str, Json]], object]) -> str:
 REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
     "kind": (lambda d: d.update(kind="kgitops.plan"), "its kind is not kgitops.fleet"),
     "next version": (lambda d: d.update(format_version="2.0"), "of format version '2.0'"),
-    "no version": (lambda d: d.pop("format_version"), "of format version 'None'"),
+    "no version": (lambda d: d.pop("format_version"), "has no format version"),
     "number for a version": (lambda d: d.update(format_version=1), "format_version is not text"),
     "key missing": (lambda d: d.pop("unplanned"), "has no key 'unplanned'"),
     "unknown key": (lambda d: d.update(more=1), "has the unknown key 'more'"),
