@@ -61,7 +61,7 @@ _TAIL = """
 A group's call is: one member has all partitions, shares them with a second one, and has all again
 after that has left, while a description of the group names both members' topics. "Unknown" is a
 topic that nobody has, and one by the name that only brokers know. A group that goes to KIP-848 has
-a classic member, gets one of the new protocol while that one runs, and goes on where it was.
+a classic member, gets one of the new protocol while that one runs, and continues where it was.
 
 A dash: the client has no such call, or no such groups. librdkafka's only sticky assignor is the
 cooperative one. kafka-python, sarama and KafkaJS have no KIP-848; sarama has no patterns, KafkaJS

@@ -54,7 +54,7 @@ REQUESTED_TOPIC = Record(
 )
 CURRENT_TOPIC = Record(
     "a topic",
-    {**_TOPIC, "reassigning": RecordField(BOOL, "Whether replicas are being moved just now.")},
+    {**_TOPIC, "reassigning": RecordField(BOOL, "Whether replicas are being moved currently.")},
 )
 RECORDS = Record(
     "a deletion of records",
