@@ -18,6 +18,7 @@ from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.journal.records import old_nonces, open_run, read_notices
 from kgitops.apply.lock import acquire
+from kgitops.apply.lock_claims import claimant
 from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
@@ -54,7 +55,7 @@ def apply_plan(
     _check(context, sealed, steps, project, recheck)
     if not steps:
         return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=None)
-    lock = acquire(context, holder=holder)
+    lock = acquire(context, holder=claimant(holder, project, run_id))
     if lock is None:
         return conclude(
             Progress(steps=steps), run_id=run_id, begun=False, signal=context.interrupted()

@@ -18,12 +18,15 @@ class ApplySettings(Struct, frozen=True, kw_only=True):
     ``timeout_ms`` bounds one wire request with its retries, and then the time in which nothing more
     of the confirmed changes becomes visible; a request that a quota delays gets the whole time
     again. The lease is longer, so that a lock can't expire while a request is in flight.
+    ``lock_timeout_ms`` bounds the wait for another holder of the lock; None for a caller that
+    never waits, such as the loop.
     ``batch_records`` is what a controller accepts at once: KRaft limits a request to 10,000.
     """
 
     parallelism: int = 10
     timeout_ms: int = 30_000
     lease_ms: int = 60_000
+    lock_timeout_ms: int | None = None
     poll_ms: int = 50
     retry_ms: int = 100
     batch_records: int = 10_000

@@ -8,6 +8,7 @@ older kgitops may hold the lock. Only the holder raises the version: with its fi
 atomic, so that every older kgitops refuses the registry after that.
 """
 
+import math
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,10 +31,16 @@ from kgitops.model.errors import KgitopsError, LockedError, SafetyError
 from kgitops.model.json.records import Record, check_version
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION
 from kgitops.model.wording import resume_command
+from kgitops.policy.units import duration_text
+
+_LOOK_AGAIN_MS = 1000
 
 
 def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
     """Acquire the lock once no other holder can act under it; None when interrupted while waiting.
+
+    Another holder is waited for as long as the settings say. Read nothing before the lock is
+    acquired that is to be written under it: the holder may change all of it.
 
     A claim whose lease has ended does not block, but its holder may have sent one request before
     it died: one timeout must pass before the outcome of that request is looked up.
@@ -43,8 +50,9 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
         KgitopsError: what ``context.may_begin`` raises.
     """
     registry, clock = context.cluster.registry, context.clock
-    lock = Lock(registry, holder=holder, settings=context.settings, on_event=context.on_event)
-    lock.claim(moments.to_text(clock.now()))
+    lock = _win_claim(context, holder)
+    if lock is None:
+        return None
     try:
         safe_ms = lock.safe_from_ms()
         if registry.now_ms() < safe_ms:
@@ -66,6 +74,84 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
     return lock
 
 
+def wait_until_free(context: ApplyContext) -> int:
+    """Wait, without a claim, until no process holds the lock; return what is left of the timeout.
+
+    For a command that reads the cluster before it acquires the lock: the state that it reads is
+    then no older than the last holder's work. An interrupt ends the wait early.
+
+    Raises:
+        LockedError: another process still holds it at the end of the timeout.
+        SafetyError: a claim can't be read.
+    """
+    watcher = Lock(context.cluster.registry, holder="", settings=context.settings)
+    wait = _HolderWait(context)
+    wait.until_free(watcher)
+    return wait.left_ms
+
+
+def _win_claim(context: ApplyContext, holder: str) -> "Lock | None":
+    """Return a lock whose claim is the first, None when interrupted while waiting for others.
+
+    A waiting process has no claim: it can't block others, and has nothing to renew.
+    """
+    wait = _HolderWait(context)
+    while True:
+        registry, settings = context.cluster.registry, context.settings
+        lock = Lock(registry, holder=holder, settings=settings, on_event=context.on_event)
+        lock.claim(moments.to_text(context.clock.now()))
+        try:
+            lock.safe_from_ms()
+        except LockedError:
+            lock.release()
+            if not wait.left_ms:
+                raise
+            if not wait.until_free(lock):
+                return None
+        except BaseException:
+            lock.release()
+            raise
+        else:
+            return lock
+
+
+class _HolderWait:
+    """A wait for other holders of the lock, bounded by the settings and announced once."""
+
+    def __init__(self, context: ApplyContext) -> None:
+        self._context = context
+        self._timeout_ms = context.settings.lock_timeout_ms or 0
+        self._end = context.clock.monotonic() + self._timeout_ms / 1000
+        self._is_announced = False
+
+    @property
+    def left_ms(self) -> int:
+        return max(0, round((self._end - self._context.clock.monotonic()) * 1000))
+
+    def until_free(self, lock: "Lock") -> bool:
+        """Return once no process holds the lock; False when interrupted.
+
+        Raises:
+            LockedError: one still holds it when the time is over.
+            SafetyError: a claim can't be read.
+        """
+        while (winner := lock.other_holder()) is not None:
+            if not self.left_ms:
+                raise lock.locked_error(winner)
+            if not self._is_announced:
+                self._is_announced = True
+                limit = duration_text(math.ceil(self._timeout_ms / 1000) * 1000)
+                sentence = (
+                    f"waiting up to {limit} for the lock that "
+                    f"{winner.holder} has held since {winner.since}"
+                )
+                self._context.on_event(Waiting(reason=WaitReason.LOCK, sentence=sentence))
+            if self._context.interrupted() is not None:
+                return False
+            self._context.clock.sleep(min(_LOOK_AGAIN_MS, self.left_ms) / 1000)
+        return True
+
+
 class Lock:
     """A claim on the lock, and the only way to write the registry while holding it."""
 
@@ -84,6 +170,7 @@ class Lock:
         self._key = f"{LOCK_PREFIX}{uuid.uuid4()}"
         self._lease_ms = settings.lease_ms
         self._timeout_ms = settings.timeout_ms
+        self._can_wait = settings.lock_timeout_ms is not None
         self._claims: dict[str, Claim] = {}
         self._position = 0
         self._since = ""
@@ -117,14 +204,29 @@ class Lock:
         )
         for claim in earlier:
             if claim.lease_until_ms > mine.written_ms:
-                raise LockedError(
-                    f"the cluster is locked by {claim.holder} since {claim.since}; wait until "
-                    "they are done, then try again (if that run died, its lock ends at "
-                    f"{_moment(claim.lease_until_ms)})"
-                )
+                raise self.locked_error(claim)
         self._earlier = tuple(claim.key for claim in earlier)
         ends = [claim.lease_until_ms + self._timeout_ms for claim in earlier]
         return max(ends, default=0)
+
+    def other_holder(self) -> Claim | None:
+        """Read on in the log, and return the claim of the other process that holds the lock.
+
+        Raises:
+            SafetyError: a claim can't be read.
+        """
+        self._take_in(self._registry.read(self._position) or ())
+        others = (claim for claim in self._claims.values() if claim.key != self._key)
+        return first_alive(others, self._registry.now_ms())
+
+    def locked_error(self, claim: Claim) -> LockedError:
+        """Build the error for a lock that another process holds by ``claim``."""
+        waits = ", or wait for it with --lock-timeout 10m" if self._can_wait else ""
+        return LockedError(
+            f"the cluster is locked by {claim.holder} since {claim.since}; try again when that run "
+            f"is done{waits} (its lease ends at {_moment(claim.lease_until_ms)}, unless that run "
+            "renews it)"
+        )
 
     def take_over(self) -> None:
         """Fence out the dead holders after waiting for them, and drop their claims.

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from kgitops.cluster.port import RegistryEntry
+from kgitops.desired.state import Project
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import ShapeError
-from kgitops.model.registry import SCHEMA_VERSION, Json
+from kgitops.model.registry import COMMAND_PROJECT, SCHEMA_VERSION, Json
 
 LOCK_PREFIX = "lock/"
 
@@ -39,6 +40,13 @@ class ClaimDocument(Struct, frozen=True, kw_only=True):
     lease_ms: int
     claim_offset: int | None
     renews_until_ms: int | None
+
+
+def claimant(holder: str, project: Project, run: str | None = None) -> str:
+    """Return the holder with the project, and the run, that it locks the cluster for."""
+    if project.identity == COMMAND_PROJECT:
+        return f"{holder} for one command" + (f", run {run}" if run else "")
+    return f"{holder} for the project {project.name}" + (f", run {run}" if run else "")
 
 
 def claim_record(

@@ -2,6 +2,7 @@
 
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.lock import acquire
+from kgitops.apply.lock_claims import claimant
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import Release, release_record
 from kgitops.desired.claims import former_identities, owned_by, successor
@@ -48,7 +49,7 @@ def write_release(context: ApplyContext, project: Project, to: str | None, *, ho
         LockedError: another process holds the lock.
         SafetyError: the project can't release anything, or the registry can't be read.
     """
-    lock = acquire(context, holder=holder)
+    lock = acquire(context, holder=claimant(holder, project))
     if lock is None:
         return False
     try:

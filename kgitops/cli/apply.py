@@ -5,7 +5,13 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.options import EventFormat, PlanOptions, ProjectOptions, VariablesOf
+from kgitops.cli.running.options import (
+    EventFormat,
+    LockTimeout,
+    PlanOptions,
+    ProjectOptions,
+    VariablesOf,
+)
 from kgitops.cli.running.parameters import with_groups
 
 
@@ -44,6 +50,7 @@ def apply(
             metavar="N", min=1, help="How many requests, or password programs, may run at once."
         ),
     ] = 10,
+    lock_timeout: LockTimeout = None,
     allow_plaintext_secrets: Annotated[
         bool,
         typer.Option(
@@ -84,6 +91,7 @@ def apply(
             full=options.full,
             execution=ExecuteOptions(
                 parallelism=parallelism,
+                lock_timeout=lock_timeout,
                 format=format_,
                 no_color=options.no_color,
                 allow_plaintext_secrets=allow_plaintext_secrets,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.options import ProjectOptions
+from kgitops.cli.running.options import LockTimeout, ProjectOptions
 from kgitops.cli.running.parameters import with_groups
 from kgitops.model.verdict import ExitCode
 
@@ -45,6 +45,7 @@ def repair(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")
     ] = False,
+    lock_timeout: LockTimeout = None,
 ) -> int:
     """Mend the records of the registry that can't be read.
 
@@ -54,15 +55,19 @@ def repair(
     Example: kgitops registry repair payments -c prod --dry-run
     """
     from kgitops.apply.journal.repair import check_registry
-    from kgitops.cli.running.progress import print_upgrade
+    from kgitops.cli.running.progress import print_lock_event
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
     from kgitops.cli.running.streams import agreed, print_notice, print_result
     from kgitops.workflow.execution import repair_damaged_registry
+    from kgitops.workflow.project.locking import lock_timeout_ms, wait_until_free
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project))
+    timeout_ms = lock_timeout_ms(lock_timeout, workspace)
     with workspace.connected() as cluster:
+        if not dry_run:
+            timeout_ms = wait_until_free(cluster, timeout_ms, on_event=print_lock_event)
         count, damages = check_registry(cluster)
         code = _print_damages(count, damages)
         if not damages or dry_run:
@@ -73,7 +78,9 @@ def repair(
             print_notice("Nothing was mended.")
             return int(ExitCode.ERROR)
         with graceful() as interrupts:
-            mended = repair_damaged_registry(cluster, damages, interrupts, print_upgrade)
+            mended = repair_damaged_registry(
+                cluster, damages, interrupts, print_lock_event, timeout_ms
+            )
         if not mended:
             return 128 + (interrupts.signal or 0)
     print_result(f"Mended: {len(damages)}. Plan now, and read all that is planned.\n")
@@ -135,6 +142,7 @@ def import_(
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Import without asking.")
     ] = False,
+    lock_timeout: LockTimeout = None,
     project: ProjectOptions,
 ) -> int:
     """Restore the registry of this cluster from a file.
@@ -146,16 +154,20 @@ def import_(
     Example: kgitops registry import registry.json payments -c prod --replace
     """
     from kgitops.apply.journal.importing import plan_import
+    from kgitops.cli.running.progress import print_lock_event
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
     from kgitops.cli.running.streams import agreed, print_notice, print_result
     from kgitops.report.text.registry_import import render_import
+    from kgitops.workflow.project.locking import lock_timeout_ms, wait_until_free
     from kgitops.workflow.project.selection import open_workspace
     from kgitops.workflow.registry_backup import import_export, load_export
 
     exported = load_export(file)
     workspace = open_workspace(make_selection(project))
+    timeout_ms = lock_timeout_ms(lock_timeout, workspace)
     with workspace.connected() as cluster:
+        timeout_ms = wait_until_free(cluster, timeout_ms, on_event=print_lock_event)
         plan = plan_import(
             cluster.registry.scan(),
             exported,
@@ -178,6 +190,8 @@ def import_(
                 file=str(file),
                 may_replace=replace,
                 interrupted=interrupts,
+                on_event=print_lock_event,
+                lock_timeout_ms=timeout_ms,
             )
         if not imported:
             return 128 + (interrupts.signal or 0)
@@ -196,6 +210,7 @@ def release(
     withdraw: Annotated[
         bool, typer.Option("--withdraw", help="End the release: nobody may take them over.")
     ] = False,
+    lock_timeout: LockTimeout = None,
 ) -> int:
     """Let another project take over this project's objects.
 
@@ -205,13 +220,14 @@ def release(
     Example: kgitops registry release payments --to 6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11 -c prod
     """
     from kgitops.apply.releasing import releasable
-    from kgitops.cli.running.progress import print_upgrade
+    from kgitops.cli.running.progress import print_lock_event
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
     from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.model.errors import UsageError
     from kgitops.model.wording import counted
     from kgitops.workflow.execution import release_project
+    from kgitops.workflow.project.locking import lock_timeout_ms, wait_until_free
     from kgitops.workflow.project.selection import open_workspace
 
     if (to is None) != withdraw:
@@ -220,14 +236,16 @@ def release(
         )
     workspace = open_workspace(make_selection(project))
     own, target = workspace.project, workspace.target_name
+    timeout_ms = lock_timeout_ms(lock_timeout, workspace)
     with workspace.connected() as cluster:
+        timeout_ms = wait_until_free(cluster, timeout_ms, on_event=print_lock_event)
         state, count = releasable(cluster, own, to)
         released = state.releases.get(own.identity)
         if released == to:
             print_notice(f"It is so already on {target}; nothing was written.")
             return 0
         with graceful() as interrupts:
-            if not release_project(cluster, own, to, interrupts, print_upgrade):
+            if not release_project(cluster, own, to, interrupts, print_lock_event, timeout_ms):
                 return 128 + (interrupts.signal or 0)
     objects = f"{counted(count, 'object')} of {own.name} ({own.identity}) on {target}"
     if to is None:

@@ -80,35 +80,25 @@ def write_records(
     *,
     holder: str,
     clock: Clock,
-    patience_s: float,
+    lock_timeout_ms: int,
     interrupted: Callable[[], int | None],
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> bool:
     """Write records for loops under the lock; False if it was interrupted before.
 
-    ``entries`` is called once there is a registry. Whoever holds the lock is waited for, as long
-    as ``patience_s`` says.
+    ``entries`` is called once there is a registry.
 
     Raises:
         LockedError: somebody else still holds it.
     """
     context = ApplyContext(
         cluster=cluster,
-        settings=ApplySettings(),
+        settings=ApplySettings(lock_timeout_ms=lock_timeout_ms),
         clock=clock,
         on_event=on_event,
         interrupted=interrupted,
     )
-    until = clock.monotonic() + patience_s
-    while True:
-        try:
-            lock = acquire(context, holder=holder)
-        except LockedError:
-            if clock.monotonic() >= until or interrupted() is not None:
-                raise
-            clock.sleep(1)
-        else:
-            break
+    lock = acquire(context, holder=holder)
     if lock is None:
         return False
     try:

@@ -1,8 +1,6 @@
 """Approves and applies a plan, resumes an unfinished run, and repairs a registry."""
 
-import os
 import secrets
-import socket
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +31,7 @@ from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.safety import deletion_limits, managed_counts
 from kgitops.workflow.policies import OpenPolicies, utc_day
+from kgitops.workflow.project.locking import lock_holder
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace_of
 
 
@@ -173,6 +172,7 @@ def repair_damaged_registry(
     damages: Sequence[Damage],
     interrupted: Callable[[], int | None],
     on_event: Callable[[Event], None],
+    lock_timeout_ms: int = 0,
 ) -> bool:
     """Repair just these damages, under the lock; False if it was interrupted before.
 
@@ -181,7 +181,7 @@ def repair_damaged_registry(
     """
     context = ApplyContext(
         cluster=cluster,
-        settings=ApplySettings(),
+        settings=ApplySettings(lock_timeout_ms=lock_timeout_ms),
         on_event=on_event,
         interrupted=interrupted,
     )
@@ -194,6 +194,7 @@ def release_project(
     to: str | None,
     interrupted: Callable[[], int | None],
     on_event: Callable[[Event], None],
+    lock_timeout_ms: int = 0,
 ) -> bool:
     """Release the project's objects to ``to``, or withdraw the release; False if interrupted.
 
@@ -202,7 +203,7 @@ def release_project(
     """
     context = ApplyContext(
         cluster=cluster,
-        settings=ApplySettings(),
+        settings=ApplySettings(lock_timeout_ms=lock_timeout_ms),
         on_event=on_event,
         interrupted=interrupted,
     )
@@ -212,10 +213,3 @@ def release_project(
 def new_id() -> str:
     """The name of a run: when it began, and a part that no other has."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
-
-
-def lock_holder() -> str:
-    """The holder of the lock, for the message to others who are locked out."""
-    user = os.environ.get("USER") or os.environ.get("LOGNAME") or "someone"
-    name = f"{user}@{socket.gethostname()}".encode(errors="backslashreplace").decode()
-    return f"{name} (process {os.getpid()})"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kgitops.apply.context import ApplyContext, ApplySettings
+from kgitops.apply.events import Event
 from kgitops.apply.journal.export_file import RegistryExport, make_export, read_export
 from kgitops.apply.journal.importing import ImportPlan, import_registry
 from kgitops.apply.lock_claims import Claim, live_claim
@@ -11,7 +12,8 @@ from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
-from kgitops.workflow.execution import lock_holder, new_id
+from kgitops.workflow.execution import new_id
+from kgitops.workflow.project.locking import lock_holder
 
 _NEXT = "name a file that kgitops registry export wrote"
 
@@ -64,6 +66,8 @@ def import_export(
     file: str,
     may_replace: bool,
     interrupted: Callable[[], int | None],
+    on_event: Callable[[Event], None] = lambda _: None,
+    lock_timeout_ms: int = 0,
 ) -> bool:
     """Import exactly as ``expected``, under the lock; False if it was interrupted before.
 
@@ -72,8 +76,8 @@ def import_export(
     """
     context = ApplyContext(
         cluster=cluster,
-        settings=ApplySettings(),
-        on_event=lambda _: None,
+        settings=ApplySettings(lock_timeout_ms=lock_timeout_ms),
+        on_event=on_event,
         interrupted=interrupted,
     )
     return import_registry(

@@ -30,7 +30,7 @@ def test_who_comes_second_is_told_who_applies_and_changes_nothing(
     ):
         text = kgitops(*words)
         assert text.code == 7
-        assert f"(process {first.process.pid}) since 2" in text.err
+        assert f"(process {first.process.pid}) for the project payments, run 2" in text.err
         machine = kgitops(*words, "--format", "json")
         verdict = json.loads(machine.out.splitlines()[-1])["verdict"]
         assert (machine.code, verdict["exit"]) == (7, 7)
@@ -38,6 +38,35 @@ def test_who_comes_second_is_told_who_applies_and_changes_nothing(
     assert project.records() == before
     code, out, _ = first.open()
     assert (code, "Applied: 2 done. Run" in out) == (0, True)
+
+
+def test_who_waits_plans_on_the_cluster_as_the_run_before_left_it(
+    project: Project, paused: Callable[..., PausedApply], here: Path
+) -> None:
+    project.write(topic(), acl())
+    first = paused("apply", project.folder, "--auto-approve", "--parallelism", 1)
+    words = ("apply", project.folder, "--auto-approve", "--lock-timeout", "5m")
+    second = subprocess.Popen(
+        [sys.executable, "-m", "kgitops", *map(str, words)],
+        cwd=here,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert second.stderr
+    said = second.stderr.readline()
+    assert said.startswith("waiting up to 5m for the lock that ")
+    assert f"(process {first.process.pid}) for the project payments, run 2" in said
+    code, out, _ = first.open()
+    assert (code, "Applied: 2 done. Run" in out) == (0, True)
+    out, err = second.communicate(timeout=60)
+    assert (second.returncode, err) == (0, "")
+    assert "no changes" in out.lower(), "it planned after the wait"
+
+
+def _store(project: Project) -> str:
+    return f"embedded:{project.folder}/.kgitops/local.db"
 
 
 def test_planning_needs_no_lock(
@@ -49,7 +78,40 @@ def test_planning_needs_no_lock(
     first = paused("apply", project.folder, "--auto-approve", "--parallelism", 1)
     assert kgitops("plan", project.folder).code == 0
     assert kgitops("drift", project.folder).code == 0
+    assert kgitops("export", "-c", _store(project), "-o", "exported").code == 0
+    assert kgitops("snapshot", project.folder, "-o", "snapshot.json").code == 0
+    assert kgitops("registry", "check", project.folder).code == 0
+    assert kgitops("registry", "export", project.folder, "-o", "registry.json").code == 0
     first.open()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("acls", "--add", "--allow-principal", "User:x", "--operation", "Read", "--topic", "t"),
+        ("registry", "release", "--to", "0c6f0a52-98f3-4b65-8f1c-0e6a5a3d9b11"),
+        ("reconcile", "suspend", "--reason", "test"),
+    ],
+)
+def test_each_command_that_writes_waits_for_the_lock(
+    words: tuple[str, ...], project: Project, paused: Callable[..., PausedApply], kgitops: Kgitops
+) -> None:
+    project.write(topic(), acl())
+    first = paused("apply", project.folder, "--auto-approve", "--parallelism", 1)
+    is_project = words[0] != "acls"
+    where = [project.folder] if is_project else ["-c", _store(project)]
+    refused = kgitops(*words[:2], *where, *words[2:], "--lock-timeout", "1s")
+    assert (refused.code, "waiting up to 1s for the lock" in refused.err) == (7, True)
+    assert "its lease ends at 20" in refused.err
+    first.open()
+
+
+def test_a_turn_of_the_loop_never_waits(
+    project: Project, paused: Callable[..., PausedApply], kgitops: Kgitops
+) -> None:
+    project.write(topic(), acl())
+    refused = kgitops("reconcile", project.folder, "--once", "--lock-timeout", "1s")
+    assert (refused.code, "a turn never waits for the lock" in refused.err) == (64, True)
 
 
 def test_a_store_that_another_process_writes_is_locked(project: Project, kgitops: Kgitops) -> None:

@@ -15,6 +15,7 @@ from kgitops.apply.journal.reading import (
 )
 from kgitops.apply.journal.records import closing_records
 from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.lock_claims import claimant
 from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects
@@ -46,7 +47,7 @@ def resume(
     unfinished = _unfinished(context, project)
     if unfinished is None:
         return None
-    lock = acquire(context, holder=holder)
+    lock = acquire(context, holder=claimant(holder, project, unfinished[0].id))
     if lock is None:
         run, sealed = unfinished
         progress = Progress(steps=build_steps(sealed.plan), records=run.steps)

@@ -74,6 +74,11 @@ def run_reconcile(command: ReconcileCommand, suspension: SuspendOptions) -> int:
     """
     if suspension.reason or suspension.until or suspension.all_projects:
         raise UsageError("--reason, --until and --all-projects are for reconcile suspend; write it")
+    if suspension.lock_timeout is not None:
+        raise UsageError(
+            "--lock-timeout is for reconcile suspend and resume, because a turn never waits for "
+            "the lock; leave it out"
+        )
     settings = _settings(command)
     listening = Listening(command.look, once=command.once)
     with ExitStack() as stack:

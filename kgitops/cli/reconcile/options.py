@@ -120,6 +120,15 @@ class SuspendOptions(Struct, frozen=True, kw_only=True):
     all_projects: Annotated[
         bool, typer.Option("--all-projects", help="suspend, resume: every project on the cluster.")
     ] = False
+    lock_timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--lock-timeout",
+            metavar="DURATION",
+            help="suspend, resume: how long to wait while a run holds the cluster's lock. At least "
+            "60s if left out.",
+        ),
+    ] = None
 
 
 def parse_seconds(text: str, option: str, *, least: int = 1) -> float:

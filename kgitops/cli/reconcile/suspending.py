@@ -7,7 +7,7 @@ from kgitops.apply.journal.loop_records import suspension_key
 from kgitops.apply.journal.reading import latest_values
 from kgitops.cli.reconcile.flow import ReconcileCommand
 from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
-from kgitops.cli.running.progress import print_upgrade
+from kgitops.cli.running.progress import print_lock_event
 from kgitops.cli.running.signals import Interrupts, graceful
 from kgitops.cli.running.streams import print_notice, print_sentence
 from kgitops.cluster.port import Cluster
@@ -18,11 +18,11 @@ from kgitops.model.json.records import Record
 from kgitops.reconcile.status import Suspension
 from kgitops.reconcile.suspension import suspension_record, write_records
 from kgitops.reconcile.turns.identity import confirmation_record, identity_of
-from kgitops.workflow.execution import lock_holder
+from kgitops.workflow.project.locking import lock_holder, lock_timeout_ms
 from kgitops.workflow.project.selection import Workspace, open_workspace
 
 SUSPEND, RESUME = "suspend", "resume"
-_PATIENCE_S = 60.0
+_PATIENCE_MS = 60_000
 _LONGEST = 500
 
 
@@ -45,6 +45,9 @@ def run_suspension(action: str, command: ReconcileCommand, options: SuspendOptio
     until = None if options.until is None else parse_moment(options.until, "--until", now)
     for selection in command.selections():
         workspace = open_workspace(selection)
+        timeout_ms = lock_timeout_ms(options.lock_timeout, workspace)
+        if options.lock_timeout is None:
+            timeout_ms = max(timeout_ms, _PATIENCE_MS)
         identity = None if options.all_projects else workspace.project.identity
         suspension = Suspension(
             project=identity,
@@ -56,9 +59,9 @@ def run_suspension(action: str, command: ReconcileCommand, options: SuspendOptio
         what = "every project" if identity is None else workspace.project.name
         where = f"{what} on {workspace.target_name}"
         if action == SUSPEND:
-            code = _suspend(workspace, suspension, where)
+            code = _suspend(workspace, suspension, where, timeout_ms)
         else:
-            code = _resume(workspace, suspension, where)
+            code = _resume(workspace, suspension, where, timeout_ms)
         if code:
             return code
     return 0
@@ -71,16 +74,16 @@ def _check(action: str, options: SuspendOptions) -> None:
         raise UsageError("--reason and --until are for suspend; leave them out")
 
 
-def _suspend(workspace: Workspace, suspension: Suspension, where: str) -> int:
+def _suspend(workspace: Workspace, suspension: Suspension, where: str, timeout_ms: int) -> int:
     with graceful() as interrupts, workspace.connected() as cluster:
-        code = _write(cluster, interrupts, lambda: [suspension_record(suspension)])
+        code = _write(cluster, interrupts, lambda: [suspension_record(suspension)], timeout_ms)
     if not code:
         until = f" until {suspension.until}" if suspension.until else ""
         print_sentence(f"Suspended: {where}{until}.")
     return code
 
 
-def _resume(workspace: Workspace, resumed: Suspension, where: str) -> int:
+def _resume(workspace: Workspace, resumed: Suspension, where: str, timeout_ms: int) -> int:
     """End a suspension, and confirm the cluster to loops that knew another one at its address."""
     key = suspension_key(resumed.project)
     with graceful() as interrupts, workspace.connected() as cluster:
@@ -93,7 +96,7 @@ def _resume(workspace: Workspace, resumed: Suspension, where: str) -> int:
             )
             return [*([(key, None)] if key in latest else []), confirmed]
 
-        code = _write(cluster, interrupts, entries)
+        code = _write(cluster, interrupts, entries, timeout_ms)
         if code:
             return code
         if key in latest:
@@ -109,15 +112,18 @@ def _resume(workspace: Workspace, resumed: Suspension, where: str) -> int:
 
 
 def _write(
-    cluster: Cluster, interrupts: Interrupts, entries: Callable[[], Sequence[Record]]
+    cluster: Cluster,
+    interrupts: Interrupts,
+    entries: Callable[[], Sequence[Record]],
+    timeout_ms: int,
 ) -> int:
     written = write_records(
         cluster,
         entries,
         holder=lock_holder(),
         clock=SystemClock(),
-        patience_s=_PATIENCE_S,
+        lock_timeout_ms=timeout_ms,
         interrupted=interrupts,
-        on_event=print_upgrade,
+        on_event=print_lock_event,
     )
     return 0 if written else 128 + (interrupts.signal or 0)

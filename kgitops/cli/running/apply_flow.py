@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.secrets.passwords import variables_of
 from kgitops.cli.running.errors import print_verdict, tell_refusal
-from kgitops.cli.running.execute import ExecuteOptions, run_plan, run_resume
+from kgitops.cli.running.execute import ExecuteOptions, run_plan, run_resume, wait_for_lock
 from kgitops.cli.running.options import Format
 from kgitops.cli.running.plan_output import show_plan
 from kgitops.cli.running.progress import stages
@@ -122,6 +122,7 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
         with stages(no_color=options.execution.no_color) as stage:
             declared = stack.enter_context(loaded(workspace, stage))
         cluster = stack.enter_context(workspace.connected(declared.policies.bundle))
+        execution = wait_for_lock(cluster, workspace, options.execution)
         with stages(no_color=options.execution.no_color) as stage:
             sealed = plan_against(cluster, declared, workspace, stage)
         check_digest(sealed, options.expect_digest)
@@ -142,5 +143,5 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
             print_notice("Not applied; nothing was changed.")
             return int(ExitCode.ERROR)
         # The plan was made of the manifests just now: it names no program that they don't name.
-        execution = replace(options.execution, allow_secret_commands=True)
+        execution = replace(execution, allow_secret_commands=True)
         return run_plan(sealed, cluster, workspace, declared.policies, execution)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.result import ApplyResult
@@ -12,7 +13,7 @@ from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.options import EventFormat
 from kgitops.cli.running.plan_output import exit_code
-from kgitops.cli.running.progress import EventPrinter
+from kgitops.cli.running.progress import EventPrinter, print_lock_event
 from kgitops.cli.running.signals import Interrupts, graceful
 from kgitops.cli.running.streams import print_notice, print_result
 from kgitops.cluster.port import Cluster
@@ -22,6 +23,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.report.text.apply import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
 from kgitops.workflow.policies import OpenPolicies
+from kgitops.workflow.project.locking import lock_timeout_ms, wait_until_free
 from kgitops.workflow.project.selection import Workspace
 
 _NAMED = 5
@@ -34,6 +36,7 @@ class ExecuteOptions(Struct, frozen=True, kw_only=True):
     format: EventFormat
     no_color: bool
     timeout_ms: int = ApplySettings().timeout_ms
+    lock_timeout: str | None = None
     allow_plaintext_secrets: bool = False
     allow_secret_commands: bool = False
 
@@ -41,6 +44,19 @@ class ExecuteOptions(Struct, frozen=True, kw_only=True):
     def as_json(self) -> bool:
         """True if a program reads the output."""
         return self.format is EventFormat.JSON
+
+
+def wait_for_lock(
+    cluster: Cluster, workspace: Workspace, options: ExecuteOptions
+) -> ExecuteOptions:
+    """Wait until no run holds the lock, before the cluster is read; what is left of the timeout.
+
+    Raises:
+        LockedError: another run still holds it when the time is over.
+    """
+    timeout_ms = lock_timeout_ms(options.lock_timeout, workspace)
+    left_ms = wait_until_free(cluster, timeout_ms, on_event=print_lock_event)
+    return replace(options, lock_timeout=f"{left_ms}ms")
 
 
 def run_plan(
@@ -79,6 +95,7 @@ def _run(
                     parallelism=options.parallelism,
                     timeout_ms=options.timeout_ms,
                     lease_ms=2 * options.timeout_ms,
+                    lock_timeout_ms=lock_timeout_ms(options.lock_timeout, workspace),
                 ),
                 on_event=printer,
                 interrupted=interrupts,

@@ -40,13 +40,22 @@ def run_change(
     ``already_done`` is printed where there is nothing to change.
     """
     from kgitops.cli.running.errors import tell_refusal
-    from kgitops.cli.running.execute import ExecuteOptions, run_plan
+    from kgitops.cli.running.execute import ExecuteOptions, run_plan, wait_for_lock
     from kgitops.cli.running.plan_output import exit_code, show_plan
     from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.model.resources.object_names import object_name
     from kgitops.workflow.commands.imperative import as_command, plan_command
 
     with open_target(options) as (workspace, policies, cluster):
+        execution = ExecuteOptions(
+            parallelism=1,
+            format=EventFormat.TEXT,
+            no_color=options.no_color,
+            timeout_ms=options.timeout_ms,
+            lock_timeout=options.lock_timeout,
+        )
+        if not options.dry_run:
+            execution = wait_for_lock(cluster, workspace, execution)
         state = cluster.read_state()
         sealed = plan_command(cluster, state, make_change(state), workspace, policies)
         plan = sealed.plan
@@ -63,12 +72,6 @@ def run_change(
         for change in plan.changes:
             actions = " and ".join(change.actions)
             print_sentence(f"{actions} {object_name(change.address)}")
-        execution = ExecuteOptions(
-            parallelism=1,
-            format=EventFormat.TEXT,
-            no_color=options.no_color,
-            timeout_ms=options.timeout_ms,
-        )
         code = run_plan(sealed, cluster, as_command(workspace), policies, execution)
         if code:
             print_notice("kgitops: run the same command again: it looks first at what was done")

@@ -87,6 +87,15 @@ Principal = Annotated[
     ),
 ]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour, also on a terminal.")]
+LockTimeout = Annotated[
+    str | None,
+    typer.Option(
+        "--lock-timeout",
+        metavar="DURATION",
+        help="How long to wait while another run holds the cluster's lock, such as 10m. Default: "
+        "spec.safety.lockTimeout, else 10m where CI is set, else 0s.",
+    ),
+]
 Full = Annotated[bool, typer.Option("--full", help="Show every change and request, fold nothing.")]
 
 
@@ -119,6 +128,7 @@ class ChangeOptions(ClusterOptions, frozen=True, kw_only=True):
         int,
         typer.Option("--timeout", metavar="MS", min=1, help="How long a request may take, in ms."),
     ] = 30_000
+    lock_timeout: LockTimeout = None
     principal: Principal = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")

@@ -130,9 +130,9 @@ class EventPrinter:
             self._bar.update(self._task, total=total, completed=completed, advance=advance)
 
 
-def print_upgrade(event: Event) -> None:
-    """Print that the registry was upgraded, and nothing else, for commands without progress."""
-    if isinstance(event, RegistryUpgraded):
+def print_lock_event(event: Event) -> None:
+    """Print a wait for the lock, or an upgrade of the registry, for commands without progress."""
+    if isinstance(event, RegistryUpgraded | Waiting):
         print_notice(render_event_text(event))
 
 

@@ -129,6 +129,10 @@ PolicyEntry = Annotated[
 ]
 
 
+_TIME = r"^[0-9]{1,4}(s|m|h)$"
+_TIMES = ErrorText("a time in s, m or h", "write for example 10m")
+
+
 @manifest
 class SafetySettings:
     """Limits of one plan: the number of deletions, and the speed of moving replicas."""
@@ -139,6 +143,9 @@ class SafetySettings:
     """The largest share of the managed objects of one kind; checked from 5 deletions on."""
     replication_throttle: Annotated[int, IntRange(0, example=52428800)] = 50 * 1024 * 1024
     """Bytes per second that each broker may copy while replicas move; 0 sets no limit."""
+    lock_timeout: Annotated[Annotated[str, Field(pattern=_TIME), _TIMES] | None, NotNull()] = None
+    """The time to wait for another run that holds the cluster's lock, such as 10m; if left out,
+    10m where the environment variable CI is set, else 0s."""
 
 
 @manifest

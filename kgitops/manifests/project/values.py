@@ -30,6 +30,7 @@ from kgitops.model.resources.names import SANDBOX_NAMES, URL_FORMS, is_sandbox_n
 from kgitops.model.source import Finding, Source
 from kgitops.model.wording import nearest
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy
+from kgitops.policy.units import duration_ms
 
 _LOWERED = "virtual.clusters=lowered"
 
@@ -95,6 +96,7 @@ class ProjectFile:
     max_deletes: int = 10
     max_delete_percent: int = 20
     replication_throttle: int = 50 * 1024 * 1024
+    lock_timeout_ms: int | None = None
     allow_configs: tuple[str, ...] = ()
     defaults: WrittenDefaults | None = None
     reconcile: ProjectReconcileDocument | None = None
@@ -176,6 +178,7 @@ def load_project(
     if findings or project is None or written is None:
         raise FindingsError(findings)
     metadata, spec = project.metadata, project.spec
+    wait = spec.safety.lock_timeout
     return ProjectFile(
         path=file,
         name=metadata.name,
@@ -196,6 +199,7 @@ def load_project(
         max_deletes=spec.safety.max_deletes,
         max_delete_percent=spec.safety.max_delete_percent,
         replication_throttle=spec.safety.replication_throttle,
+        lock_timeout_ms=None if wait is None else duration_ms(wait),
         allow_configs=tuple(spec.allow_configs),
         defaults=WrittenDefaults(spec.defaults.topic, written.document, ("spec", "defaults")),
         reconcile=spec.reconcile,
