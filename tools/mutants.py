@@ -1,8 +1,10 @@
-"""Changes the product in 120 places, one at a time, and tells which tests notice.
+r"""Changes the product in 120 places, one at a time, and tells which tests notice.
 
     uv run python tools/mutants.py --list              the places, as they follow from the code
-    uv run --with pytest-cov pytest --cov --cov-context=test --cov-report= --junitxml=.mutants.xml
-    uv run --with coverage python tools/mutants.py     each against the tests that run its line
+    uv run --group test --with pytest-cov pytest --cov --cov-context=test --cov-report= \
+        --junitxml=.mutants.xml                        which tests run which line
+    uv run --group test --with coverage python tools/mutants.py
+                                                       each against the tests that run its line
 
 Places are drawn by their text, not by their line: the same code gives the same places, and code
 that moves within its function keeps them. Each package gets its share by lines of code. Of the
