@@ -9,6 +9,7 @@ from kgitops.cli.running.options import (
     DetailedExitcode,
     Format,
     Full,
+    MaxBytes,
     NoColor,
     PlanFormat,
     PlanOptions,
@@ -31,6 +32,7 @@ def plan(
     ] = None,
     format_: PlanFormat = Format.TEXT,
     detailed_exitcode: DetailedExitcode = False,
+    max_bytes: MaxBytes = None,
     *,
     options: PlanOptions,
 ) -> int:
@@ -41,7 +43,7 @@ def plan(
 
     Example: kgitops plan examples/quickstart -o plan.json
     """
-    from kgitops.cli.running.plan_output import exit_code, show_plan
+    from kgitops.cli.running.plan_output import exit_code, require_markdown, show_plan
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection, open_target
     from kgitops.cli.running.streams import check_place, write_file
@@ -50,6 +52,7 @@ def plan(
     from kgitops.workflow.pipeline import plan_against
     from kgitops.workflow.project.selection import open_workspace
 
+    require_markdown(format_, max_bytes)
     selection = make_selection(
         project, options, variables_of=variables_of, offline=snapshot is not None
     )
@@ -63,7 +66,14 @@ def plan(
         sealed = plan_against(cluster, declared, workspace, stage)
     if out:
         write_file(out, text_parts(sealed))
-    show_plan(sealed, format_, full=options.full, no_color=options.no_color, saved_as=out)
+    show_plan(
+        sealed,
+        format_,
+        full=options.full,
+        no_color=options.no_color,
+        saved_as=out,
+        max_bytes=max_bytes,
+    )
     return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
 
 
@@ -73,16 +83,18 @@ def show(
     detailed_exitcode: DetailedExitcode = False,
     full: Full = False,
     no_color: NoColor = False,
+    max_bytes: MaxBytes = None,
 ) -> int:
     """Show a saved plan again, in any format.
 
     Example: kgitops show plan.json --format markdown
     """
-    from kgitops.cli.running.plan_output import exit_code, show_plan
+    from kgitops.cli.running.plan_output import exit_code, require_markdown, show_plan
     from kgitops.workflow.project.saved_plan import load_plan
 
+    require_markdown(format_, max_bytes)
     sealed = load_plan(plan)
-    show_plan(sealed, format_, full=full, no_color=no_color, saved_as=plan)
+    show_plan(sealed, format_, full=full, no_color=no_color, saved_as=plan, max_bytes=max_bytes)
     return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
 
 

@@ -11,11 +11,13 @@ def render_plan(
     colour: bool = False,
     width: int = 100,
     saved_as: str | None = None,
+    max_bytes: int | None = None,
 ) -> str:
     """The plan as ``text``, ``json``, ``markdown``, ``html``, ``sarif``, ``junit`` or ``github``.
 
     ``full``, ``colour``, ``width`` (in characters) and ``saved_as`` (the file that a reader is
-    told to apply) matter to ``text`` alone.
+    told to apply) matter to ``text`` alone, and ``max_bytes`` (the size of one comment, in UTF-8)
+    to ``markdown``.
 
     Raises:
         ValueError: there is no such form.
@@ -33,9 +35,9 @@ def render_plan(
 
             return render_json(plan, sealed=sealed)
         case "markdown":
-            from kgitops.report.markdown.plan import render_markdown
+            from kgitops.report.markdown.plan import GITHUB_BUDGET, render_markdown
 
-            return render_markdown(plan, sealed=sealed)
+            return render_markdown(plan, sealed=sealed, budget=max_bytes or GITHUB_BUDGET)
         case "html":
             from kgitops.report.html.render import render_html
 

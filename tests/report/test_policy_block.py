@@ -223,7 +223,7 @@ def test_waivers_stay_and_advice_gives_way() -> None:
     (roomy,) = render_markdown_comments(plan)
     assert "#   no team, 0: a0\n" in roomy
     assert "#   and 480 more: kgitops show --full\n" in roomy
-    (comment,) = render_markdown_comments(plan, budget=14_500)
+    (comment,) = render_markdown_comments(plan, budget=14_700)
     assert all(f"OPS-{n}: until" in comment for n in range(100))
     assert "# ADVISED by labels (advisory)\n#   500 objects\n" in comment
 

@@ -200,3 +200,17 @@ def test_the_next_command_binds_the_apply_to_what_was_reviewed() -> None:
 
 def test_a_thousand_changes_fit_one_comment() -> None:
     assert len(render_markdown_comments(thousand_changes())) == 1
+
+
+def test_nothing_is_folded_up_to_twenty_changes() -> None:
+    few, many = (make_plan(*(create_topic(f"t{n}") for n in range(count))) for count in (20, 21))
+    assert "<details>" not in render_markdown(few)
+    assert "<details><summary>Create (21)</summary>" in render_markdown(many)
+
+
+def test_one_line_says_what_an_approval_lets_kgitops_do() -> None:
+    """Not where the plan stops, because nothing can be approved then."""
+    line = "Approve to let `kgitops apply` send the 1 request of this plan and no others to"
+    assert line in render_markdown(make_plan(create_topic("a")))
+    assert "Approve to let" not in render_markdown(refused_plan())
+    assert "Approve to let" not in render_markdown(make_plan())

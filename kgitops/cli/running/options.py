@@ -230,6 +230,14 @@ VirtualClusterName = Annotated[
     str, typer.Option("--virtual-cluster", metavar="NAME", help="The virtual cluster.")
 ]
 PlanFormat = Annotated[Format, typer.Option("--format", help="How to show the plan.")]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=8_192,
+        help="With --format markdown: the size of one comment, in bytes (default: 63488).",
+    ),
+]
 DetailedExitcode = Annotated[
     bool, typer.Option("--detailed-exitcode", help="Exit 2 instead of 0 when there are changes.")
 ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted, shortened
@@ -72,6 +73,7 @@ class Piece(Struct, frozen=True, kw_only=True):
     """One group of lines, by depth.
 
     ``elided`` are the changes that COUNT does not name; ``changes`` how many the piece is about.
+    ``unfolded``: it is open though its rank is another, because the plan is small.
     """
 
     title: str
@@ -79,6 +81,7 @@ class Piece(Struct, frozen=True, kw_only=True):
     rank: Rank
     changes: int = 0
     elided: tuple[Change, ...] = ()
+    unfolded: bool = False
 
     def lines(self, depth: Depth) -> tuple[str, ...]:
         """The lines at ``depth``, or at the piece's last one where it has no further."""
@@ -109,7 +112,13 @@ def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
         _lowering(plan),
         *(_of_section(section) for section in sections(plan) if _rank(section) is not Rank.OPEN),
     ]
-    return tuple(piece for piece in parts if piece.variants[0])
+    shown = tuple(piece for piece in parts if piece.variants[0])
+    if len(plan.changes) > FOLD_ABOVE:
+        return shown
+    return tuple(
+        replace(piece, unfolded=bool(piece.changes) or len(piece.variants[0]) <= FOLD_ABOVE)
+        for piece in shown
+    )
 
 
 def _summary(summary: VirtualClusterSummary) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kgitops.model import clock
 from kgitops.model.resources.object_names import object_name
-from kgitops.model.wording import shortened
+from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.risks import RiskLevel
@@ -80,7 +80,7 @@ class _Shown(Struct, frozen=True):
 
     def markdown(self) -> str:
         block = fenced(self.lines, "diff")
-        if self.piece.rank is Rank.OPEN:
+        if self.piece.rank is Rank.OPEN or self.piece.unfolded:
             return f"#### {self.piece.title}\n\n{block}\n"
         summary = f"<details><summary>{self.piece.title}</summary>"
         return f"{summary}\n\n{block}\n\n</details>\n"
@@ -206,6 +206,8 @@ def _top(plan: Plan, sealed: SealedPlan | None) -> Iterator[str]:
     sentence = verdict_sentence(plan)
     if sentence:
         yield f"**{sentence}**\n"
+    elif plan.changes:
+        yield f"{_approval(plan)}\n"
     git = f", git {_span(plan.desired.git_sha[:12])}" if plan.desired.git_sha else ""
     base = sealed.captured_at if sealed and sealed.captured_at else plan.base.digest[:19]
     yield (
@@ -215,6 +217,17 @@ def _top(plan: Plan, sealed: SealedPlan | None) -> Iterator[str]:
     yield from (f"Note: {code_span(note)}\n" for note in notes(plan))
     if unfinished := unfinished_run_sentence(sealed):
         yield f"Unfinished: {code_span(unfinished)}\n"
+
+
+def _approval(plan: Plan) -> str:
+    target = _span(plan.target.name)
+    what = "write only kgitops' own records"
+    if plan.requests:
+        what = f"send the {counted(len(plan.requests), 'request')} of this plan and no others"
+    return (
+        f"Approve to let `kgitops apply` {what} to {target}. It stops if one of these objects has "
+        "changed since."
+    )
 
 
 def _bottom(plan: Plan, sealed: SealedPlan | None, digest: str) -> Iterator[str]:
