@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -321,8 +322,11 @@ def test_a_cluster_that_cannot_be_read_for_a_moment_is_read_again(world: World) 
 
     world.cluster.batches.clear()
     world.cluster.before_read = fail
+    before = world.clock.ahead
     assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
     assert not unreadable
+    retry = timedelta(milliseconds=ApplySettings().retry_ms)
+    assert world.clock.ahead - before >= 5 * retry, "it waits before it reads again"
 
 
 def test_a_cluster_that_cannot_be_read_before_anything_is_sent_is_not_waited_for(

@@ -89,6 +89,13 @@ class WaitingSide:
         self.waits = False
 
 
+def test_frames_may_take_the_last_byte() -> None:
+    memory = FrameMemory(10 * MIB)
+    one, two = SideMemory(memory, WaitingSide()), SideMemory(memory, WaitingSide())
+    assert one.admit(8 * MIB)
+    assert two.admit(2 * MIB)
+
+
 def test_the_first_to_ask_is_the_first_to_get() -> None:
     memory = FrameMemory(10 * MIB)
     sides = [WaitingSide() for _ in range(5)]
