@@ -59,6 +59,7 @@ WIDE = (
     "report/test_injection.py",
     "serve/clients/",
     "serve/killing/test_kill_at_boundaries.py",
+    "test_golden_runs.py",
     "wire/test_against_java.py",
 )
 """The files and folders of ``wide``, as far as their tests are in a tier."""
