@@ -100,3 +100,14 @@ def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
     )
     assert bool(grave) == any(word in said for word in GRAVE)
     assert " 0 " not in f" {said} "
+
+
+def test_a_topic_without_records_is_not_said_to_lose_every_record() -> None:
+    """It stays a data loss: records may come between the plan and the apply."""
+    empty = make_plan(replace(delete_topic("orders"), impact={"partitions": 1, "records": "0"}))
+    unknown = make_plan(replace(delete_topic("orders"), impact={"partitions": 1}))
+    for render in (render_text, render_markdown, render_html):
+        assert "the topic had no records when it was planned" in render(empty)
+        assert "every record of the topic is lost" not in render(empty).partition("safer")[0]
+        assert "every record of the topic is lost" in render(unknown)
+    assert "DATA LOSS (1)" in render_text(empty)

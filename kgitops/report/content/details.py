@@ -13,6 +13,7 @@ from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
 from kgitops.model.wording import counted, shortened, shortened_pair
+from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, FieldChange
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.units import size, with_unit
@@ -93,6 +94,10 @@ def labels_text(change: Change) -> str:
 
 def warning(change: Change) -> str:
     """The worst risk in words; empty where there is nothing to fear."""
+    if change.risk is risks.TOPIC_DELETE and change.impact.get("records") == "0":
+        return (
+            "the topic had no records when it was planned; those that come until the apply are lost"
+        )
     return "" if change.level is RiskLevel.SAFE else change.risk.text
 
 
