@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, here, kgitops
+from cli.projects import metadata_log
 from kinds.samples import ADDRESSES, NO_OBJECTS, WORD
 from msgspec import Struct
 
@@ -139,10 +140,13 @@ def test_a_sealed_plan_is_applied_while_it_holds_or_refused_as_promised(
     assert expired.code == ExitCode.UNTRUSTED, expired.said
     behind = datetime.now(UTC) - created
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) - behind)
+    store = project / ".kgitops/local.db"
+    before = metadata_log(store)
     applied = kgitops("apply", "plan.json", *ALLOWED)
     if problem := REFUSED_PLANS.get((version, stage)):
         assert applied.code == ExitCode.UNTRUSTED
         assert f"plan.json shows something else than it does: {problem}; make a new" in applied.said
+        assert metadata_log(store) == before
         monkeypatch.undo()
         monkeypatch.chdir(here)
         monkeypatch.setenv(WORD, "a password of some length")
