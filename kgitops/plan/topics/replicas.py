@@ -79,7 +79,7 @@ def _problems(context: PlanContext, topic: DesiredTopic, state: TopicState | Non
                 problem=f"the topic {topic.name!r} can't shrink from {state.num_partitions} to "
                 f"{topic.partitions} partitions, because Kafka only adds partitions",
                 advice=f"write {state.num_partitions} partitions, or declare a new topic and move "
-                f"its producers and consumers; --exclude {topic.address} plans the rest without it",
+                f"its producers and consumers; --exclude {topic.address} plans the other documents",
             )
         )
     if topic.assignment is not None:

@@ -312,7 +312,7 @@ def test_fewer_partitions_are_an_error_that_says_what_to_do() -> None:
     assert finding.startswith(str(Place("orders.yaml").at("spec", "partitions")))
     assert "can't shrink from 3 to 2" in finding
     assert "new topic" in finding
-    assert finding.endswith("--exclude topic/orders plans the rest without it")
+    assert finding.endswith("--exclude topic/orders plans the other documents")
 
 
 def test_fewer_assignments_are_an_error_at_the_assignments() -> None:
