@@ -103,7 +103,11 @@ def test_a_fixture_of_several_tests_is_looked_at_when_it_ends(tmp_path: Path) ->
     (tmp_path / "test_it.py").write_text(SERVED)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider", tmp_path],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         capture_output=True,
         text=True,
         check=False,
