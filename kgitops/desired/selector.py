@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from kgitops.desired.state import DesiredState
 from kgitops.model.errors import UsageError
 
-_KEY = r"[^\s,()=!]+"
+_KEY = r"[^\s,()=!<>]+"
 _VALUE = r"[^,()=!]*"
 _IN = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()=!]+)\)")
 _EQUALS = re.compile(rf"({_KEY})\s*(==?|!=)\s*({_VALUE})")
 _HAS = re.compile(rf"(!?)\s*({_KEY})")
+_COMPARES = re.compile(rf"({_KEY})\s*[<>].*")
 _PARTS = re.compile(r",(?![^(]*\))")
 _SHOWN = 5
 
@@ -55,6 +56,16 @@ def _requirement(part: str, text: str) -> Requirement:
         return Requirement(match[1], frozenset({match[3].strip()}), match[2] != "!=")
     if match := _HAS.fullmatch(part):
         return Requirement(match[2], None, not match[1])
+    if not part:
+        raise UsageError(
+            f"--selector {text!r} has an empty condition; write one before and after each comma, "
+            "as in team=payments,env!=prod"
+        )
+    if match := _COMPARES.fullmatch(part):
+        raise UsageError(
+            f"--selector {text!r} compares {match[1]} with < or >, which kubectl does and kgitops "
+            f"doesn't; list the values, as in '{match[1]} in (2, 3)'"
+        )
     raise UsageError(
         f"--selector {text!r} can't be read at {part!r}; write team=payments, env!=prod, team, "
         "!team, or 'team in (a, b)', with commas between them"

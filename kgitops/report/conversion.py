@@ -15,7 +15,7 @@ _NEXT = """\
 1. Read the manifests, and write into `kgitops.yaml` how the clusters are reached.
 2. `kgitops plan`: on a cluster that the other tool made, it only adopts. What it would change
    besides is what was not converted, or was changed by hand.
-3. Apply that plan, and stop the other tool before anybody changes a file of its.
+3. Apply that plan, and stop the other tool before anyone changes its files.
 """
 
 

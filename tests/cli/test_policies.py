@@ -124,7 +124,7 @@ def test_a_policy_in_two_places_counts_once(project: Project, kgitops: Kgitops) 
         (
             [],
             {"policies": [{"class": "nowhere:Policy"}]},
-            "the policy policy can't be loaded: there is no module nowhere",
+            "the policy 'policy' can't be loaded: there is no module nowhere",
         ),
     ],
 )  # fmt: skip

@@ -211,7 +211,7 @@ def _finding(policy: PythonPolicy, problem: str, advice: str) -> FindingsError:
         [
             Finding(
                 source=policy.source,
-                problem=f"the policy {policy.name} can't be loaded: {problem}",
+                problem=f"the policy {policy.name!r} can't be loaded: {problem}",
                 advice=advice,
             )
         ]

@@ -143,7 +143,7 @@ class WorkerEvaluator:
             if not self._violations.has_culprit(violation):
                 self._give_up(violation)
             policy = self._policies[violation.policy]
-            problem = f"{self._violations.culprit(violation)} can't be loaded: it {violation.what}"
+            problem = f"the policy {policy.name!r} can't be loaded: it {violation.what}"
             findings = [Finding(source=policy.source, problem=problem, advice="correct it")]
         if findings:
             self._fail(FindingsError(findings))

@@ -57,7 +57,7 @@ class Misspelt(BaseTopicPolicy):
 
 number = 3
 """
-PREFIX = "the policy p can't be loaded: "
+PREFIX = "the policy 'p' can't be loaded: "
 
 
 @pytest.fixture

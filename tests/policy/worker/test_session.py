@@ -203,8 +203,8 @@ def test_what_cannot_be_loaded_is_told_before_anything_is_asked():
     judge.close()
 
     assert [finding.problem for finding in caught.value.findings] == [
-        "the policy Nothing can't be loaded: good has no class Nothing",
-        f"the policy X can't be loaded: there is no module nowhere in {FOLDER} or among the "
+        "the policy 'Nothing' can't be loaded: good has no class Nothing",
+        f"the policy 'X' can't be loaded: there is no module nowhere in {FOLDER} or among the "
         "installed packages",
     ]
     assert str(caught.value.findings[0].source) == "kgitops.yaml:7:3"
@@ -244,7 +244,7 @@ def test_loading_is_bounded_like_judging(tmp_path: Path, code: str, problem: str
     judge.close()
 
     (finding,) = caught.value.findings
-    assert finding.problem.startswith(f"the policy X can't be loaded: {problem}")
+    assert finding.problem.startswith(f"the policy 'X' can't be loaded: {problem}")
     assert str(finding.source) == "kgitops.yaml:7:3"
 
 
