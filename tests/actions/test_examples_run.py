@@ -378,9 +378,11 @@ def test_the_log_of_an_apply_is_the_run_s_events(repository: Repository) -> None
     assert "step_done CreateTopic topic/orders" in apply.log
 
 
-def test_a_locked_cluster_is_named_and_not_waited_for(repository: Repository) -> None:
+def test_a_locked_cluster_is_waited_for_and_its_holder_named(repository: Repository) -> None:
     from cli.processes import PausedApply
 
+    prod = {"url": "embedded:.kgitops/local.db", "brokers": 3}
+    repository.project.write_file(clusters={"prod": prod}, safety={"lockTimeout": "1s"})
     planned(repository)
     other = Project(repository.root.parent / "search", name="search", uid="search-1")
     other.write(topic("searches")).write_file(
@@ -390,7 +392,8 @@ def test_a_locked_cluster_is_named_and_not_waited_for(repository: Repository) ->
     try:
         locked = applied(repository)
         assert locked.code == 7
-        assert "does not wait or try again" in locked.summary
+        assert "waiting up to 1s for the lock" in locked.log
+        assert "This job waited for the lock" in locked.summary
         assert f"process {holder.process.pid}" in locked.summary
     finally:
         holder.stop()

@@ -18,8 +18,9 @@ NEXT = {
     5: "A safety rule refuses. Nothing was sent.",
     6: "A part was applied, and the journal on the cluster says which. Run the workflow again with "
     "resume: true, which is kgitops apply --resume: it looks before it sends anything again.",
-    7: "Someone else is applying; the sentence above says who, and since when. Nothing was sent. "
-    "This job does not wait or try again: start it again when they are done.",
+    7: "Another run is applying; the sentence above names it. This job waited for the lock, 10 "
+    "minutes by default (spec.safety.lockTimeout), and sent nothing: start it again when that run "
+    "is done.",
     8: "The cluster can't be reached, or refuses the credentials. Nothing was sent.",
     9: "The plan can't be trusted: changed, expired, already applied, or for another cluster. "
     "Nothing was sent. Make a new plan.",
