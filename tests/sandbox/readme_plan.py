@@ -36,7 +36,7 @@ metadata: {name: drop-orders-v1}
 spec: {target: {kind: Topic, name: orders.v1}, reason: replaced by orders}
 """
 RECORDS, RECORD_BYTES = 48_200, 100
-WIDTH, HEIGHT = 1000, 708
+WIDTH, HEIGHT = 1000, 796
 STYLE = """
 body { margin: 16px; font: 15px/1.5 'Liberation Sans', sans-serif; color: #1f2328; }
 .comment { border: 1px solid #d1d9e0; border-radius: 6px; }
