@@ -54,6 +54,8 @@ settings.register_profile(SHARE, settings.get_profile(FULL), max_examples=2 * FE
 settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=FEW)
 settings.load_profile(QUICK)
 
+_CI = ("CI", "GITHUB_RUN_ID", "CI_JOB_URL", "BUILD_URL", "CIRCLE_BUILD_URL", "BUILDKITE_BUILD_URL")
+"""What tells kgitops that it runs in CI, where it waits for locks; so would tests of locks."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 (the folders in it are made for one user)
 _ROOM = 8 << 30
 
@@ -85,6 +87,8 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest 9.1 gives a folder that it comes back to a second node, without the fixtures of its
     conftest.py, those that every test uses included (its issue 14635).
     """
+    for name in _CI:
+        os.environ.pop(name, None)
     config.args.sort()
     config.pluginmanager.register(leaks)
     config.stash[_LEFT_OUT] = Counter()

@@ -33,8 +33,7 @@ Kgitops = Callable[..., Ran]
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that commands run in."""
     monkeypatch.chdir(tmp_path)
-    in_ci = ("CI", "GITHUB_RUN_ID", "CI_JOB_URL", "BUILD_URL")
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", *in_ci):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
