@@ -147,7 +147,7 @@ def planned_here(fleet: Fleet) -> list[dict[str, Json]]:
 
 SAID = {
     "cut": (8, "it is not complete JSON"),
-    "another-version": (5, "has format version 9.0, this kgitops knows"),
+    "another-version": (5, "is of format version '9.0', this kgitops knows"),
     "no-registry": (5, "has no registry part"),
 }
 """The exit and a part of the sentence; others are those of tests/cluster/test_snapshot_file.py."""

@@ -204,7 +204,8 @@ def _by_key(error: FindingsError, keyed: Mapping[str, PythonPolicy]) -> Findings
     """The findings, with the key that names the policy: brokers' configs have no line to show."""
     findings = error.findings
     for key, policy in keyed.items():
-        plain, keyed_name = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
+        plain = f"the policy {policy.name!r} "
+        keyed_name = f"the policy {policy.name!r} of {key} "
         findings = tuple(
             replace(finding, problem=finding.problem.replace(plain, keyed_name, 1))
             for finding in findings
