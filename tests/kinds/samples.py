@@ -240,11 +240,11 @@ HELD_IN = {
 
 LOST = {
     "Topic": "topics are deleted",
-    "Acl": "rights are taken away",
+    "Acl": "rights are revoked",
     "User": "logins of",
     "ConsumerGroup": "the offsets of",
 }
-"""What the first line of a plan says when all objects of a kind are deleted."""
+"""What a report of a plan begins with when all objects of a kind are deleted."""
 
 NOT_SETTLED_BY_A_STATE = ("topic/cut", *NOT_IN_SNAPSHOTS)
 """The addresses begin so of objects whose plan depends on what no state holds, such as offsets."""

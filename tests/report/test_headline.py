@@ -24,7 +24,7 @@ from kgitops.report.html.render import render_html
 from kgitops.report.markdown.plan import render_markdown
 from kgitops.report.text.plan import render_text
 
-GRAVE = ("deleted", "lost", "taken away", "taken over")
+GRAVE = ("deleted", "lost", "revoked", "taken over")
 
 
 def loss(principal: str, operation: str = "Read") -> AccessLoss:
@@ -50,16 +50,19 @@ def test_topics_records_and_rights_are_counted_and_named() -> None:
     assert loss_summary(hurting()) == (
         "4 topics with 72,801,380 records are deleted: orders, returns, a and 1 more; "
         "records of 1 topic may be lost: clicks; "
-        "4 rights are taken away: User:a, User:b, User:c and 1 more"
+        "4 rights are revoked: User:a, User:b, User:c and 1 more"
     )
 
 
 def test_it_is_the_first_line_of_a_plan_for_people() -> None:
     plan = hurting()
     said = "4 topics with 72,801,380 records are deleted: "
-    assert said in render_text(plan).splitlines()[0]
-    assert said in render_markdown(plan).splitlines()[1]
-    assert "records are deleted: `orders`, `returns`, `a` and 1 more" in render_markdown(plan)
+    first = (
+        "kgitops plan for prod-eu: 4 topics with 72,801,380 records are deleted; "
+        "records of 1 topic may be lost; 1 further risk"
+    )
+    assert render_text(plan).splitlines()[0] == first
+    assert first.replace("prod-eu", "`prod-eu`") in render_markdown(plan).splitlines()[1]
     assert f'<p class="headline">{said}' in render_html(plan)
     assert render_github(plan).splitlines()[-1].startswith(said)
     assert said in render_junit(plan)
@@ -68,7 +71,7 @@ def test_it_is_the_first_line_of_a_plan_for_people() -> None:
 def test_one_of_each_is_told_in_the_singular() -> None:
     plan = make_plan(delete_topic("orders"), access_losses=(loss("User:a"),))
     assert loss_summary(plan) == (
-        "1 topic with 18,200,345 records is deleted: orders; 1 right is taken away: User:a"
+        "1 topic with 18,200,345 records is deleted: orders; 1 right is revoked: User:a"
     )
 
 
@@ -84,9 +87,30 @@ def test_what_is_known_to_be_empty_and_what_nobody_counted_is_told_apart() -> No
 
 def test_a_plan_without_risk_says_so_and_one_that_stops_why() -> None:
     assert loss_summary(make_plan(create_topic("a"))) == ""
-    assert plan_headline(make_plan(create_topic("a"))) == "nothing risky"
-    assert plan_headline(make_plan()) == "no changes"
-    assert plan_headline(refused_plan()).startswith("stops with exit 1; ")
+    assert plan_headline(make_plan(create_topic("a"))).endswith(": nothing risky")
+    assert plan_headline(make_plan()).endswith(": no changes")
+    assert plan_headline(refused_plan()).endswith("; stops with exit 1")
+
+
+def test_names_are_left_out_before_losses_and_losses_before_the_exit() -> None:
+    one = make_plan(delete_topic("orders"))
+    assert plan_headline(one) == (
+        "kgitops plan for prod-eu: 1 topic with 18,200,345 records is deleted: orders"
+    )
+    assert plan_headline(make_plan(delete_topic("o" * 60))) == (
+        "kgitops plan for prod-eu: 1 topic with 18,200,345 records is deleted"
+    )
+
+
+@given(any_plan)
+@settings(max_examples=examples(60), deadline=None)
+def test_the_first_line_has_at_most_120_characters_and_the_exit(plan: Plan) -> None:
+    said = plan_headline(plan)
+    assert len(said) <= 120
+    assert said.endswith(f"stops with exit {int(plan.verdict.exit)}") is plan.verdict.stops
+    assert (loss_summary(plan) == "") or any(
+        word in said for word in (*GRAVE, "added", "disruptive")
+    )
 
 
 @given(any_plan)

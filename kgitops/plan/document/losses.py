@@ -14,22 +14,31 @@ _NAMED = 3
 _LONGEST_NAME = 60
 
 
-class Clause(Struct, frozen=True, kw_only=True):
+class Clause(Struct, frozen=True):
     """``3 topics are deleted`` and which: the first names, and how many more there are."""
 
     words: str
     names: tuple[str, ...] = ()
     more: int = 0
 
+    def sentence(self, name: Callable[[str], str], *, named: bool = True) -> str:
+        """Return the words with the names, each made safe by ``name``."""
+        if not self.names or not named:
+            return self.words
+        shown = ", ".join(name(shortened(each, _LONGEST_NAME)) for each in self.names)
+        return f"{self.words}: {shown}{f' and {self.more:,} more' if self.more else ''}"
+
 
 def losses(plan: Plan, name: Callable[[str], str]) -> str:
     """The topics, records and rights that go, without what clients or brokers merely notice."""
+    return "; ".join(clause.sentence(name) for clause in loss_clauses(plan))
+
+
+def loss_clauses(plan: Plan) -> Sequence[Clause]:
+    """Return a clause for each sort of loss, the most severe first."""
     risky = [change for change in plan.changes if change.level is RiskLevel.DATA_LOSS]
     lost = [change for change in risky if risks.PROJECT_TAKEN_OVER not in change.risks]
-    return "; ".join(
-        _sentence(clause, name)
-        for clause in (*_taken_over(plan), *_data(lost), *_access(plan), *_logins(plan))
-    )
+    return [*_data(lost), *_taken_over(plan), *_access(plan), *_logins(plan)]
 
 
 def _taken_over(plan: Plan) -> Iterator[Clause]:
@@ -74,7 +83,7 @@ def _access(plan: Plan) -> Iterator[Clause]:
     rights = len(plan.access_losses)
     if rights:
         principals = sorted({loss.principal for loss in plan.access_losses})
-        yield _named(f"{counted(rights, 'right')} {_is(rights)} taken away", principals)
+        yield _named(f"{counted(rights, 'right')} {_is(rights)} revoked", principals)
         return
     denies = [change for change in plan.changes if change.risk is risks.ACL_DENY]
     if denies:
@@ -85,7 +94,7 @@ def _logins(plan: Plan) -> Iterator[Clause]:
     ended = (risks.MECHANISM_REMOVE, risks.USER_DELETE)
     users = [change for change in plan.changes if change.risk in ended]
     if users:
-        yield _named(f"logins of {counted(len(users), 'user')} are taken away", _names(users))
+        yield _named(f"logins of {counted(len(users), 'user')} are revoked", _names(users))
 
 
 def _held(deleted: Sequence[Change]) -> str:
@@ -104,13 +113,7 @@ def _names(changes: Iterable[Change]) -> list[str]:
 
 
 def _named(words: str, names: Sequence[str]) -> Clause:
-    return Clause(words=words, names=tuple(names[:_NAMED]), more=max(0, len(names) - _NAMED))
-
-
-def _sentence(clause: Clause, name: Callable[[str], str]) -> str:
-    shown = [name(shortened(each, _LONGEST_NAME)) for each in clause.names]
-    more = f" and {clause.more:,} more" if clause.more else ""
-    return f"{clause.words}: {', '.join(shown)}{more}" if shown else clause.words
+    return Clause(words, names=tuple(names[:_NAMED]), more=max(0, len(names) - _NAMED))
 
 
 def _is(count: int) -> str:

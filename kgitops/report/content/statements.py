@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -14,7 +16,7 @@ from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.losses import losses
+from kgitops.plan.document.losses import Clause, loss_clauses, losses
 from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan, Takeover
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.takeovers import description, taken_from
@@ -53,6 +55,8 @@ _DRIFT = {
 }
 
 _EMBEDDED = "embedded"
+_LONGEST_HEADLINE, _LONGEST_TARGET = 120, 30
+_Way = Callable[[Callable[[str], str]], str]
 
 
 def summary_sentence(plan: Plan) -> str:
@@ -237,27 +241,72 @@ def drift_sentence(drift: Drift, *, full: bool) -> str:
 
 
 def plan_headline(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
-    """The first line after the cluster's name: the plan's exit, denials, waivers and losses.
+    """The first line: the cluster, then losses, disruptions, denials, waivers and the exit.
 
-    ``name`` makes a name safe for the format of the line.
+    It has at most 120 characters: names are left out first, then the less severe risks, which are
+    counted. ``name`` makes a name safe for the format of the line.
     """
-    found = [f"stops with exit {int(plan.verdict.exit)}"] if plan.verdict.stops else []
+    said = [*_judged(plan)]
+    if plan.verdict.stops:
+        said.append(f"stops with exit {int(plan.verdict.exit)}")
+    clauses = [*loss_clauses(plan), *map(Clause, _disruptive(plan))]
+    if not clauses and not said:
+        said = ["nothing risky" if plan.changes else "no changes"]
+    targets = plan.target.name, _beginning(plan.target.name)
+    ways = [*product(targets, _ever_shorter(clauses, said))]
+
+    def line(target: str, way: _Way, name: Callable[[str], str]) -> str:
+        return f"kgitops plan for {name(target)}: {way(name)}"
+
+    fitting = (each for each in ways if len(line(*each, terminal_text)) <= _LONGEST_HEADLINE)
+    return line(*next(fitting, ways[-1]), name)
+
+
+def _beginning(target: str) -> str:
+    """Return the first characters of the name of the cluster."""
+    if len(terminal_text(target)) <= _LONGEST_TARGET:
+        return target
+    room = _LONGEST_TARGET - len("...")
+    fits = (end for end in range(len(target), -1, -1) if len(terminal_text(target[:end])) <= room)
+    return f"{target[: next(fits)]}..."
+
+
+def _ever_shorter(clauses: Sequence[Clause], said: Sequence[str]) -> Iterator[_Way]:
+    """Ways to say all of it: with names, with fewer, and with the last clauses only counted."""
+
+    def way(shown: int, named: int, end: Sequence[str], name: Callable[[str], str]) -> str:
+        words = [
+            clause.sentence(name, named=at < named) for at, clause in enumerate(clauses[:shown])
+        ]
+        if shown < len(clauses):
+            words.append(counted(len(clauses) - shown, "further risk"))
+        return "; ".join([*words, *end])
+
+    for named in range(len(clauses), -1, -1):
+        yield partial(way, len(clauses), named, said)
+    for shown in range(len(clauses) - 1, 0, -1):
+        yield partial(way, shown, 0, said)
+    yield partial(way, min(1, len(clauses)), 0, said[-1:])
+
+
+def _judged(plan: Plan) -> Iterator[str]:
     denied = sum(change.denied for change in plan.changes)
     judged = {"denied": denied, "waived": status_totals(plan)[PolicyStatus.WAIVED]}
-    found += [f"{word} ({count:,})" for word, count in judged.items() if count]
-    lost = loss_summary(plan, name)
-    found += [lost] if lost else []
-    return "; ".join(found) or ("nothing risky" if plan.changes else "no changes")
+    yield from (f"{word} ({count:,})" for word, count in judged.items() if count)
 
 
 def loss_summary(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
-    """``3 topics are deleted: a, b, c; 4 rights are taken away: User:x``; empty without a risk.
+    """``3 topics are deleted: a, b, c; 4 rights are revoked: User:x``; empty without a risk.
 
     ``name`` makes a name safe for the format of the line.
     """
+    return "; ".join(filter(None, (losses(plan, name), *_disruptive(plan))))
+
+
+def _disruptive(plan: Plan) -> Iterator[str]:
     felt = sum(change.level is RiskLevel.DISRUPTIVE for change in plan.changes)
-    disruptive = f"{counted(felt, 'change')} {_is(felt)} disruptive" if felt else ""
-    return "; ".join(filter(None, (losses(plan, name), disruptive)))
+    if felt:
+        yield f"{counted(felt, 'change')} {_is(felt)} disruptive"
 
 
 def _is(count: int) -> str:

@@ -104,8 +104,7 @@ class _Frame(Struct, frozen=True, kw_only=True):
         )
         return cls(
             marker=f"kgitops:{key}",
-            heading=f"{_colour(plan)} kgitops plan for {_span(plan.target.name)}: "
-            f"{plan_headline(plan, _span)}",
+            heading=f"{_colour(plan)} {plan_headline(plan, _span)}",
             top="\n".join(_top(plan, sealed)),
             bottom="\n".join(_bottom(plan, sealed, digest)),
             total=len(plan.changes),

@@ -107,8 +107,7 @@ class _Page(Struct, frozen=True):
 
     def header(self, plan: Plan, sealed: SealedPlan | None) -> Iterator[Line]:
         target, desired = plan.target, plan.desired
-        first = f"kgitops plan for {terminal_text(target.name)}: {plan_headline(plan)}"
-        yield [(_LEVEL_STYLES[worst_level(plan)], first)]
+        yield [(_LEVEL_STYLES[worst_level(plan)], plan_headline(plan))]
         where = f"  cluster={target.name} (id {target.cluster_id}, {target.backend})"
         dirty = " (uncommitted changes)" if desired.dirty else ""
         git = f"  git={desired.git_sha[:12]}{dirty}" if desired.git_sha else ""

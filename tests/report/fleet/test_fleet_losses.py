@@ -17,7 +17,7 @@ from kgitops.report.fleet.fleet_text import render_fleet_text
 
 SAID = (
     "2 topics with 36,400,690 records are deleted: orders, returns; "
-    "1 right is taken away: User:billing"
+    "1 right is revoked: User:billing"
 )
 
 
