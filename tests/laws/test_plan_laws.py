@@ -671,4 +671,4 @@ def what_happens(plan: Plan) -> set[str]:
     found |= {row.rule for row in plan.drift} | {kept.rule for kept in plan.kept}
     found |= {step_name(planned) for planned in plan.requests}
     found |= {risk.code for change in plan.changes for risk in change.risks}
-    return found | {"spent" for warning in plan.warnings if "spent" in warning.problem}
+    return found | {"spent" for warning in plan.warnings if "already executed" in warning.problem}
