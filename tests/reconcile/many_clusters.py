@@ -86,6 +86,8 @@ class ManyClusters:
         self.feeds = {name: WatchedFeed(folder, self.clock) for name in names}
         self.ended: Counter[str] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.failed: list[TurnResult] = []
+        """Of healthy clusters."""
 
         def target(name: str) -> LoopTarget:
             def selection(revision: Revision) -> Selection:
@@ -118,4 +120,7 @@ class ManyClusters:
 
     def _note(self, result: TurnResult) -> None:
         self.ended[result.cluster] += 1
-        self.outcomes[(result.cluster.partition("-")[0], str(result.outcome))] += 1
+        kind, outcome = result.cluster.partition("-")[0], str(result.outcome)
+        self.outcomes[(kind, outcome)] += 1
+        if (kind, outcome) == ("good", "failed"):
+            self.failed.append(result)
