@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -58,6 +59,9 @@ KINDS: Mapping[str, str] = {
 }
 
 
+_BUILDING = Lock()
+
+
 @cache
 def model(kind: str) -> type[Any]:
     """The model of ``kind``."""
@@ -67,5 +71,12 @@ def model(kind: str) -> type[Any]:
 
 @cache
 def adapter(kind: str) -> TypeAdapter[Any]:
-    """The adapter that checks documents of ``kind`` and describes them as JSON Schema."""
-    return TypeAdapter(model(kind))
+    """The adapter that checks documents of ``kind`` and describes them as JSON Schema.
+
+    One thread builds at a time: pydantic takes the validator off a class while it builds another,
+    and kinds have parts in common.
+    """
+    with _BUILDING:
+        built = TypeAdapter(model(kind))
+        built.rebuild()
+        return built
