@@ -27,7 +27,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.lowered import Lowered
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.addresses import acl_address, kind_of
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.document.plan import Plan
@@ -126,15 +126,27 @@ def _disturb(data: st.DataObject, both: tuple[Twin, Twin]) -> bool:
             )
     if data.draw(st.integers(0, 3), label="tamper with bindings if 3") != 3:
         return False
-    lowered = both[1]
-    logical = lowered.cluster.read_state().acls
-    return any(
+    return _tamper_with_bindings(*both)
+
+
+def _tamper_with_bindings(native: Twin, lowered: Twin) -> bool:
+    """Delete what stands for virtual clusters; the next apply makes what its project owns again.
+
+    What no project owns is lost for good, so it goes on the other one, too.
+    """
+    before = lowered.cluster.read_state()
+    tampered = any(
         lowered.physical.execute(
             [req.DeleteAclRequest(binding=binding)], validate_only=False, principal="User:someone"
         )[0].ok
-        for binding in sorted(lowered.physical.read_state().acls - logical)
+        for binding in sorted(lowered.physical.read_state().acls - before.acls)
         if binding.principal != FOREIGN_USER
     )
+    owned = before.registry.owners if before.registry else {}
+    for binding in sorted(before.acls - lowered.reopened().cluster.read_state().acls):
+        if acl_address(binding) not in owned:
+            assert native.ask(req.DeleteAclRequest(binding=binding))
+    return tampered
 
 
 def _own(state: ClusterState, number: int) -> str | None:
