@@ -143,13 +143,20 @@ def test_each_change_is_applied_once_by_whoever_comes_first(
     assert {turn["outcome"] for turn in turns} <= {
         "in-sync", "applied", "pending", "busy", "failed",
     }  # fmt: skip
-    failures = [turn for turn in turns if turn["outcome"] == "failed"]
-    why = [turn["reasons"] for turn in failures]
-    # A machine that is busy may answer too late, which the next turn makes up for.
-    assert {turn["exit"] for turn in failures} <= {ExitCode.STALE, ExitCode.UNREACHABLE}, why
+    failures_are_lost_races(lines)
     kinds = {str(line["kind"]) for line in lines if line["type"] == "event"}
     assert not kinds & {"fight", "healed", "drifted", "suspended"}, "each change was declared"
     assert not list((tmp_path / "plans").rglob("*.json"))
+
+
+def failures_are_lost_races(lines: list[dict[str, object]]) -> None:
+    """The manifests or the cluster changed while a turn planned, which the next one makes up for.
+
+    A machine that is busy may answer too late, too.
+    """
+    failures = [line for line in lines if line["type"] == "turn" and line["outcome"] == "failed"]
+    why = [turn["reasons"] for turn in failures]
+    assert {turn["exit"] for turn in failures} <= {ExitCode.STALE, ExitCode.UNREACHABLE}, why
 
 
 def each_change_is_there_once(log: list[RegistryEntry]) -> None:
@@ -187,5 +194,8 @@ def test_a_lock_that_is_held_is_waited_for_until_all_is_as_declared(
             apply.stop()
         assert code == 0, err
         loop.wait_for("in-sync")
-        kinds = [str(line["kind"]) for line in loop.lines() if line["type"] == "event"]
-    assert kinds == ["applied", "pending", "synced"]
+        lines = loop.lines()
+    failures_are_lost_races(lines)
+    kinds = [str(line["kind"]) for line in lines if line["type"] == "event"]
+    of_races = ("failed", "recovered")
+    assert [kind for kind in kinds if kind not in of_races] == ["applied", "pending", "synced"]
