@@ -26,6 +26,7 @@ _PARAMETERS = (
     "lockTimeoutMs",
     _FEATURE,
 )
+_AS_KAFKA = "kraft"
 _NATIVE, _NONE, _LOWERED = "1", "0", "lowered"
 
 _SERVER = r"(?:[^\s/,:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}"
@@ -41,6 +42,7 @@ def connect(
     policies: "Bundle | None" = None,
     policy_folder: Path | None = None,
     pin: PinnedId | None = None,
+    as_kafka: bool = False,
 ) -> Cluster:
     """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
 
@@ -54,6 +56,7 @@ def connect(
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
     ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``, ``virtual.clusters=1|0|lowered``
     (the level of KIP-1134's feature; ``lowered`` is level 0 with kgitops emulating it as on Kafka).
+    With ``as_kafka``, a URL without ``compat`` is read as one with ``compat=kraft``.
     A cluster that does not exist yet is created. Its brokers are started with ``configs``. They
     enforce ``policies`` and those that their configs name, whose modules are found in
     ``policy_folder``, else in ``base``. Kafka can't be given policies, so there only a plan is
@@ -70,7 +73,7 @@ def connect(
     scheme, colon, rest = url.partition(":")
     if scheme == "embedded" and colon:
         return _embedded(
-            url, rest, brokers, configs or {}, base, policies, policy_folder or base, pin
+            url, rest, brokers, configs or {}, base, policies, policy_folder or base, pin, as_kafka
         )
     if scheme == "kafka" and colon:
         return _kafka(url, rest, configs or {}, base, pin)
@@ -148,14 +151,6 @@ def is_lowered(url: str) -> bool:
     return f"{_FEATURE}={_LOWERED}" in url.partition("?")[2].split("&")
 
 
-def answering_as_kafka(url: str) -> str:
-    """Return the URL of an embedded cluster with ``compat=kraft``, unless it names a ``compat``."""
-    options = url.partition("?")[2]
-    if any(option.startswith("compat=") for option in options.split("&")):
-        return url
-    return f"{url}{'&' if options else '' if url.endswith('?') else '?'}compat=kraft"
-
-
 def _kafka(
     url: str, rest: str, configs: Mapping[str, str], base: Path, pin: PinnedId | None
 ) -> Cluster:
@@ -193,10 +188,13 @@ def _embedded(
     policies: "Bundle | None",
     policy_folder: Path,
     pin: PinnedId | None,
+    as_kafka: bool,
 ) -> Cluster:
     from kgitops.cluster.embedded.boot import boot
 
     parameters = _parameters(url, rest.partition("?")[2])
+    if as_kafka:
+        parameters.setdefault("compat", _AS_KAFKA)
     broker_count = parameters.pop("brokers", None)
     if broker_count is not None:
         count = _number(url, "brokers", broker_count)

@@ -321,7 +321,17 @@ WRONG = {
     "two numbers of brokers": (
         ("-c", "embedded:?brokers=2", "--brokers", "3"),
         64,
-        "leave one of the two out",
+        "embedded:?brokers=2 says brokers=2, but 3 are declared",
+    ),
+    "an unknown option": (
+        ("-c", "embedded:?broker=2"),
+        64,
+        "kgitops: embedded:?broker=2: 'broker=2' is not understood",
+    ),
+    "a number of brokers that is none": (
+        ("-c", "embedded:?brokers=many"),
+        64,
+        "kgitops: embedded:?brokers=many: brokers must be a whole number",
     ),
     "a real Kafka": (("-c", "kafka://127.0.0.1:9092"), 64, "only an embedded one can be served"),
     "virtual clusters lowered": (

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kgitops.cluster.connect import answering_as_kafka, is_lowered, store_path
+from kgitops.cluster.connect import is_lowered, store_path
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.policy.evaluate.bundle import Bundle
@@ -27,7 +27,7 @@ def open_served(chosen: ChosenCluster, policies: Bundle) -> Iterator[EmbeddedClu
         DeniedError: policies let no broker start.
     """
     _check(chosen)
-    answering = dataclasses.replace(chosen, url=answering_as_kafka(chosen.url))
+    answering = dataclasses.replace(chosen, as_kafka=True)
     with (
         served_alone(store_path(chosen.url, chosen.base)),
         answering.connected(policies) as cluster,

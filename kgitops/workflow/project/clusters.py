@@ -52,7 +52,8 @@ class ChosenCluster:
     ``policy_levels`` are the levels that policies have here, and where that is written;
     ``defaults``, ``reconcile`` and ``gateway`` are what the project says for this cluster alone.
     ``pin`` is the id that the project expects of it; ``declared_at`` is the place of its ``url``
-    in the project file, which a cluster given by its URL has not.
+    in the project file, which a cluster given by its URL has not. ``as_kafka`` is true for an
+    embedded cluster that answers as today's Kafka unless its URL names a ``compat``.
     """
 
     name: str
@@ -68,6 +69,7 @@ class ChosenCluster:
     gateway: DeclaredGateway | None = None
     pin: PinnedId | None = None
     declared_at: Source | None = None
+    as_kafka: bool = False
 
     @property
     def in_memory(self) -> bool:
@@ -117,6 +119,7 @@ class ChosenCluster:
             base=self.base,
             policies=policies,
             pin=self.pin,
+            as_kafka=self.as_kafka,
         )
         if location.sandbox is not None:
             try:
