@@ -5,8 +5,9 @@ request has done its work and its answer is held back; it is given once there is
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from apply.faults import FaultyCluster
@@ -15,11 +16,8 @@ from patience import eventually
 from kgitops.cli.main import run
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import Request
-from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.results import RequestResult
-from kgitops.policy.evaluate.bundle import Bundle
 
 
 class PausedCluster(FaultyCluster):
@@ -45,17 +43,8 @@ class PausedCluster(FaultyCluster):
         return answers
 
 
-def paused(
-    url: str,
-    *,
-    brokers: int | Sequence[Broker] | None = None,
-    configs: Mapping[str, str] | None = None,
-    base: Path,
-    policies: Bundle | None = None,
-    pin: PinnedId | None = None,
-) -> Cluster:
-    cluster = connect(url, brokers=brokers, configs=configs, base=base, policies=policies, pin=pin)
-    return PausedCluster(cluster)
+def paused(url: str, **options: Any) -> Cluster:  # noqa: ANN401 (of connect)
+    return PausedCluster(connect(url, **options))
 
 
 if __name__ == "__main__":
