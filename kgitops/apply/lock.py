@@ -12,7 +12,6 @@ import math
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event, RegistryUpgraded, Waiting, WaitReason
@@ -22,6 +21,7 @@ from kgitops.apply.lock_claims import (
     claim_record,
     first_alive,
     is_claim,
+    locked_error,
     read_claim,
 )
 from kgitops.cluster.port import RegistryEntry, RegistryLog
@@ -222,11 +222,7 @@ class Lock:
     def locked_error(self, claim: Claim) -> LockedError:
         """Build the error for a lock that another process holds by ``claim``."""
         waits = ", or wait for it with --lock-timeout 10m" if self._can_wait else ""
-        return LockedError(
-            f"the cluster is locked by {claim.holder} since {claim.since}; try again when that run "
-            f"is done{waits} (its lease ends at {_moment(claim.lease_until_ms)}, unless that run "
-            "renews it)"
-        )
+        return locked_error(claim, f"try again when that run is done{waits}")
 
     def take_over(self) -> None:
         """Fence out the dead holders after waiting for them, and drop their claims.
@@ -403,7 +399,3 @@ class Lock:
         return LockedError(
             f"the lock that {self._holder} held since {self._since} was not renewed in time; {then}"
         )
-
-
-def _moment(ms: int) -> str:
-    return moments.to_text(datetime.fromtimestamp(ms / 1000, UTC))

@@ -8,12 +8,14 @@ the first one's place in the log, and the end of the lease that it prolongs.
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.desired.state import Project
-from kgitops.model.errors import SafetyError
+from kgitops.model import clock as moments
+from kgitops.model.errors import LockedError, SafetyError
 from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import COMMAND_PROJECT, SCHEMA_VERSION, Json
@@ -47,6 +49,15 @@ def claimant(holder: str, project: Project, run: str | None = None) -> str:
     if project.identity == COMMAND_PROJECT:
         return f"{holder} for one command" + (f", run {run}" if run else "")
     return f"{holder} for the project {project.name}" + (f", run {run}" if run else "")
+
+
+def locked_error(claim: Claim, advice: str) -> LockedError:
+    """Build the error for a lock that another process holds by ``claim``, with what to do."""
+    lease_end = moments.to_text(datetime.fromtimestamp(claim.lease_until_ms / 1000, UTC))
+    return LockedError(
+        f"the cluster is locked by {claim.holder} since {claim.since}; {advice} (its lease ends at "
+        f"{lease_end}, unless that run renews it)"
+    )
 
 
 def claim_record(

@@ -23,6 +23,11 @@ def test_who_is_at_work_is_waited_for_and_nobody_is_alarmed(tmp_path: Path, mode
         for _ in range(2):
             result = turns.take()
             assert result.outcome is TurnOutcome.BUSY, result
+            words, own = result.reasons[0].sentence, result.unfinished_run
+            assert words.startswith("the cluster is locked by ")
+            assert f"(process {apply.process.pid}) for the project payments, run {own} sin" in words
+            assert ("whether the run" in words) == (mode != "auto"), "an apply of its own is tried"
+            assert "(its lease ends at 20" in words
         code, _, err = apply.open()
     finally:
         apply.stop()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kgitops.apply.journal.reading import Latest, known_projects, read_sealed, unfinished_runs
-from kgitops.apply.lock_claims import Claim, live_claim
+from kgitops.apply.lock_claims import Claim, live_claim, locked_error
 from kgitops.apply.steps.runs import RecordedOutcome, Run
 from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.desired.claims import former_identities
@@ -88,7 +88,5 @@ def run_of_others(held: SeenClaim, run: Run) -> LockedError:
 
     Else every ``kgitops apply`` of a person would look like one that died, and be told as such.
     """
-    return LockedError(
-        f"{held.claim.holder} holds the cluster's lock since {held.claim.since} and may be at work "
-        f"on the run {run.id} of this project; the next turn looks again"
-    )
+    advice = f"the next turn looks again whether the run {run.id} of this project is finished"
+    return locked_error(held.claim, advice)
