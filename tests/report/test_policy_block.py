@@ -140,9 +140,14 @@ def test_the_tally_names_the_waiver_that_ends_first() -> None:
     uses = [replace(MIGRATION, expires=f"2026-12-{day}", owner=f"@{day}") for day in (20, 10, 30)]
     plan = make_plan(*(_waived(f"t{n}", use) for n, use in enumerate(uses)))
     assert tally(plan, TODAY) == (
-        "4 passed, 1 waived (the first expires 2026-12-10, 19 days left, owner @10)"
+        "4 passed, 1 waived (3 waivers, the first expires 2026-12-10, 19 days left, owner @10)"
     )
-    assert tally(plan, None).endswith("(the first expires 2026-12-10, owner @10)")
+    assert tally(plan, None).endswith("(3 waivers, the first expires 2026-12-10, owner @10)")
+
+
+def test_one_waiver_of_several_changes_is_one() -> None:
+    plan = make_plan(*(_waived(f"t{n}", MIGRATION) for n in range(3)))
+    assert tally(plan, None) == "4 passed, 1 waived (expires 2027-01-31, owner @data-platform)"
 
 
 def _waived(name: str, use: WaiverUse):  # type: ignore[no-untyped-def]

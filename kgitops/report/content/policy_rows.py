@@ -174,11 +174,12 @@ def _more(plan: Plan, status: PolicyStatus, count: int, today: date | None) -> s
 
 
 def _soonest(plan: Plan, today: date | None) -> str:
-    uses = [use for row in violation_rows(plan) if (use := row.result.waiver)]
+    # One waiver may lift the denials of many changes.
+    uses = {use for row in violation_rows(plan) if (use := row.result.waiver)}
     if not uses:
         return "by an unknown waiver"
     first = min(uses, key=lambda use: use.expires)
-    verb = "expires" if len(uses) == 1 else "the first expires"
+    verb = "expires" if len(uses) == 1 else f"{counted(len(uses), 'waiver')}, the first expires"
     return f"{verb} {_expiry(first, today)}, owner {first.owner}"
 
 
