@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kgitops.manifests.project.document import PythonPolicy as PolicySettings
 from kgitops.manifests.yaml.nodes import scalar_text
@@ -38,6 +38,14 @@ def python_policy(settings: PolicySettings, source: Source, folder: Path) -> Pyt
 def module_file(policy: PythonPolicy) -> Path | None:
     """The file of the policy's module; None if it is in an installed package."""
     return None if policy.folder is None else _file(policy.folder, policy.class_)
+
+
+def class_for_file(path: str) -> str:
+    """Return the advice for a Python file that is listed by its path, as if it were a manifest."""
+    module = PurePosixPath(path).with_suffix("").parts
+    if not all(part.isidentifier() for part in module):
+        return 'write {class: "MODULE:CLASS"}, with a module in the project\'s folder'
+    return f'write {{class: "{".".join(module)}:CLASS"}}, with the name of the policy\'s class'
 
 
 def _file(folder: Path, class_: str) -> Path | None:

@@ -18,7 +18,7 @@ from kgitops.manifests.project.checks import (
     with_clusters,
 )
 from kgitops.manifests.project.document import ClusterSettings, Project
-from kgitops.manifests.project.python_policies import python_policy
+from kgitops.manifests.project.python_policies import class_for_file, python_policy
 from kgitops.manifests.project.reconcile import ProjectReconcileDocument, ReconcileDocument
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.nodes import scalar_text
@@ -174,7 +174,7 @@ def load_project(
     written = parse_project(file, findings, cache)
     project = check_project(written, env, findings) if written else None
     if project and written:
-        findings += _missing_policies(project, written.document, file.parent)
+        findings += _wrong_policies(project, written.document, file.parent)
     if findings or project is None or written is None:
         raise FindingsError(findings)
     metadata, spec = project.metadata, project.spec
@@ -208,14 +208,18 @@ def load_project(
     )
 
 
-def _missing_policies(project: Project, document: Document, folder: Path) -> Iterator[Finding]:
+def _wrong_policies(project: Project, document: Document, folder: Path) -> Iterator[Finding]:
     for index, item in enumerate(project.spec.policies):
-        if isinstance(item, str) and not (folder / item).exists():
-            yield Finding(
-                source=document.at("spec", "policies", index),
-                problem=f"{item} does not exist",
-                advice="correct the path",
-            )
+        if not isinstance(item, str):
+            continue
+        if not (folder / item).exists():
+            problem, advice = f"{item} does not exist", "correct the path"
+        elif item.endswith(".py") and not (folder / item).is_dir():
+            problem, advice = f"{item} is a Python file, not a manifest", class_for_file(item)
+        else:
+            continue
+        source = document.at("spec", "policies", index)
+        yield Finding(source=source, problem=problem, advice=advice)
 
 
 def _cluster(

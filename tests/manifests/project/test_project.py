@@ -224,3 +224,22 @@ def test_a_folder_of_policies_that_is_not_there_is_said_at_its_line(
     (said,) = problems(tmp_path, text, monkeypatch)
     assert said.endswith(": polices does not exist; correct the path")
     assert said.startswith("kgitops.yaml:4:")
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        (
+            "./rules/naming.py",
+            '{class: "rules.naming:CLASS"}, with the name of the policy\'s class',
+        ),
+        ("my-rules.py", '{class: "MODULE:CLASS"}, with a module in the project\'s folder'),
+    ],
+)
+def test_a_python_file_among_the_policies_is_named_by_its_class(
+    path: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {path: "class TeamPrefix: ..."})
+    text = HEAD.removesuffix("\n") + f" {{policies: [{path}]}}\n"
+    (said,) = problems(tmp_path, text, monkeypatch)
+    assert said == f"kgitops.yaml:4:19: {path} is a Python file, not a manifest; write {advice}"
