@@ -19,11 +19,12 @@ from serve.login.logging_in import SASL, log_in, served, told, with_tls
 from serve.raw_client import RawClient, raw_client
 from serve.topic_requests import created
 
+from kgitops.cluster.kafka.configs.subjects import subject_name
 from kgitops.sandbox.certificates import Certificates, issue_certificates
 from kgitops.serve.listening.open_connections import ConnectionLimits
 from kgitops.serve.listening.reading_logins import parse_principal_rules
 from kgitops.serve.listening.settings import PrincipalRule
-from kgitops.serve.login.principals import UnmappedNameError, mapped_name, subject_name
+from kgitops.serve.login.principals import UnmappedNameError, mapped_name
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 
