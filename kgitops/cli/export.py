@@ -37,8 +37,8 @@ def export(
     with stages(no_color=no_color) as stage:
         stage("reading the cluster")
         with workspace.connected() as cluster:
-            state = with_all_users(cluster, cluster.read_state())
-            state, unread = with_all_groups(cluster, state, workspace.project)
+            state, no_users = with_all_users(cluster, cluster.read_state())
+            state, no_groups = with_all_groups(cluster, state, workspace.project)
             capabilities = cluster.capabilities
         stage("writing the manifests")
         exported = export_manifests(
@@ -46,9 +46,7 @@ def export(
         )
         stage("planning them against the cluster")
         done = write_and_plan(exported, out, workspace, state, capabilities)
-    if state.users is None:
-        print_notice("Users are left out: the cluster does not tell this principal of them.")
-    for sentence in (*unread, *done.export.notes):
+    for sentence in (*no_users, *no_groups, *done.export.notes):
         print_notice(sentence)
     files = done.export.files
     documents = counted(sum(map(len, files.values())), "document")

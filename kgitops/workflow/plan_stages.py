@@ -62,12 +62,15 @@ def with_users(cluster: Cluster, desired: DesiredState, current: ClusterState) -
     return replace(current, users=cluster.read_users(names))
 
 
-def with_all_users(cluster: Cluster, state: ClusterState) -> ClusterState:
-    """Add the users of the cluster, as far as it tells them: not every service knows the API."""
+def with_all_users(cluster: Cluster, state: ClusterState) -> tuple[ClusterState, tuple[str, ...]]:
+    """Add the users of the cluster; also return why they are missing where they can't be read.
+
+    Not every service knows the API.
+    """
     try:
-        return replace(state, users=cluster.read_users())
-    except UnreachableError:
-        return state
+        return replace(state, users=cluster.read_users()), ()
+    except UnreachableError as error:
+        return state, (f"Users are left out: {error}",)
 
 
 def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -> ClusterState:

@@ -66,7 +66,7 @@ def audit_policies(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
-    current = with_all_users(cluster, cluster.read_state())
+    current, _ = with_all_users(cluster, cluster.read_state())
     current, unread = with_all_groups(cluster, current, workspace.project)
     on_stage("asking the policies")
     return audit_state(current, declared, workspace.target_name, workspace.principal, unread=unread)

@@ -114,6 +114,20 @@ def test_a_catalogue_shows_objects_of_every_kind(project: Project, kgitops: Kgit
         assert str(name).rpartition(" ")[2].rpartition("/")[2] in page, item.address
 
 
+def test_users_that_may_not_be_read_are_left_out_with_the_reason(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise UnreachableError("the cluster does not let User:ci read the users; grant it Describe")
+
+    project.write(topic("orders"))
+    monkeypatch.setattr(EmbeddedCluster, "read_users", refuse)
+    ran = kgitops("export", project.folder, "-o", "exported")
+    assert ran.code == 0, ran.said
+    reason = "the cluster does not let User:ci read the users; grant it Describe"
+    assert f"Users are left out: {reason}\n" in ran.err
+
+
 def test_groups_that_may_not_be_read_are_told_and_managed_ones_exported(
     project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
