@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from kgitops.cluster.port import Authors, Cluster, RecordsAuthors, author_of
+from kgitops.cluster.refusals import read_all
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
 from kgitops.manifests.value_origin import ValueOrigin, origins_of
@@ -49,8 +50,9 @@ def plan_drift(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
-    unfinished_run = find_run_to_resume(cluster, workspace)
-    current = cluster.read_state()
+    unfinished_run, current = read_all(
+        lambda: find_run_to_resume(cluster, workspace), cluster.read_state
+    )
     authors = cluster.read_authors() if isinstance(cluster, RecordsAuthors) else {}
     on_stage("comparing")
     desired = desired_from_registry(

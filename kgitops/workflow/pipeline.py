@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
+from kgitops.cluster.refusals import read_all
 from kgitops.desired.state import DesiredState
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
@@ -55,8 +56,9 @@ def plan_against(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
-    unfinished_run = find_run_to_resume(cluster, workspace)
-    current = cluster.read_state()
+    unfinished_run, current = read_all(
+        lambda: find_run_to_resume(cluster, workspace), cluster.read_state
+    )
     _check_addresses(declared.desired, current)
     plan = plan_current(cluster, current, declared, workspace, on_stage)
     return seal_now(plan, current, unfinished_run=unfinished_run)

@@ -227,5 +227,5 @@ def test_login_and_rights(kgitops: Kgitops, here: Path) -> None:
         assert refused.code == 8
         unchecked, stopped = refused.err.strip().splitlines()
         assert "CLUSTER_AUTHORIZATION_FAILED" in unchecked
-        assert "it needs Write on topic __kgitops" in stopped
+        assert "User:jane write the registry; grant it Write on __kgitops, as docs/" in stopped
         assert vc(kgitops, server, "list --command-config root.properties").out == "a\n"

@@ -81,6 +81,14 @@ def test_the_rights_of_the_page_are_enough(
         (tmp_path / "all.yaml").write_text(OBJECTS.format(**values))
 
     declare(partitions=1, retention=1000, reader="app", rate=1000)
+    nothing = kgitops("plan", tmp_path)
+    lacks = (
+        "grant it Read on __kgitops, Describe on the cluster, DescribeConfigs on the cluster, "
+        "Describe on all topics and DescribeConfigs on all topics, as docs/reference/rights.md "
+        "shows"
+    )
+    assert (nothing.code, "let User:alice read " in nothing.said) == (8, True), nothing.said
+    assert lacks in " ".join(nothing.said.split())
     give(sandbox, "To plan")
     planned = kgitops("plan", tmp_path)
     assert (planned.code, "4 to create" in planned.said) == (0, True), planned.said

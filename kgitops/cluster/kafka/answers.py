@@ -8,7 +8,9 @@ from typing import TypeVar
 from kafka.errors import for_code
 from msgspec.structs import replace
 
+from kgitops.cluster.kafka.transport.pending import api_name
 from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.cluster.refusals import RefusedRead, missing_rights_error, right_for
 from kgitops.model.errors import UnreachableError
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 
@@ -36,13 +38,6 @@ UNKNOWN_ID = RequestResult(
 # AuthHelper.authorizeClusterOperation prints the Java object of the request that lacks a right.
 _DUMPED_REQUEST = re.compile(r"Request Request\(.*\) needs", re.DOTALL)
 
-REFUSED = frozenset(
-    {
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.GROUP_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    }
-)
 _AGAIN = RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.BROKER_NOT_AVAILABLE}
 _TRIES = 5
 _MOST_CONNECTIONS = 8
@@ -105,7 +100,7 @@ def with_retries(wire: Wire, request: Message, answer: Message) -> Message:
     return answer
 
 
-def readable(wire: Wire, request: Message, answer: Message, *, what: str, right: str) -> Message:
+def readable(wire: Wire, request: Message, answer: Message, *, what: str) -> Message:
     """Return the answer, after retries where it failed.
 
     Raises:
@@ -113,20 +108,27 @@ def readable(wire: Wire, request: Message, answer: Message, *, what: str, right:
     """
     response = with_retries(wire, request, answer)
     if response.error_code:
-        raise unreadable_error(response.error_code, what, right, response.error_message)
+        api = api_name(request)
+        raise unreadable_error(wire, api, what, response.error_code, response.error_message)
     return response
 
 
 def unreadable_error(
-    code: int, what: str, right: str, message: str | None = None
+    wire: Wire,
+    api: str,
+    what: str,
+    code: int,
+    message: str | None = None,
+    *,
+    on: str | None = None,
 ) -> UnreachableError:
-    """Build the error for ``what`` can't be read; the principal lacks ``right`` where refused."""
+    """Build the error for ``what`` can't be read; a refusal names the missing right.
+
+    ``on`` is the resource of that right where the code does not tell it.
+    """
     result = result_of(code, message)
-    if result.code in REFUSED:
-        return UnreachableError(
-            f"the cluster does not let this principal read {what} "
-            f"({result.code.name}), and without it nothing can be planned; grant it {right}"
-        )
+    if right := right_for(api, result.code, on):
+        return missing_rights_error(wire.principal, {right: RefusedRead(what, result.code)})
     return UnreachableError(
         f"the cluster could not say {what}: {result}; try again, and look at its brokers' logs if "
         "it stays so"

@@ -132,7 +132,7 @@ def read_group_offsets(wire: Wire, groups: Iterable[str]) -> Mapping[str, GroupO
             offsets[group] = answer
         elif answer.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             what = f"what the group {group!r} has committed"
-            raise unreadable_error(answer.code, what, "Describe on the group", answer.message)
+            raise unreadable_error(wire, "OffsetFetch", what, answer.code, answer.message)
     return {group: committed for group, committed in offsets.items() if committed}
 
 

@@ -215,7 +215,8 @@ def test_two_rights_on_one_topic_are_enough(alone: Sandbox) -> None:
     """Those that docs/reference/rights.md has; what lacks is named."""
     login = {"sasl.username": "gateway", "sasl.password": "gateway-secret"}
     cluster = chosen(alone, login)
-    with pytest.raises(UnreachableError, match="needs Describe and Read on topic __kgitops"):
+    both = "let User:gateway read .* grant it Read on __kgitops and DescribeConfigs on __kgitops, "
+    with pytest.raises(UnreachableError, match=both):
         Follower(cluster).start()
     _, _, section = RIGHTS.read_text().partition("## For a gateway")
     (listed,) = re.findall(r"\| ([\w, ]+) on `__kgitops` \|", section.partition("\n## ")[0])

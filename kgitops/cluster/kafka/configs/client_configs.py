@@ -14,7 +14,7 @@ from kgitops.cluster.kafka.configs.checking import (
 )
 from kgitops.cluster.kafka.configs.config_names import PASSED_ON
 from kgitops.cluster.kafka.configs.keystore import with_pem_keys
-from kgitops.cluster.kafka.configs.tls import tls_context
+from kgitops.cluster.kafka.configs.tls import certificate_subject, tls_context
 from kgitops.cluster.kafka.configs.tokens.cache import CachedTokens
 from kgitops.cluster.kafka.configs.tokens.choosing import OAUTHBEARER, tokens_of, uses_callback
 from kgitops.cluster.kafka.configs.tokens.msk import MECHANISM as AWS_MSK_IAM
@@ -43,6 +43,7 @@ _FILES = (
     "ssl.keystore.location",
     "https.ca.location",
 )
+_CERTIFICATE = "kgitops (logged in with its TLS certificate)"
 _FAMILIES = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
 
 
@@ -61,6 +62,8 @@ class WireOptions(TypedDict, total=False):
     connect_ms: int
     timeout_ms: int
     has_certificate: bool
+    principal: str
+    """As brokers name it by default; how kgitops logs in where only they know its name."""
 
 
 def normalize_configs(configs: Mapping[str, str], base: Path | None = None) -> dict[str, str]:
@@ -107,12 +110,17 @@ def wire_options(configs: Mapping[str, str]) -> WireOptions:
     if protocol.endswith("SSL"):
         options["tls"] = tls_context(configs)
         options["has_certificate"] = any(name.startswith("ssl.certificate.") for name in configs)
+        if options["has_certificate"]:
+            subject = certificate_subject(configs)
+            options["principal"] = f"User:{subject}" if subject else _CERTIFICATE
     if protocol.startswith("SASL"):
         options["sasl_mechanism"] = mechanism = configs["sasl.mechanism"]
         if mechanism in (OAUTHBEARER, AWS_MSK_IAM):
             options["sasl_mechanism"] = OAUTHBEARER
-            options["sasl_oauth_token_provider"] = tokens_of(configs)
+            options["sasl_oauth_token_provider"] = tokens = tokens_of(configs)
+            options["principal"] = f"kgitops (logged in with {tokens.name})"
         else:
+            options["principal"] = f"User:{configs['sasl.username']}"
             options["sasl_plain_username"] = _user(configs["sasl.username"], mechanism)
             options["sasl_plain_password"] = configs["sasl.password"]
     return options

@@ -1,13 +1,16 @@
 """ssl contexts built from librdkafka's TLS configs."""
 
+import re
 import ssl
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from kgitops.cluster.kafka.configs.subjects import subject_name
 from kgitops.model.errors import UsageError
 
 Configs = Mapping[str, str]
+_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 def tls_context(configs: Configs) -> ssl.SSLContext:
@@ -66,6 +69,20 @@ def readable(name: str, location: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"{name}: {location}: {reason.lower()}; correct the path") from error
     return path
+
+
+def certificate_subject(configs: Configs) -> str | None:
+    """Return the subject of ``ssl.certificate.*`` as Java writes it; None if it can't be read."""
+    certificate = _location_or_text(configs, "ssl.certificate")
+    if certificate is None:
+        return None
+    name, value = certificate
+    try:
+        text = readable(name, value).read_text("utf-8") if name.endswith(".location") else value
+        found = _CERTIFICATE.search(text)
+        return subject_name(ssl.PEM_cert_to_DER_cert(found[0])) if found else None
+    except (OSError, ValueError):
+        return None
 
 
 def _show_certificate(context: ssl.SSLContext, configs: Configs) -> None:

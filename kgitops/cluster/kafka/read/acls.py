@@ -59,9 +59,8 @@ def acls_of(wire: Wire, request: Message, answer: Message) -> AclListing:
     if response.error_code == ErrorCode.SECURITY_DISABLED:
         return AclListing(enforced=False)
     if response.error_code:
-        raise unreadable_error(
-            response.error_code, "the ACLs", "Describe on the cluster", response.error_message
-        )
+        code, message = response.error_code, response.error_message
+        raise unreadable_error(wire, "DescribeAcls", "the ACLs", code, message)
     kinds, patterns = _inverted(RESOURCE_TYPES), _inverted(PATTERN_TYPES)
     operations, permissions = _inverted(OPERATIONS), _inverted(PERMISSION_TYPES)
     bindings: list[AclBinding] = []

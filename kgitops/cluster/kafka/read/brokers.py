@@ -75,9 +75,7 @@ def brokers_of(wire: Wire, request: Message, answer: Message) -> tuple[Broker, .
     Raises:
         UnreachableError: the cluster does not return them.
     """
-    response = readable(
-        wire, request, answer, what="which brokers it has", right="Describe on the cluster"
-    )
+    response = readable(wire, request, answer, what="which brokers it has")
     brokers = (
         Broker(id=row.broker_id, rack=row.rack, fenced=bool(row.is_fenced), throttles=None)
         for row in response.brokers

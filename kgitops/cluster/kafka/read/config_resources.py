@@ -13,10 +13,6 @@ from kgitops.model.results import ErrorCode
 
 # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource of configs that the resource itself sets
 _OWN = {ConfigResourceType.CLIENT_METRICS: 7, ConfigResourceType.GROUP: 8}
-_RIGHTS = {
-    ConfigResourceType.CLIENT_METRICS: "DescribeConfigs on the cluster",
-    ConfigResourceType.GROUP: "DescribeConfigs on the group",
-}
 _UNKNOWN = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
 """The answers of brokers that know no configs of this type: then there are none."""
 _TRIES = 5
@@ -60,8 +56,8 @@ def list_resources(wire: Wire, kind: ConfigResourceType) -> frozenset[str] | Non
     request = ListConfigResourcesRequest(resource_types=[code])
     response = with_retries(wire, request, wire.send(request))
     if response.error_code:
-        right = "DescribeConfigs on the cluster"
-        raise unreadable_error(response.error_code, _EVERY[kind], right)
+        api = "ListConfigResources"
+        raise unreadable_error(wire, api, _EVERY[kind], response.error_code)
     return frozenset(
         row.resource_name for row in response.config_resources if row.resource_type == code
     )
@@ -85,7 +81,8 @@ def read_own_configs(
                 own[row.resource_name] = {}
             elif attempt == _TRIES - 1 or not is_transient(row.error_code):
                 what = f"the configs of {_WORDS[kind]} {row.resource_name!r}"
-                raise unreadable_error(row.error_code, what, _RIGHTS[kind], row.error_message)
+                code, message = row.error_code, row.error_message
+                raise unreadable_error(wire, "DescribeConfigs", what, code, message)
         left = [name for name in left if name not in own]
     return own
 

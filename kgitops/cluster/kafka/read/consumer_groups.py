@@ -11,6 +11,7 @@ from kgitops.cluster.kafka.read.rounds import list_topics
 from kgitops.cluster.kafka.read.usage import NO_LEADER, offsets_request, partitions_by_leader
 from kgitops.cluster.kafka.transport.odd_answers import OddAnswerError
 from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.cluster.refusals import read_all
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.errors import UnreachableError
 from kgitops.model.resources.config_resources import ConfigResourceType
@@ -31,9 +32,11 @@ def read_groups(wire: Wire, names: Iterable[str]) -> Mapping[str, FoundGroup]:
         UnreachableError: they can't be read, or the principal may not.
     """
     groups = sorted(set(names))
-    offsets = read_group_offsets(wire, groups)
-    states = _states(wire, groups)
-    configs = read_own_configs(wire, ConfigResourceType.GROUP, groups)
+    offsets, states, configs = read_all(
+        lambda: read_group_offsets(wire, groups),
+        lambda: _states(wire, groups),
+        lambda: read_own_configs(wire, ConfigResourceType.GROUP, groups),
+    )
     found = (
         FoundGroup(
             name=group,
@@ -80,7 +83,7 @@ def _every_group(wire: Wire) -> Sequence[str]:
 
     for answer in ask_each_broker(wire, wire.broker_ids(), ask):
         if answer.error_code:
-            raise unreadable_error(answer.error_code, "the groups", "Describe on the cluster")
+            raise unreadable_error(wire, "ListGroups", "the groups", answer.error_code)
         found |= {row.group_id for row in answer.groups}
     return sorted(found)
 
@@ -99,7 +102,7 @@ def _states(wire: Wire, groups: Sequence[str]) -> Mapping[str, str]:
     for group, answer in ask_coordinators(wire, groups, ask).items():
         if isinstance(answer, RequestResult):
             what = f"whether the group {group!r} has members"
-            raise unreadable_error(answer.code, what, "Describe on the group", answer.message)
+            raise unreadable_error(wire, "ListGroups", what, answer.code, answer.message)
         if answer:
             found[group] = answer
     return found
@@ -137,7 +140,7 @@ def read_offsets_since(wire: Wire, topics: frozenset[str], timestamp_ms: int) ->
         for (topic, partition), row in answer.items():
             if row.error_code:
                 what = f"the offsets of {topic!r} by time"
-                raise unreadable_error(row.error_code, what, "Describe on the topic")
+                raise unreadable_error(wire, "ListOffsets", what, row.error_code)
             if row.offset != _NO_OFFSET:
                 offsets[topic, partition] = row.offset
     return offsets

@@ -38,9 +38,7 @@ def quotas_of(wire: Wire, request: Message, answer: Message) -> QuotaListing:
     Raises:
         UnreachableError: the principal may not read them.
     """
-    response = readable(
-        wire, request, answer, what="the client quotas", right="DescribeConfigs on the cluster"
-    )
+    response = readable(wire, request, answer, what="the client quotas")
     states: list[ClientQuotaState] = []
     unknown: set[str] = set()
     for entry in response.entries or ():

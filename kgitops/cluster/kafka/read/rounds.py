@@ -5,6 +5,7 @@ times counts. Topics that changed meanwhile are read again.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from kgitops.cluster.kafka.read.topics import (
 )
 from kgitops.cluster.kafka.transport.decoded import Decoded
 from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.cluster.refusals import read_all
 from kgitops.model.errors import UnreachableError
 
 ROUNDS = 5
@@ -50,13 +52,13 @@ def read_topics(wire: Wire, names: Sequence[str] | None) -> ConsistentTopics:
     settings: dict[int, BrokerSettings] = {}
     for _ in range(ROUNDS):
         unknown = [name for name, topic in before.topics.items() if topic.topic_id not in configs]
-        moves = read_reassignments(wire)
-        described = describe(wire, unknown, () if settings else before.brokers)
-        settings |= _settings(described)
-        if not settings and described.unreachable:
-            raise _unreachable_error(described.unreachable)
+        moves, (own_configs, brokers) = read_all(
+            partial(read_reassignments, wire),
+            partial(_read_configs, wire, unknown, () if settings else before.brokers),
+        )
+        settings |= brokers
         after = _list_again(wire, names, before)
-        for name, own in _configs(described).items():
+        for name, own in own_configs.items():
             topic_id = before.topics[name].topic_id
             if name in after.topics and after.topics[name].topic_id == topic_id:
                 configs[topic_id] = own
@@ -90,7 +92,7 @@ def _list(wire: Wire, names: Sequence[str] | None, before: TopicListing | None) 
     def listing(answer: Decoded[bytes]) -> TopicListing:
         if before and content_of(answer.value, before.cluster_id) == before.content:
             return before
-        return listing_of(answer.value, names)
+        return listing_of(wire, answer.value, names)
 
     (listed,) = wire.send_all([listing_request(names)], listing)
     wire.check_cluster(listed.cluster_id)
@@ -120,25 +122,34 @@ def _list_again(wire: Wire, names: Sequence[str] | None, before: TopicListing) -
     return replace(after, topics=there)
 
 
-def _configs(described: ConfigDescriptions) -> Mapping[str, Mapping[str, str]]:
+def _read_configs(
+    wire: Wire, topics: Sequence[str], brokers: Sequence[int]
+) -> tuple[Mapping[str, Mapping[str, str]], Mapping[int, BrokerSettings]]:
+    """Read the configs of the topics and of those brokers that can be reached."""
+    described = describe(wire, topics, brokers)
+    settings, own = read_all(lambda: _settings(wire, described), lambda: _configs(wire, described))
+    if not settings and described.unreachable:
+        raise _unreachable_error(described.unreachable)
+    return own, settings
+
+
+def _configs(wire: Wire, described: ConfigDescriptions) -> Mapping[str, Mapping[str, str]]:
     found: dict[str, Mapping[str, str]] = {}
     for name, own in described.topics.items():
         if not isinstance(own, DescribeFailure):
             found[name] = own
         elif own.code not in GONE and not is_transient(own.code):
             what = f"the configs of the topic {name!r}"
-            raise unreadable_error(own.code, what, "DescribeConfigs on the topic", own.message)
+            raise unreadable_error(wire, "DescribeConfigs", what, own.code, own.message)
     return found
 
 
-def _settings(described: ConfigDescriptions) -> Mapping[int, BrokerSettings]:
+def _settings(wire: Wire, described: ConfigDescriptions) -> Mapping[int, BrokerSettings]:
     found: dict[int, BrokerSettings] = {}
     for broker, settings in described.brokers.items():
         if not isinstance(settings, DescribeFailure):
             found[broker] = settings
         elif not is_transient(settings.code):
             what = f"the configs of broker {broker}"
-            raise unreadable_error(
-                settings.code, what, "DescribeConfigs on the cluster", settings.message
-            )
+            raise unreadable_error(wire, "DescribeConfigs", what, settings.code, settings.message)
     return found

@@ -24,6 +24,7 @@ from kgitops.cluster.kafka.read.rounds import (
 )
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.cluster.refusals import MissingRightsError, of_all_topics, read_all
 from kgitops.model import clock
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.garbage_collection import without_garbage_collection
@@ -50,11 +51,15 @@ def read_state(
         for _ in range(ROUNDS):
             registered = pool.submit(registry.read_state)
             others = pool.submit(_read_other_objects, wire)
-            topics_read = read_topics(wire, names)
-            managed = registered.result()
+            try:
+                topics_read, managed, other_objects = read_all(
+                    lambda: read_topics(wire, names), registered.result, others.result
+                )
+            except MissingRightsError as error:
+                raise of_all_topics(error) if names is None else error from None
             if names is None and _is_hidden_or_new(wire, managed, topics_read):
                 continue
-            return _state(captured_at, topics_read, others.result(), managed)
+            return _state(captured_at, topics_read, other_objects, managed)
     raise unstable_read_error()
 
 
@@ -69,11 +74,12 @@ class _OtherObjects(Struct, frozen=True, kw_only=True):
 def _read_other_objects(wire: Wire) -> _OtherObjects:
     requests = [acls_request(), quotas_request(), brokers_request()]
     acls, quotas, brokers = wire.send_all(requests, lambda answer: answer)
-    return _OtherObjects(
-        acls=acls_of(wire, requests[0], acls),
-        quotas=quotas_of(wire, requests[1], quotas),
-        brokers=brokers_of(wire, requests[2], brokers),
+    listed, by_entity, known = read_all(
+        lambda: acls_of(wire, requests[0], acls),
+        lambda: quotas_of(wire, requests[1], quotas),
+        lambda: brokers_of(wire, requests[2], brokers),
     )
+    return _OtherObjects(acls=listed, quotas=by_entity, brokers=known)
 
 
 def _is_hidden_or_new(

@@ -64,7 +64,7 @@ def content_of(data: bytes, cluster_id: str) -> bytes:
     return rest[_CONTROLLER_BYTES:]
 
 
-def listing_of(data: bytes, names: Collection[str] | None) -> TopicListing:
+def listing_of(wire: Wire, data: bytes, names: Collection[str] | None) -> TopicListing:
     """Decode the answer to a request for these topics; one that does not exist is left out.
 
     Raises:
@@ -90,7 +90,7 @@ def listing_of(data: bytes, names: Collection[str] | None) -> TopicListing:
             continue
         if row.error_code and not (row.error_code == _LEADERLESS and row.partitions):
             what = f"whether there is a topic {row.name!r}"
-            raise unreadable_error(row.error_code, what, "Describe on the topic")
+            raise unreadable_error(wire, "Metadata", what, row.error_code)
         assignment, leaders = _partitions(row.partitions, shared)
         assignment, leaders = same.setdefault((assignment, leaders), (assignment, leaders))
         topics[row.name] = ListedTopic(uuid_to_text(row.topic_id), assignment, leaders)
@@ -153,13 +153,7 @@ def reassignments_of(wire: Wire, request: Message, answer: Message) -> Reassignm
     Raises:
         UnreachableError: the cluster does not return them.
     """
-    response = readable(
-        wire,
-        request,
-        answer,
-        what="which replicas are being reassigned",
-        right="Describe on the cluster",
-    )
+    response = readable(wire, request, answer, what="which replicas are being reassigned")
     return {
         topic.name: {
             row.partition_index: Reassignment(

@@ -14,7 +14,7 @@ from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.results import ErrorCode
 
-_WHAT, _RIGHT = "the users who log in by SCRAM", "Describe on the cluster"
+_WHAT = "the users who log in by SCRAM"
 
 
 def read_users(wire: Wire, users: frozenset[str] | None) -> Mapping[str, ScramIterations]:
@@ -29,13 +29,15 @@ def read_users(wire: Wire, users: frozenset[str] | None) -> Mapping[str, ScramIt
     request = DescribeUserScramCredentialsRequest(
         users=None if users is None else [name(name=user) for user in sorted(users)]
     )
-    response = readable(wire, request, wire.send(request), what=_WHAT, right=_RIGHT)
+    response = readable(wire, request, wire.send(request), what=_WHAT)
     held: dict[str, ScramIterations] = {}
     for row in response.results:
         if row.error_code == ErrorCode.RESOURCE_NOT_FOUND:
             continue
         if row.error_code:
-            raise _unreadable(row.error_code, row.error_message)
+            message = None if is_transient(row.error_code) else row.error_message
+            api = "DescribeUserScramCredentials"
+            raise unreadable_error(wire, api, _WHAT, row.error_code, message)
         known = {
             SCRAM_MECHANISMS[info.mechanism]: info.iterations
             for info in row.credential_infos
@@ -44,10 +46,6 @@ def read_users(wire: Wire, users: frozenset[str] | None) -> Mapping[str, ScramIt
         if known:
             held[row.user] = {key: known[key] for key in sorted(known)}
     return {user: held[user] for user in sorted(held)}
-
-
-def _unreadable(code: int, message: str | None) -> UnreachableError:
-    return unreadable_error(code, _WHAT, _RIGHT, None if is_transient(code) else message)
 
 
 def offers_login(wire: Wire) -> bool:

@@ -22,9 +22,8 @@ def read_virtual_clusters(wire: Wire) -> Mapping[str, VirtualCluster]:
     request = messages.ListVirtualClustersRequest()
     listed = send(wire, "ListVirtualClusters", request, timeout_ms=LOOK_MS, may_repeat=True)
     if listed.error_code:
-        raise unreadable_error(
-            listed.error_code, "the virtual clusters", "ListVirtualClusters on the cluster"
-        )
+        api = "ListVirtualClusters"
+        raise unreadable_error(wire, api, "the virtual clusters", listed.error_code)
     names = sorted(row.name for row in listed.virtual_clusters)
     if not names:
         return {}
@@ -41,11 +40,8 @@ def read_virtual_clusters(wire: Wire) -> Mapping[str, VirtualCluster]:
         if row.error_code == ErrorCode.RESOURCE_NOT_FOUND:
             continue  # it went after the names were listed
         if row.error_code:
-            raise unreadable_error(
-                row.error_code,
-                f"the virtual cluster {row.name}",
-                "DescribeVirtualCluster on it",
-            )
+            api, what = "DescribeVirtualClusters", f"the virtual cluster {row.name}"
+            raise unreadable_error(wire, api, what, row.error_code, on=what)
         found[row.name] = _virtual_cluster(row)
     return found
 

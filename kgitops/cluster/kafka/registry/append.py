@@ -84,7 +84,7 @@ def append_batch(
     reply = wire.send(request, to=topic.leader).responses[0].partition_responses[0]
     if reply.error_code in _AGAIN:
         raise NotLeaderError(error_text(reply.error_code))
-    check_authorized(reply.error_code, "Write")
+    check_authorized(wire.principal, reply.error_code, "Produce")
     if reply.error_code:
         raise UnreachableError(
             f"the registry {REGISTRY_TOPIC} can't be written: "

@@ -110,7 +110,7 @@ class KafkaRegistryLog:
         self.unfence()
         # Asked before there is a coordinator, librdkafka asks again only after half a second.
         await_transactional(self._wire, TRANSACTIONAL_ID, self._timeout_s)
-        self._writer = Transactions(self._configs, self._timeout_s)
+        self._writer = Transactions(self._configs, self._wire.principal, self._timeout_s)
 
     def unfence(self) -> None:
         """Become one contender among others again."""

@@ -168,7 +168,7 @@ class RegistryReader:
             timeout_ms=int(self._timeout_s * 1000),
         )
         answer = self._ask(topic, request).topics[0].partitions[0]
-        _check(answer.error_code)
+        self._check(answer.error_code)
         if answer.offset < 0:
             raise UnreachableError(
                 f"broker {topic.leader} answers ListOffsets with the offset {answer.offset}, where "
@@ -204,13 +204,22 @@ class RegistryReader:
             rack_id="",
         )
         answer = self._ask(topic, request)
-        _check(answer.error_code)
+        self._check(answer.error_code)
         if not answer.responses:
             # While the client is above its quota, Kafka answers a Fetch without any partition.
             raise LeaderMovedError("a client quota throttles this principal or client id")
         part = answer.responses[0].partitions[0]
-        _check(part.error_code)
+        self._check(part.error_code)
         return part
+
+    def _check(self, code: int) -> None:
+        """Raise our error for a partition's error code."""
+        if code == ErrorCode.NONE:
+            return
+        check_authorized(self._wire.principal, code, "Fetch")
+        if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            raise _records_gone()
+        raise LeaderMovedError(error_text(code))
 
     def _ask(self, topic: RegistryTopic, request: Message) -> Message:
         self._wire.reach([topic.leader], again=True)
@@ -237,16 +246,6 @@ def _damaged(offset: int, problem: object) -> SafetyError:
         f"the registry {REGISTRY_TOPIC} holds a damaged record from offset {offset} on "
         f"({problem}), so who owns what can't be known; restore the registry before planning"
     )
-
-
-def _check(code: int) -> None:
-    """Raise our error for a partition's error code."""
-    if code == ErrorCode.NONE:
-        return
-    check_authorized(code, "Read")
-    if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-        raise _records_gone()
-    raise LeaderMovedError(error_text(code))
 
 
 def _entries(part: Message, at: _Position) -> list[RegistryEntry]:

@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Mapping
+from functools import partial
 
 from kafka.errors import for_code
 from kafka.protocol.admin import (
@@ -15,6 +16,13 @@ from msgspec import Struct
 
 from kgitops.cluster.kafka.protocol_values import TOPIC
 from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.cluster.refusals import (
+    MissingRight,
+    RefusedRead,
+    missing_rights_error,
+    read_all,
+    refusal,
+)
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode
@@ -43,6 +51,17 @@ _CONFIGS = {
 }
 _NOT_YET = frozenset({ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE})
 _DENIED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
+_READING = {
+    "DescribeConfigs": ("DescribeConfigs",),
+    "Fetch": ("Read",),
+    "Metadata": ("Read", "Describe"),  # Read includes it, so both are missing
+}
+"""The operations on its topic that the principal lacks where a request of the API is refused."""
+_WRITING = {
+    "CreateTopics": (f"create the topic {REGISTRY_TOPIC}", MissingRight("Create", "the cluster")),
+    "Produce": ("write the registry", MissingRight("Write", REGISTRY_TOPIC)),
+}
+"""The action and the right of each API that changes the registry."""
 
 
 class RegistryTopic(Struct, frozen=True, kw_only=True):
@@ -80,8 +99,10 @@ def find_topic(wire: Wire, timeout_s: float = TIMEOUT_S) -> RegistryTopic | None
         )
         if metadata.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return None
-        check_authorized(metadata.error_code, "Describe and Read")
-        topic = _leader(metadata)
+        topic, _ = read_all(
+            partial(_leader, wire.principal, metadata),
+            partial(check_authorized, wire.principal, configs.error_code, "DescribeConfigs"),
+        )
         if topic and _checked(configs):
             return topic
         if time.monotonic() >= deadline:
@@ -118,7 +139,7 @@ def create_topic(wire: Wire) -> RegistryTopic:
     answer = wire.send(request).topics[0]
     # An attempt whose answer was lost may have created it, and so may another contender.
     if answer.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-        check_authorized(answer.error_code, "Create")
+        check_authorized(wire.principal, answer.error_code, "CreateTopics")
         raise UnreachableError(
             f"the topic {REGISTRY_TOPIC}, where kgitops keeps its registry, can't be created: "
             f"{error_text(answer.error_code, answer.error_message)}"
@@ -135,17 +156,21 @@ def create_topic(wire: Wire) -> RegistryTopic:
     return created
 
 
-def check_authorized(code: int, right: str) -> None:
-    """Check that the broker's answer is not an authorization failure.
+def check_authorized(principal: str, code: int, api: str) -> None:
+    """Check that the broker's answer to a request of this API is not an authorization failure.
 
     Raises:
         UnreachableError: it is; the missing right is named.
     """
-    if code in _DENIED:
-        raise UnreachableError(
-            f"the cluster refuses this principal its registry: it needs {right} on topic "
-            f"{REGISTRY_TOPIC}; grant that, then try again"
-        )
+    if code not in _DENIED:
+        return
+    if api in _WRITING:
+        action, right = _WRITING[api]
+        raise UnreachableError(refusal(principal, action, [right]))
+    refused = RefusedRead("the registry", ErrorCode(code))
+    operations = _READING[api]
+    missing = {MissingRight(operation, REGISTRY_TOPIC): refused for operation in operations}
+    raise missing_rights_error(principal, missing)
 
 
 def error_text(code: int, message: str | None = None) -> str:
@@ -159,8 +184,9 @@ def _first(answer: Message) -> Message:
     return answer.results[0] if isinstance(answer, DescribeConfigsResponse) else answer.topics[0]
 
 
-def _leader(topic: Message) -> RegistryTopic | None:
+def _leader(principal: str, topic: Message) -> RegistryTopic | None:
     """Return the leader of its partition; None while there is none."""
+    check_authorized(principal, topic.error_code, "Metadata")
     if topic.error_code not in (ErrorCode.NONE, *_NOT_YET):
         raise SafetyError(
             f"the registry {REGISTRY_TOPIC} can't be read ({error_text(topic.error_code)}); "
@@ -185,7 +211,6 @@ def _checked(answer: Message) -> bool:
     """Check its configs; return False where this broker does not know them yet."""
     if answer.error_code in NO_SUCH_TOPIC:
         return False
-    check_authorized(answer.error_code, "DescribeConfigs")
     if answer.error_code:
         raise SafetyError(
             f"the configs of the topic {REGISTRY_TOPIC} can't be read, so it can't be trusted: "

@@ -14,6 +14,7 @@ from kgitops.cluster.kafka.configs.client_configs import LibrdkafkaConfigs
 from kgitops.cluster.kafka.configs.tokens.cache import TokenError
 from kgitops.cluster.kafka.registry.append import AppendResult, Entries, message
 from kgitops.cluster.kafka.registry.topic import TIMEOUT_S, check_authorized
+from kgitops.cluster.refusals import MissingRight, refusal
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 from kgitops.model.resources.names import REGISTRY_TOPIC
 
@@ -43,8 +44,10 @@ class _OnlyToDebug(logging.LoggerAdapter[logging.Logger]):
 class Transactions:
     """A transactional producer; after its first failure it writes nothing more."""
 
-    def __init__(self, configs: LibrdkafkaConfigs, opening_s: float = TIMEOUT_S) -> None:
-        """Become the only writer.
+    def __init__(
+        self, configs: LibrdkafkaConfigs, principal: str, opening_s: float = TIMEOUT_S
+    ) -> None:
+        """Become the only writer; ``principal`` is named where a right is missing.
 
         Raises:
             UnreachableError: the cluster refuses, or does not answer in time.
@@ -52,6 +55,7 @@ class Transactions:
         from confluent_kafka import KafkaException, Producer
 
         self._failure: KgitopsError | None = None
+        self._principal = principal
         self._raised = KafkaException
         transaction_ms = int(_TRANSACTION_S * 1000)
         what = f"the registry {REGISTRY_TOPIC} can't be opened for writing"
@@ -72,7 +76,7 @@ class Transactions:
             self._producer = Producer(settings, logger=_OnlyToDebug(_LOG))
             self._call_with_retry(self._producer.init_transactions, opening_s, first_s=_LOOK_S)
         except KafkaException as error:
-            raise _translate_error(error.args[0], what) from error
+            raise _translate_error(error.args[0], what, principal) from error
 
     def append(self, entries: Entries, sent_at: float) -> AppendResult:
         """Write the entries in one transaction, all or none.
@@ -91,7 +95,9 @@ class Transactions:
         except (self._raised, SystemError) as error:
             problem = self._error_of(error)
             self._failure = _translate_error(
-                problem, f"the registry {REGISTRY_TOPIC} can't be written, and {what}"
+                problem,
+                f"the registry {REGISTRY_TOPIC} can't be written, and {what}",
+                self._principal,
             )
             self._abort(problem)
             raise self._failure from error
@@ -191,7 +197,7 @@ def _check_token(configs: LibrdkafkaConfigs) -> None:
         raise UnreachableError(str(error)) from error
 
 
-def _translate_error(error: "KafkaError", what: str) -> KgitopsError:
+def _translate_error(error: "KafkaError", what: str, principal: str) -> KgitopsError:
     """Translate an error of librdkafka for the user."""
     from confluent_kafka import KafkaError as Codes
 
@@ -202,12 +208,11 @@ def _translate_error(error: "KafkaError", what: str) -> KgitopsError:
             "wait until it is done, then try again"
         )
     if code == Codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-        return UnreachableError(
-            f"{what}: this principal needs Write and Describe on transactional id "
-            f"{TRANSACTIONAL_ID}; grant that, then try again"
-        )
+        resource = f"the transactional id {TRANSACTIONAL_ID}"
+        refused = refusal(principal, f"use {resource}", [MissingRight("Write", resource)])
+        return UnreachableError(f"{what}: {refused}")
     try:
-        check_authorized(code, "Write")
-    except UnreachableError as refused:
-        return refused
+        check_authorized(principal, code, "Produce")
+    except UnreachableError as refused_write:
+        return UnreachableError(f"{what}: {refused_write}")
     return UnreachableError(f"{what}: {error.str()}; see that the brokers run, then try again")

@@ -44,6 +44,7 @@ _RESTART_S = 2.0
 """Time for which a broker that refuses connections is tried again, because it may be starting."""
 _REDIAL_S = 0.25
 _MOST_DIALS = 256
+_NO_LOGIN = "kgitops (User:ANONYMOUS, as it does not log in)"
 
 _NEEDED = ((MetadataRequest, 12), (DescribeQuorumRequest, 1))
 """Request versions that brokers of KRaft clusters know from Kafka 3.7 on."""
@@ -219,6 +220,11 @@ class Wire:
     def security_protocol(self) -> str:
         """Kafka's name of how clients connect, such as SASL_SSL."""
         return self._options.get("security_protocol", "PLAINTEXT").upper()
+
+    @property
+    def principal(self) -> str:
+        """The principal that kgitops is to the brokers; how it logs in where only they know."""
+        return self._options.get("principal", _NO_LOGIN)
 
     def try_login(self, user: str, mechanism: str, password: str) -> None:
         """Log in as this user by a connection of its own, and close it.

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from cluster.kafka.certificates import Authority
 
-from kgitops.cluster.kafka.configs import config_names
+from kgitops.cluster.kafka.configs import config_names, tls
 from kgitops.cluster.kafka.configs.client_configs import (
     librdkafka_configs,
     normalize_configs,
     wire_options,
     without_secrets,
 )
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UsageError
 
 SASL = {
@@ -234,6 +235,7 @@ def test_the_same_means_the_same_to_both_clients():
         "sasl_mechanism": "SCRAM-SHA-512",
         "sasl_plain_username": "a=3Db=2Cc",  # RFC 5802 §5.1; librdkafka does it itself
         "sasl_plain_password": "secret",
+        "principal": "User:a=b,c",
         "client_id": "ci",
         "family": socket.AF_INET,
         "canonical_names": False,
@@ -313,6 +315,29 @@ def test_keys_with_a_password(authority: Authority):
         "the password does not open the key; correct ssl.key.password"
     )
     assert wire_options(locked | {"ssl.key.password": "sesame"})["has_certificate"]
+
+
+def test_the_principal_of_a_login(authority: Authority, monkeypatch: pytest.MonkeyPatch):
+    """Kafka's own name for it; how kgitops logs in where only the brokers know the name."""
+    shown = showing(authority, "client")
+    assert wire_options(SASL)["principal"] == "User:alice"
+    assert wire_options(shown)["principal"] == "User:CN=client"
+    text = Path(shown["ssl.certificate.location"]).read_text("utf-8")
+    pasted = {"security.protocol": "ssl", "ssl.certificate.pem": text, "ssl.key.pem": text}
+    assert wire_options(pasted)["principal"] == "User:CN=client"
+    both = shown | SASL | {"security.protocol": "sasl_ssl"}
+    assert wire_options(both)["principal"] == "User:alice"
+    logged_in = "kgitops (logged in with the token of sasl.oauthbearer.client.id)"
+    assert wire_options(OIDC)["principal"] == logged_in
+    monkeypatch.setattr(tls, "_CERTIFICATE", re.compile("-----BEGIN OTHER-----"))
+    assert wire_options(shown)["principal"] == "kgitops (logged in with its TLS certificate)"
+
+
+def test_no_login_has_kafkas_principal_for_that():
+    for configs in ({}, {"security.protocol": "ssl"}):
+        wire = Wire(["broker:9092"], wire_options(configs))
+        assert wire.principal == "kgitops (User:ANONYMOUS, as it does not log in)"
+        wire.close()
 
 
 def test_sentences_without_secrets():

@@ -109,8 +109,8 @@ def test_a_read_only_principal_reads_all_that_the_administrator_does(
     [
         (SEE_CLUSTER, "Describe on the cluster"),
         (CLUSTER_CONFIGS, "DescribeConfigs on the cluster"),
-        (TOPIC_CONFIGS, "the configs of the topic 'orders'.*DescribeConfigs on the topic"),
-        (READ_REGISTRY, "Read on topic __kgitops"),
+        (TOPIC_CONFIGS, "the configs of the topic 'orders'.*DescribeConfigs on all topics"),
+        (READ_REGISTRY, "Read on __kgitops"),
     ],
     ids=["cluster", "cluster-configs", "topic-configs", "registry"],
 )
@@ -126,6 +126,34 @@ def test_a_missing_right_stops_the_reading_and_is_named(
         cluster.read_state()
 
 
+@pytest.mark.parametrize(
+    ("lacking", "grant"),
+    [
+        (
+            {SEE_CLUSTER, CLUSTER_CONFIGS, TOPIC_CONFIGS},
+            "Describe on the cluster, DescribeConfigs on the cluster and DescribeConfigs on all "
+            "topics",
+        ),
+        (
+            {SEE_CLUSTER, CLUSTER_CONFIGS, READ_REGISTRY},
+            "Describe on the cluster, DescribeConfigs on the cluster and Read on __kgitops",
+        ),
+    ],
+    ids=["topics", "registry"],
+)
+def test_one_sentence_names_the_principal_and_every_right_that_it_lacks(
+    sandbox: Sandbox, admin: Cluster, lacking: set[AclBinding], grant: str
+):
+    with (
+        alice(sandbox, admin, *{*READ_ONLY} - lacking) as cluster,
+        pytest.raises(UnreachableError) as refused,
+    ):
+        cluster.read_state()
+    problem, advice = str(refused.value).split("; ")
+    assert problem.startswith("the cluster does not let User:alice read ")
+    assert advice == f"grant it {grant}, as docs/reference/rights.md shows"
+
+
 def test_a_managed_topic_that_may_not_be_seen_does_not_count_as_gone(
     sandbox: Sandbox, admin: Cluster
 ):
@@ -138,9 +166,9 @@ def test_a_managed_topic_that_may_not_be_seen_does_not_count_as_gone(
     ]
     configs = right(ResourceType.TOPIC, "__kgitops", Operation.DESCRIBE_CONFIGS)
     with alice(sandbox, admin, *rights, *others, configs) as cluster:
-        with pytest.raises(UnreachableError, match=r"'orders'.*Describe on the topic"):
+        with pytest.raises(UnreachableError, match=r"'orders'.*Describe on all topics"):
             cluster.read_state()
-        with pytest.raises(UnreachableError, match=r"'orders'.*Describe on the topic"):
+        with pytest.raises(UnreachableError, match=r"'orders'.*Describe on all topics"):
             cluster.read_state(frozenset({"orders"}))
         assert [*cluster.read_state(frozenset({"other"})).topics] == ["other"]
     hidden = right(ResourceType.TOPIC, "other", Operation.DESCRIBE, permission="Deny")
@@ -162,7 +190,7 @@ def test_a_linked_topic_that_may_not_be_seen_does_not_count_as_gone(
         assert "other" in cluster.read_state().topics
     with (
         alice(sandbox, admin, *READ_ONLY, hidden) as cluster,
-        pytest.raises(UnreachableError, match=r"'other'.*Describe on the topic"),
+        pytest.raises(UnreachableError, match=r"'other'.*Describe on all topics"),
     ):
         cluster.read_state()
     admin.registry.append([(key, None) for key, _ in records])

@@ -87,17 +87,21 @@ def test_each_missing_right_is_named_and_no_group_is_needed(logs: Logs) -> None:
     admin = logs.open()
     admin.append([meta_record()])
     alice = as_user(logs, "alice")
-    assert "it needs Describe and Read on topic __kgitops" in refusal(alice.read)
+    shown = "as docs/reference/rights.md shows"
+    assert refusal(alice.read) == (
+        "the cluster does not let User:alice read the registry (TOPIC_AUTHORIZATION_FAILED); grant "
+        f"it Read on __kgitops and DescribeConfigs on __kgitops, {shown}"
+    )
     allow(logs, "alice", DESCRIBE)
     eventually(
         lambda: refusal(alice.read),
-        lambda said: "DescribeConfigs on topic __kgitops" in said,
+        lambda said: f"grant it DescribeConfigs on __kgitops, {shown}" in said,
         what="Describe",
     )
     allow(logs, "alice", DESCRIBE_CONFIGS)
     eventually(
         lambda: refusal(alice.read),
-        lambda said: "it needs Read on topic __kgitops" in said,
+        lambda said: f"grant it Read on __kgitops, {shown}" in said,
         what="DescribeConfigs",
     )
     allow(logs, "alice", READ)
@@ -107,11 +111,19 @@ def test_each_missing_right_is_named_and_no_group_is_needed(logs: Logs) -> None:
     def contend() -> object:
         return alice.append([("lock/alice", {"schema_version": 1})])
 
-    assert "it needs Write on topic __kgitops" in refusal(contend)
-    assert "Write and Describe on transactional id kgitops" in refusal(alice.fence)
+    assert refusal(contend) == (
+        "the cluster does not let User:alice write the registry; grant it Write on __kgitops, "
+        f"{shown}"
+    )
+    unopened = (
+        "the registry __kgitops can't be opened for writing: the cluster does not let User:alice "
+        "use the transactional id kgitops; grant it Write on the transactional id kgitops, "
+        f"{shown}"
+    )
+    assert refusal(alice.fence) == unopened
     allow(logs, "alice", WRITE)
     eventually(lambda: refusal(contend), lambda said: not said, what="Write")
-    assert "Write and Describe on transactional id kgitops" in refusal(alice.fence)
+    assert refusal(alice.fence) == unopened
     allow(logs, "alice", WRITE, on=TRANSACTIONAL_ID)
     eventually(
         lambda: refusal(alice.fence), lambda said: not said, what="Write on the transactional id"
@@ -124,7 +136,10 @@ def test_who_may_write_the_registry_but_not_make_it_is_told(logs: Logs) -> None:
     allow(logs, "bob", DESCRIBE, DESCRIBE_CONFIGS, READ, WRITE)
     bob = as_user(logs, "bob")
     eventually(lambda: refusal(bob.read), lambda said: not said, what="the rights")
-    assert "it needs Create on topic __kgitops" in refusal(lambda: bob.append([meta_record()]))
+    assert refusal(lambda: bob.append([meta_record()])) == (
+        "the cluster does not let User:bob create the topic __kgitops; grant it Create on the "
+        "cluster, as docs/reference/rights.md shows"
+    )
     assert logs.open().read() is None
 
 
