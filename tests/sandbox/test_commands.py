@@ -62,11 +62,27 @@ class Commands:
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """No sandbox at the beginning, and none at the end, even after a failure."""
-    commands = Commands(tmp_path_factory.mktemp("state"))
-    yield commands
-    commands("stop", "--yes")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """None of their sandboxes is left at the end, even after a failure."""
+    made = Commands(tmp_path_factory.mktemp("state"))
+    yield made
+    made("stop", "--yes")
+
+
+@pytest.fixture
+def nothing(commands: Commands) -> Commands:
+    """There is no sandbox."""
+    if commands.home.exists():
+        assert commands("stop", "--yes").code == 0
+    return commands
+
+
+@pytest.fixture
+def sandbox(commands: Commands) -> Commands:
+    """One runs, with what tests before have left in it."""
+    ran = commands("start", "--sasl")
+    assert ran.code == 0, ran.err
+    return commands
 
 
 def create(sandbox: Commands, topic: str) -> None:
@@ -77,23 +93,23 @@ def topics(sandbox: Commands) -> list[str]:
     return sandbox.sandbox.tool(TOPICS, "--list").split()
 
 
-def test_there_is_none_at_first(sandbox: Commands) -> None:
-    ran = sandbox("status")
+def test_there_is_none_at_first(nothing: Commands) -> None:
+    ran = nothing("status")
     assert (ran.code, ran.err) == (1, "")
     assert "Start one with: kgitops sandbox start" in ran.out
-    assert sandbox("stop").out == "There is no sandbox.\n"
+    assert nothing("stop").out == "There is no sandbox.\n"
 
 
-def test_each_name_is_a_sandbox_of_its_own(sandbox: Commands) -> None:
-    said = sandbox("stop", "--name", "mine").out
+def test_each_name_is_a_sandbox_of_its_own(commands: Commands) -> None:
+    said = commands("stop", "--name", "mine").out
     assert said == "There is no sandbox mine.\n"
-    assert "sandbox start --name mine" in sandbox("status", "--name", "mine").out
+    assert "sandbox start --name mine" in commands("status", "--name", "mine").out
     assert service_home("mine") != service_home()
 
 
-def test_of_two_that_start_at_once_one_finds_the_others(sandbox: Commands) -> None:
-    started = [sandbox.begin("start", "--sasl") for _ in range(2)]
-    ran = [sandbox.end(process) for process in started]
+def test_of_two_that_start_at_once_one_finds_the_others(nothing: Commands) -> None:
+    started = [nothing.begin("start", "--sasl") for _ in range(2)]
+    ran = [nothing.end(process) for process in started]
     assert [code for code, _, _ in ran] == [0, 0], ran
     joined, made = sorted((out.splitlines() for _, out, _ in ran), key=lambda lines: lines[0])
     assert joined[0].startswith("Joined the sandbox sandbox, which runs already: what is in it")
@@ -176,6 +192,7 @@ def test_a_pid_that_another_process_has_by_now_is_left_alone(sandbox: Commands) 
 
 
 def test_a_pid_file_that_says_nothing_is_no_broker(sandbox: Commands) -> None:
+    assert sandbox("stop", "--keep", "--yes").code == 0
     (sandbox.home / "broker-1" / "pid").write_text("")
     assert sandbox("status").code == 1
 
@@ -191,14 +208,14 @@ def test_stopping_deletes_the_data(sandbox: Commands) -> None:
     assert sandbox("status").code == 1
 
 
-def test_a_broken_note_is_no_reason_to_guess(sandbox: Commands) -> None:
-    sandbox.home.mkdir(parents=True)
-    note = sandbox.home / "sandbox.json"
+def test_a_broken_note_is_no_reason_to_guess(nothing: Commands) -> None:
+    nothing.home.mkdir(parents=True)
+    note = nothing.home / "sandbox.json"
     note.write_text("{")
     for word in ("start", "status", "stop"):
-        ran = sandbox(word)
+        ran = nothing(word)
         assert (ran.code, ran.out) == (1, "")
         assert str(note) in ran.err
     with pytest.raises(KgitopsError, match="can't be read"):
-        load(sandbox.home)
+        load(nothing.home)
     note.unlink()
