@@ -85,27 +85,6 @@ def test_planning_needs_no_lock(
     first.open()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("acls", "--add", "--allow-principal", "User:x", "--operation", "Read", "--topic", "t"),
-        ("registry", "release", "--to", "0c6f0a52-98f3-4b65-8f1c-0e6a5a3d9b11"),
-        ("reconcile", "suspend", "--reason", "test"),
-    ],
-)
-def test_each_command_that_writes_waits_for_the_lock(
-    words: tuple[str, ...], project: Project, paused: Callable[..., PausedApply], kgitops: Kgitops
-) -> None:
-    project.write(topic(), acl())
-    first = paused("apply", project.folder, "--auto-approve", "--parallelism", 1)
-    is_project = words[0] != "acls"
-    where = [project.folder] if is_project else ["-c", _store(project)]
-    refused = kgitops(*words[:2], *where, *words[2:], "--lock-timeout", "1s")
-    assert (refused.code, "waiting up to 1s for the lock" in refused.err) == (7, True)
-    assert "its lease ends at 20" in refused.err
-    first.open()
-
-
 def test_a_turn_of_the_loop_never_waits(
     project: Project, paused: Callable[..., PausedApply], kgitops: Kgitops
 ) -> None:
