@@ -178,7 +178,7 @@ def _soonest(plan: Plan, today: date | None) -> str:
     uses = {use for row in violation_rows(plan) if (use := row.result.waiver)}
     if not uses:
         return "by an unknown waiver"
-    first = min(uses, key=lambda use: use.expires)
+    first = min(uses, key=lambda use: (use.expires, use.name))
     verb = "expires" if len(uses) == 1 else f"{counted(len(uses), 'waiver')}, the first expires"
     return f"{verb} {_expiry(first, today)}, owner {first.owner}"
 
