@@ -23,6 +23,9 @@ PROTECTED = "protected"
 _TOPIC = "topic/"
 _NO_FIELDS: Mapping[str, str | None] = {}
 _NO_BASIS = Basis()
+_NO_DOCUMENTS: Mapping[str, Source] = {}
+_OF_SHARED_DOCUMENTS = frozenset({"acl", "user", "client", "group", "txn"})
+"""Kinds of which one document can declare several objects."""
 
 
 class RemovalKind(Enum):
@@ -33,12 +36,16 @@ class RemovalKind(Enum):
 
 
 class Removal(Struct, frozen=True, kw_only=True):
-    """One managed object that leaves the project; ``tombstone`` is the one that names it."""
+    """One managed object that leaves the project; ``tombstone`` is the one that names it.
+
+    ``document`` is the place of the only document that may have declared a binding, if it exists.
+    """
 
     address: str
     owner: Owner
     kind: RemovalKind
     tombstone: Tombstone | None = None
+    document: Source | None = None
 
     @property
     def owner_after(self) -> Owner | None:
@@ -53,8 +60,8 @@ class Removal(Struct, frozen=True, kw_only=True):
 
     @property
     def source(self) -> Source | None:
-        """The source of the Tombstone; the absence of a document has none."""
-        return self.tombstone.located.source if self.tombstone else None
+        """The source of the Tombstone or of the document; a removed document has none."""
+        return self.tombstone.located.source if self.tombstone else self.document
 
 
 def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
@@ -74,27 +81,42 @@ def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
     )
 
 
-def removal_reason(address: str, owner: Owner, tombstone: NamedTombstone | None) -> str:
-    """Explain why an object is removed: by a Tombstone, or because its document is gone."""
+def removal_reason(
+    address: str, owner: Owner, tombstone: NamedTombstone | None, document: Source | None
+) -> str:
+    """Explain why an object is removed: by a Tombstone, or because no document declares it."""
     if tombstone is not None:
         return f"the Tombstone {tombstone.name} names it: {tombstone.reason}"
     if is_internal(address.removeprefix(_TOPIC)):
         return "it is an internal topic, so only its record in the registry is removed"
+    absence = absence_reason(address, document)
     if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
         return (
-            "its document was removed, and an adopted object without a written deletionPolicy is "
-            "only forgotten"
+            f"{absence}, and an adopted object without a written deletionPolicy is only forgotten"
         )
     policy = removal_policy(owner).value
-    return f"its document was removed and its last applied deletionPolicy is {policy}"
+    return f"{absence} and its last applied deletionPolicy is {policy}"
+
+
+def absence_reason(address: str, document: Source | None) -> str:
+    """Explain the absence of an object; that of one of many objects may be an edited document."""
+    if document is not None:
+        return f"the role at {document.file}:{document.line} does not declare it now"
+    if kind_of(address) in _OF_SHARED_DOCUMENTS:
+        return "no document declares it any more"
+    return "its document was removed"
 
 
 def find_removals(
-    kinds: tuple[str, ...], declared: frozenset[str], context: PlanContext
+    kinds: tuple[str, ...],
+    declared: frozenset[str],
+    context: PlanContext,
+    documents: Mapping[str, Source] = _NO_DOCUMENTS,
 ) -> list[Removal]:
     """Find managed objects of these kinds to remove, by a Tombstone or by their absence.
 
     The kinds are those of :func:`kind_of`: topics of virtual clusters are topics as well.
+    ``documents`` are the places of those that may have declared an object, by its address.
     """
     desired, ownership, draft = context.desired, context.ownership, context.draft
     removals = _by_tombstone(kinds, declared, desired, ownership, draft)
@@ -105,7 +127,7 @@ def find_removals(
     for address in sorted(ownership.mine(*kinds)):
         if address in declared or address in tombstoned:
             continue
-        removal = _by_absence(address, desired, ownership, draft)
+        removal = _by_absence(address, documents.get(address), desired, ownership, draft)
         if removal:
             removals.append(removal)
     return sorted(removals, key=lambda removal: removal.address)
@@ -198,7 +220,11 @@ def _is_spent(tombstone: Tombstone, ownership: Ownership) -> bool:
 
 
 def _by_absence(
-    address: str, desired: DesiredState, ownership: Ownership, draft: PlanDraft
+    address: str,
+    document: Source | None,
+    desired: DesiredState,
+    ownership: Ownership,
+    draft: PlanDraft,
 ) -> Removal | None:
     owner = ownership.owners[address]
     if not selected(desired, address):
@@ -212,19 +238,19 @@ def _by_absence(
         return None
     if is_internal(address.removeprefix(_TOPIC)):
         return Removal(address=address, owner=owner, kind=RemovalKind.FORGET)
-    match removal_policy(owner):
-        case DeletionPolicy.DELETE:
-            return Removal(address=address, owner=owner, kind=RemovalKind.DELETE)
-        case DeletionPolicy.ORPHAN:
-            return Removal(address=address, owner=owner, kind=RemovalKind.FORGET)
-        case DeletionPolicy.PROTECT:
-            draft.refuse(
-                f"{address} is protected: its document was removed, but its last applied "
-                "deletionPolicy is Protect; declare a Tombstone for it, or put the document back "
-                "and apply it with deletionPolicy: Delete (or Orphan) before removing it"
-            )
-            draft.keep(address, PROTECTED)
-            return None
+    policy = removal_policy(owner)
+    if policy is DeletionPolicy.PROTECT:
+        shared = kind_of(address) in _OF_SHARED_DOCUMENTS
+        again = "declare it again" if shared else "put the document back"
+        draft.refuse(
+            f"{address} is protected: {absence_reason(address, document)}, but its last applied "
+            f"deletionPolicy is Protect; declare a Tombstone for it, or {again} and apply it with "
+            "deletionPolicy: Delete (or Orphan) before removing it"
+        )
+        draft.keep(address, PROTECTED)
+        return None
+    kind = RemovalKind.DELETE if policy is DeletionPolicy.DELETE else RemovalKind.FORGET
+    return Removal(address=address, owner=owner, kind=kind, document=document)
 
 
 def remove(

@@ -87,6 +87,33 @@ def test_a_producer_that_gave_create_is_explained_too(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("others", [0, 30])
+def test_an_edited_role_is_named_too(tmp_path: Path, others: int) -> None:
+    """The document's other bindings do not change; ``others`` are edited principals beside it."""
+
+    def declare(*topics: str) -> None:
+        names = ("shop", *(f"shop{number}" for number in range(others)))
+        project.write(
+            *(
+                document("Acl", name, principal=f"User:{name}", role="producer", topics=[*topics])
+                for name in names
+            )
+        )
+
+    project = Project(tmp_path / "payments")
+    declare("orders", "returns")
+    with embedded(tmp_path, "1") as twin:
+        workspace = workspace_of(project.folder)
+        twin.apply(twin.plan(workspace), workspace)
+        state = snapshot_of(twin.cluster)
+    declare("orders")
+    given = Given(project=project.folder, cluster="local", state=state)
+    plan = check_a_fleet_agrees(given, tmp_path, rows_at_once=(1_000_000, 2))
+    assert plan is not None
+    assert len(plan.changes) == 2 * (1 + others)
+    assert all("does not declare it now" in change.because for change in plan.changes)
+
+
 def test_a_project_is_upgraded_alike(tmp_path: Path) -> None:
     state = read_snapshot((UPGRADED / "snapshot.json").read_text(), "snapshot.json")
     given = Given(project=UPGRADED, cluster="prod", state=state)

@@ -8,7 +8,9 @@ https://kafka.apache.org/documentation/#connect_exactlyoncesource for workers of
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
@@ -260,3 +262,22 @@ _ROLES: Mapping[str, Callable[["AclSpec"], Iterator[_Right]]] = {
     "connect-worker": _connect_worker,
     "admin": _admin,
 }
+_WITH_ALL_FIELDS = cast(
+    "AclSpec",
+    SimpleNamespace(
+        topics=[""],
+        group="",
+        transactional_id="",
+        application_id="",
+        create=True,
+        pattern_type=None,
+    ),
+)
+
+
+@cache
+def rights_of(role: str) -> frozenset[tuple[ResourceType, Operation]]:
+    """Return the rights that documents of a role can give; an unknown role gives none."""
+    expand = _ROLES.get(role)
+    rights = expand(_WITH_ALL_FIELDS) if expand else ()
+    return frozenset((kind, operation) for kind, _, allowed, *_ in rights for operation in allowed)

@@ -17,11 +17,13 @@ class ChangedNames(Struct, frozen=True):
 
     ``created`` are metric names of new topics, ``names`` resources of ACLs that come or go and
     topics that go, ``prefixes`` resources of ACLs whose pattern matches more than one name.
+    ``clients`` are beginnings of addresses: the principal and permission of ACLs that go.
     """
 
     created: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
+    clients: frozenset[str] = frozenset()
 
     def __or__(self, other: "ChangedNames") -> "ChangedNames":
         """The names in either."""
@@ -29,6 +31,7 @@ class ChangedNames(Struct, frozen=True):
             self.created | other.created,
             self.names | other.names,
             self.prefixes | other.prefixes,
+            self.clients | other.clients,
         )
 
 
@@ -45,6 +48,7 @@ def changed_names(keys: Keys, masks: RowMasks) -> ChangedNames:
         frozenset(_metric_names(_names(new.filter(pc.equal(new["kind"], "topic")))).to_pylist()),
         frozenset().union(*(_names(side).to_pylist() for side in (*acls, topics))),
         frozenset().union(*(_names(side.filter(side["context"])).to_pylist() for side in acls)),
+        frozenset(map(_client, acls[1]["address"].to_pylist())),
     )
 
 
@@ -53,14 +57,30 @@ def with_dependencies(keys: Keys, masks: RowMasks, changed: ChangedNames) -> Row
 
     A topic whose name collides is in the way of a new one. Who gains or loses a right by an ACL
     depends on all other ACLs for the same names, and on the existence of topics of these names:
-    the first ACL on a resource locks everyone else out, and a right on no topic is a warning.
+    the first ACL on a resource locks everyone else out, and a right on no topic is a warning. The
+    document of an ACL that goes may still declare other ACLs of its principal.
     """
-    hits = [*_in_the_way(keys, changed), *_on_the_same_names(keys, changed)]
-    if not hits:
+    if changed == ChangedNames():
         return masks
-    added = pc.fill_null(reduce(pc.or_, hits), fill_value=False).combine_chunks()
-    none = pc.and_not(masks.desired, masks.desired)
-    return union(masks, on_both_sides(keys, RowMasks(none, added)))
+    added = RowMasks(
+        _any(_of_the_same_clients(keys, changed), masks.desired),
+        _any([*_in_the_way(keys, changed), *_on_the_same_names(keys, changed)], masks.state),
+    )
+    return union(masks, on_both_sides(keys, added))
+
+
+def _any(hits: list[pa.ChunkedArray], rows: pa.BooleanArray) -> pa.BooleanArray:
+    """Return the rows of any hit, as a mask as long as ``rows``."""
+    if not hits:
+        return pc.and_not(rows, rows)
+    return pc.fill_null(reduce(pc.or_, hits), fill_value=False).combine_chunks()
+
+
+def _of_the_same_clients(keys: Keys, changed: ChangedNames) -> list[pa.ChunkedArray]:
+    """The declared ACLs of principals that lose one."""
+    if len(changed.clients) > _MOST_PREFIXES:
+        return [pc.equal(keys.desired["kind"], "acl")]
+    return [pc.starts_with(keys.desired["address"], start) for start in sorted(changed.clients)]
 
 
 def _in_the_way(keys: Keys, changed: ChangedNames) -> list[pa.ChunkedArray]:
@@ -87,6 +107,11 @@ def _on_the_same_names(keys: Keys, changed: ChangedNames) -> list[pa.ChunkedArra
 def _metric_names(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Names as ``collision_key`` makes them."""
     return pc.replace_substring(names, ".", "_")
+
+
+def _client(address: str) -> str:
+    """``acl/User:billing/Allow/`` of an ACL's address, with its scope before it."""
+    return f"{address.rsplit('/', 4)[0]}/"
 
 
 def _names(table: pa.Table) -> pa.Array:

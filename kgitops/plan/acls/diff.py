@@ -1,9 +1,13 @@
 """Plans ACLs as sets of bindings: compares the declared ones with those on the cluster."""
 
+from collections.abc import Hashable, Mapping, Sequence
+
 from msgspec.structs import replace
 
-from kgitops.desired.last_applied import ORIGIN
+from kgitops.desired.expansion.roles import rights_of
+from kgitops.desired.last_applied import ORIGIN, binding_of
 from kgitops.desired.state import DesiredAcl, DesiredState
+from kgitops.manifests.value_origin import OriginKind, origins_of
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
@@ -11,11 +15,12 @@ from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
+    Operation,
     PatternType,
     ResourceType,
 )
 from kgitops.model.resources.addresses import acl_address
-from kgitops.model.source import Finding
+from kgitops.model.source import Finding, Source
 from kgitops.plan.acls.patterns import ResourcesInUse
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Change, Kind
@@ -57,7 +62,8 @@ def plan_acls(
     declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
     existing = {acl_address(binding): binding for binding in current.acls}
     missing = {acl_address(binding): binding for binding in current.partial_acls}
-    for removal in find_removals(("acl",), declared, context):
+    documents = _role_documents(desired.acls, declared, ownership)
+    for removal in find_removals(("acl",), declared, context, documents):
         _remove(context, removal, existing.get(removal.address), missing.get(removal.address))
     context.keep_others(dict.fromkeys(existing), declared)
     plan_migrated(context, translation, _PlannedAcls(context))
@@ -66,6 +72,46 @@ def plan_acls(
             _unkept(change) for change in context.draft.changes if change.requests
         ]
     return context.draft
+
+
+def _role_documents(
+    acls: Sequence[DesiredAcl], declared: frozenset[str], ownership: Ownership
+) -> Mapping[str, Source]:
+    """Find the documents that may have declared bindings of this project before an edit.
+
+    The registry doesn't record documents. A binding gets the place of a document if that is the
+    only one whose role can give its client all rights on the resource that nothing declares.
+    """
+    gone: dict[AclBinding, dict[str, Operation]] = {}
+    for address in ownership.mine("acl"):
+        last = ownership.owners[address].last_applied
+        if address not in declared and ORIGIN not in last:
+            binding = binding_of(last)
+            gone.setdefault(_without_operation(binding), {})[address] = binding.operation
+    if not gone:
+        return {}
+    roles: dict[Hashable, dict[Source, str]] = {}
+    for acl in acls:
+        origin = origins_of(acl.located).get("operations")
+        if origin and origin.kind is OriginKind.ROLE:
+            roles.setdefault(_client(acl.binding), {})[acl.located.source] = origin.name
+    found: dict[str, Source] = {}
+    for resource, operations in gone.items():
+        rights = {(resource.resource_type, operation) for operation in operations.values()}
+        of_client = roles.get(_client(resource), {})
+        fitting = [place for place, role in of_client.items() if rights <= rights_of(role)]
+        if len(fitting) == 1:
+            found |= dict.fromkeys(operations, fitting[0])
+    return found
+
+
+def _without_operation(binding: AclBinding) -> AclBinding:
+    return replace(binding, operation=Operation.ALL)
+
+
+def _client(binding: AclBinding) -> Hashable:
+    scope = (binding.virtual_cluster, binding.virtual_cluster_pattern_type)
+    return (binding.principal, binding.host, binding.permission_type, scope)
 
 
 def _unkept(change: Change) -> Finding:

@@ -177,7 +177,7 @@ def reason_of_removal(change: Change, *, gone: bool = False) -> str:
     if change.owner_before is None:
         raise ContradictionError("is removed, though no project manages it")
     tombstone = basis_of(change).tombstone
-    reason = removal_reason(change.address, change.owner_before, tombstone)
+    reason = removal_reason(change.address, change.owner_before, tombstone, change.source)
     return f"{reason}{ALREADY_GONE}" if gone else reason
 
 

@@ -28,7 +28,7 @@ from kgitops.plan.normal_form import (
     virtual_cluster_view,
 )
 from kgitops.plan.ownership import removal_policy
-from kgitops.plan.removal import ALREADY_GONE
+from kgitops.plan.removal import ALREADY_GONE, absence_reason
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,
@@ -212,7 +212,7 @@ def _left(change: Change, around: Surroundings) -> Shown:
         and basis_of(change).tombstone is None
         and removal_policy(owner) is DeletionPolicy.ORPHAN
     ):
-        because = "its document was removed; what it has committed stays"
+        because = f"{absence_reason(change.address, None)}; what it has committed stays"
     if not change.requests:
         return removed(change, risk=risks.MEMBER_FORGET, because=because)
     drops = any(isinstance(request, DeleteGroupRequest) for request in requests_of(change))
