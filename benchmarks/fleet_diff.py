@@ -16,7 +16,6 @@ import fleet_diff  # itself, as executors import it
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgitops.desired.state import DesiredObject
 from kgitops.fleet.diff.inputs import side_from_rows
 from kgitops.fleet.diff.narrow import NarrowedSides, narrow_sides
 from kgitops.fleet.spark.session import session
@@ -24,8 +23,9 @@ from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import open_state
 from kgitops.model.json.canonical import canonical_text
+from kgitops.model.json.declared import DesiredObject, last_applied
 from kgitops.model.resources.addresses import topic_address
-from kgitops.plan.normal_form import last_applied, topic_view
+from kgitops.plan.normal_form import topic_view
 
 CHANGED = pa.schema(
     [

@@ -30,11 +30,12 @@ from fleet_tables import desired_without_objects, state_without_objects
 from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import write_snapshot
-from kgitops.desired.state import DeletionPolicy, DesiredAcl, DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredState
 from kgitops.fleet.tables.desired_header import DesiredPlace
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredAcl, DesiredTopic, last_applied
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import (
     AclBinding,
@@ -46,7 +47,6 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.addresses import acl_address, topic_address
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Source
-from kgitops.plan.normal_form import last_applied
 
 PROJECT_FILE = f"""\
 apiVersion: kgitops/v1

@@ -10,7 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.apply.observe.objects import UserState
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
+from kgitops.model.cluster_state import (
+    Broker,
+    Capabilities,
+    ClusterState,
+    TopicUsage,
+    Validator,
+    VirtualClusterSupport,
+)
+from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
@@ -21,23 +30,12 @@ from kgitops.desired.state import (
     DesiredMember,
     DesiredObject,
     DesiredQuota,
-    DesiredState,
     DesiredTopic,
     DesiredUser,
     DesiredVirtualCluster,
-    ManagedScope,
     OffsetReset,
-    Project,
-    Safety,
     Tombstone,
-)
-from kgitops.model.cluster_state import (
-    Broker,
-    Capabilities,
-    ClusterState,
-    TopicUsage,
-    Validator,
-    VirtualClusterSupport,
+    last_applied,
 )
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import AclBinding
@@ -56,7 +54,6 @@ from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.normal_form import last_applied
 from kgitops.plan.planner import make_plan
 from kgitops.policy import testing
 

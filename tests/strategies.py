@@ -24,21 +24,20 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState, Safety
+from kgitops.model import requests as req
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredCredential,
     DesiredGroup,
     DesiredObject,
     DesiredQuota,
-    DesiredState,
     DesiredTopic,
     DesiredUser,
-    Safety,
     Tombstone,
 )
-from kgitops.model import requests as req
-from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.secrets import SaltedPassword
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.json.objects import like
 from kgitops.model.source import Located, Source
 from kgitops.plan.document.plan import Change

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
-from kgitops.model.json.declarations import check_declaration
+from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import MAX_SAFE, ShapeError, parse_whole_numbers
 from kgitops.model.registry import (

@@ -22,7 +22,7 @@ from kgitops.cluster.snapshot_virtual_clusters import (
 )
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.json.codec import JsonObject, WholeNumberText
-from kgitops.model.json.declarations import check_declaration
+from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.objects import (
     BindingDocument,
     Entity,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from kgitops.desired.expansion.roles import Grant, expand_grants
 from kgitops.desired.findings import ADVICE, Findings, Path, scope_of
 from kgitops.desired.matching.clients import host_mismatch, principal_mismatch
-from kgitops.desired.state import DeletionPolicy, DesiredAcl
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import DeletionPolicy, DesiredAcl
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     OPERATIONS,

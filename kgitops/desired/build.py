@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
-from kgitops.desired.digest import digest
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
@@ -17,7 +16,7 @@ from kgitops.desired.groups import build_client_metrics, build_group
 from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
-from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, digest
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
 from kgitops.desired.users import build_user

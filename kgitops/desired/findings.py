@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredObject
 from kgitops.manifests.expanded import ExpandedDocument, given_by
 from kgitops.manifests.yaml.document import Document, DocumentPart
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.model.source import Finding, Severity, Source

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from kgitops.desired.configs import config_text
 from kgitops.desired.findings import Findings, Path, scope_of
-from kgitops.desired.state import (
+from kgitops.desired.virtual_clusters.members import build_local_group
+from kgitops.manifests.kinds.amounts import meant
+from kgitops.manifests.kinds.topic_profile import ConfigValue
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredMember,
     OffsetReset,
 )
-from kgitops.desired.virtual_clusters.members import build_local_group
-from kgitops.manifests.kinds.amounts import meant
-from kgitops.manifests.kinds.topic_profile import ConfigValue
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import client_metrics_address, group_address
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, address, check_name
 from kgitops.desired.matching.clients import client_id_mismatch, ip_mismatch, user_mismatch
-from kgitops.desired.state import DeletionPolicy, DesiredQuota
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import DeletionPolicy, DesiredQuota
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.names import text_problem

@@ -4,7 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
 
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
-from kgitops.desired.state import (
+from kgitops.desired.virtual_clusters.checks import check_links, check_members, cluster_source
+from kgitops.desired.virtual_clusters.ineffective import warn_of_ineffective, warn_of_other_clusters
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredClientMetrics,
     DesiredGroup,
@@ -17,10 +21,6 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     Tombstone,
 )
-from kgitops.desired.virtual_clusters.checks import check_links, check_members, cluster_source
-from kgitops.desired.virtual_clusters.ineffective import warn_of_ineffective, warn_of_other_clusters
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import split_scoped_address, virtual_cluster_address
 from kgitops.model.resources.names import collision_key
 

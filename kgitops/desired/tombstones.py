@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, scope_of
-from kgitops.desired.state import Tombstone
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import Tombstone
 from kgitops.model.resources.addresses import (
     DECLARABLE,
     client_metrics_address,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from kgitops.desired.configs import ConfigReader, check_min_insync_replicas
 from kgitops.desired.expansion.expansion import TopicValues
 from kgitops.desired.findings import Findings, check_name, counted, scope_of
-from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.manifests.kinds.topic import Topic
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.json.declared import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.names import REGISTRY_TOPIC, is_internal, topic_name_problem
 from kgitops.model.resources.topics import Assignment

@@ -4,9 +4,9 @@ import re
 from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, check_name, scope_of
-from kgitops.desired.state import DeletionPolicy, DesiredCredential, DesiredUser
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import DeletionPolicy, DesiredCredential, DesiredUser
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.names import text_problem
 from kgitops.model.resources.users import (

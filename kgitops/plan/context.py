@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredObject, DesiredTopic, last_applied
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -14,7 +15,6 @@ from kgitops.model.source import Finding, Source
 from kgitops.plan.document.plan import Basis, Change, Drift, Kind, Precondition
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
-from kgitops.plan.normal_form import last_applied
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 

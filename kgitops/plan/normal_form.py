@@ -3,23 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from kgitops.desired.digest import credentials_view, reset_view
-from kgitops.desired.state import (
-    DesiredAcl,
-    DesiredClientMetrics,
-    DesiredGroup,
-    DesiredLink,
-    DesiredMember,
-    DesiredObject,
-    DesiredQuota,
-    DesiredTopic,
-    DesiredUser,
-    DesiredVirtualCluster,
-)
 from kgitops.model.cluster_state import Broker
 from kgitops.model.registry import Json
 from kgitops.model.requests import NEW_UUID
-from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
@@ -29,78 +15,6 @@ from kgitops.model.resources.virtual_clusters import (
     LoweringOptions,
     generated_topic_name,
 )
-
-
-def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
-    """Return the whole declaration as the registry records it, including deletionPolicy."""
-    match desired:
-        case DesiredTopic():
-            body = _topic_body(desired)
-        case DesiredAcl():
-            body = acl_view(desired.binding)
-        case DesiredQuota():
-            body = quota_view(desired.entity, desired.quotas)
-        case DesiredUser():
-            body = _user_body(desired)
-        case DesiredGroup():
-            reset = None if desired.reset is None else reset_view(desired.reset)
-            body = {**group_view(desired.name, desired.configs), "resetOffsets": reset}
-        case DesiredClientMetrics():
-            body = client_metrics_view(desired.name, desired.configs)
-        case DesiredVirtualCluster():
-            body = virtual_cluster_view(desired.name, desired.options)
-            body["mode"] = desired.mode.value
-        case DesiredLink():
-            body = link_view(desired.local, desired.topic, desired.target)
-        case DesiredMember():
-            body = _member_body(desired)
-    return {
-        **body,
-        "deletionPolicy": desired.deletion_policy.value,
-        "deletionPolicyWritten": desired.deletion_policy_written,
-    }
-
-
-def _topic_body(desired: DesiredTopic) -> dict[str, Json]:
-    return {
-        "kind": "Topic",
-        "name": desired.name,
-        "partitions": desired.partitions,
-        "replicationFactor": desired.replication_factor,
-        "assignments": None if desired.assignment is None else _lists(desired.assignment),
-        "configs": in_order(desired.configs),
-        "configsPolicy": desired.configs_policy.value,
-        "deleteRecordsBefore": {
-            str(partition): str(offset)
-            for partition, offset in sorted(desired.delete_records_before.items())
-        },
-        **(
-            {"virtualCluster": desired.virtual_cluster, "shareWith": list(desired.share_with)}
-            if desired.virtual_cluster
-            else {}
-        ),
-    }
-
-
-def _user_body(desired: DesiredUser) -> dict[str, Json]:
-    scope = {"virtualCluster": desired.virtual_cluster} if desired.virtual_cluster else {}
-    return {
-        "kind": "User",
-        "name": desired.name,
-        "scram": credentials_view(desired.credentials),
-        **scope,
-    }
-
-
-def _member_body(desired: DesiredMember) -> dict[str, Json]:
-    return {
-        **member_view(desired.virtual_cluster, desired.entity_type, desired.name),
-        "copyAclsFrom": desired.copy_acls_from,
-        "removeOldAclsFrom": desired.remove_old_acls_from,
-        "move": desired.move,
-        "adopt": desired.adopt,
-        "copyOffsets": desired.copy_offsets,
-    }
 
 
 def topic_view(state: TopicState) -> dict[str, Json]:
@@ -130,30 +44,6 @@ def in_order(configs: Mapping[str, str]) -> dict[str, str]:
 def known_after_apply(name: str) -> str:
     """Show the physical name of a topic that is yet to be created in a virtual cluster (VC-057)."""
     return f"{generated_topic_name(NEW_UUID, name)} (known after apply)"
-
-
-def acl_view(binding: AclBinding) -> dict[str, Json]:
-    """Show a binding for ``before`` and ``after``, and for the registry."""
-    return {
-        "kind": "Acl",
-        "principal": binding.principal,
-        "host": binding.host,
-        "permission": binding.permission_type.value,
-        "operation": binding.operation.value,
-        "resource": {
-            "type": binding.resource_type.value,
-            "name": binding.resource_name,
-            "patternType": binding.pattern_type.value,
-        },
-        **(
-            {
-                "virtualCluster": binding.virtual_cluster,
-                "virtualClusterPatternType": binding.virtual_cluster_pattern_type.value,
-            }
-            if binding.scoped
-            else {}
-        ),
-    }
 
 
 def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[str, Json]:

@@ -13,7 +13,8 @@ from kgitops.desired.claims import (
     is_free,
     owned_by,
 )
-from kgitops.desired.state import DeletionPolicy, Project
+from kgitops.desired.state import Project
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState, TakeoverRecord
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.desired.state import DesiredQuota, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredQuota
 from kgitops.model.requests import AlterClientQuotaRequest, Request
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import (

@@ -6,7 +6,8 @@ from enum import Enum, auto
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
+from kgitops.desired.state import DesiredState
+from kgitops.model.json.declared import DeletionPolicy, Tombstone
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.resources.addresses import kind_of

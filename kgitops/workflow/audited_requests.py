@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterConfigResourceRequest,

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 from kgitops.cluster.port import Authors, Cluster, RecordsAuthors, author_of
 from kgitops.cluster.refusals import read_all
 from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import ValueOrigin, origins_of
 from kgitops.model import clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredObject, DesiredTopic, last_applied
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import Verdict, decide
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Drift, Plan
-from kgitops.plan.normal_form import last_applied
 from kgitops.plan.planner import make_plan
 from kgitops.plan.shown.lookalikes import warn_of_shown_names
 from kgitops.workflow.group_stages import with_group_states

@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from kgitops.desired.state import (
+from kgitops.manifests.expanded import ExpandedDocument, ExpandedPart, Path
+from kgitops.manifests.value_origin import ValueOrigin, dotted
+from kgitops.manifests.yaml.document import Document, DocumentPart
+from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredLink,
     DesiredMember,
     DesiredObject,
     DesiredTopic,
     DesiredVirtualCluster,
+    last_applied,
 )
-from kgitops.manifests.expanded import ExpandedDocument, ExpandedPart, Path
-from kgitops.manifests.value_origin import ValueOrigin, dotted
-from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.registry import Json
 from kgitops.model.source import Located, Source
-from kgitops.plan.normal_form import last_applied
 
 # Parts of the normal form that are the object's identity, or follow from another value.
 _NO_VALUE = frozenset({"kind", "name", "deletionPolicyWritten", "virtualCluster"})

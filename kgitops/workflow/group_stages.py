@@ -6,9 +6,10 @@ from msgspec.structs import replace
 
 from kgitops.apply.observe.groups import with_groups
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DesiredState, OffsetReset, Project
+from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
+from kgitops.model.json.declared import OffsetReset
 from kgitops.model.resources.addresses import GLOBAL_GROUP, config_resource_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.context import selected

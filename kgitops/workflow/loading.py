@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from kgitops.desired.build import build_desired
 from kgitops.desired.matching.declared_names import warn_of_misspelt_names
 from kgitops.desired.selector import narrow_to_labels
-from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.policies import OpenPolicies, load_policies, open_policies

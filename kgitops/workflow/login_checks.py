@@ -10,10 +10,10 @@ from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.apply.secrets.passwords import sets_password
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.cluster.port import ChecksLogins, Cluster
-from kgitops.desired.last_applied import credentials_of
-from kgitops.desired.state import DesiredState, DesiredUser
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json.declared import DesiredUser, credentials_of
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Drift, Plan, PlannedRequest

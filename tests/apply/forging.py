@@ -24,10 +24,11 @@ from strategies import SALTED
 from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
+from kgitops.desired.state import DesiredState, Safety
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.topics import RequestedTopicState

@@ -22,10 +22,11 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DeletionPolicy, DesiredState, Project
+from kgitops.desired.state import DesiredState, Project
 from kgitops.model.clock import Clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.requests import (
     AlterUserScramCredentialsRequest,

@@ -18,7 +18,8 @@ from kgitops.apply.journal.journal import Journal
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.run.runner import Runner
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DeletionPolicy, DesiredState
+from kgitops.desired.state import DesiredState
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.file import SealedPlan
 

@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from plan.plan_json import plan_from_json
 
 from kgitops.approval.judging import judge_again, missing_policies
-from kgitops.desired.state import DeletionPolicy, Safety
+from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan

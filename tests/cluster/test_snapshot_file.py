@@ -19,11 +19,11 @@ from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snaps
 from kgitops.lowering.records import virtual_cluster_record
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
+from kgitops.model.json.declared import last_applied
 from kgitops.model.lowered import Lowered
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
-from kgitops.plan.normal_form import last_applied
 
 
 @settings(max_examples=examples(150))

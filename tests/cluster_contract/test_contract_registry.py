@@ -6,9 +6,9 @@ from cluster_contract.contract import created
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record, project_record
+from kgitops.model.json.declared import last_applied
 from kgitops.model.registry import META_KEY, Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
-from kgitops.plan.normal_form import last_applied
 
 pytestmark = pytest.mark.default_kafka
 

@@ -7,14 +7,8 @@ import pytest
 from manifests.loading import acl, build, load, quota, tombstone, topic, write
 
 from kgitops.desired.build import build_desired
-from kgitops.desired.state import (
-    ConfigsPolicy,
-    DeletionPolicy,
-    DesiredState,
-    DesiredTopic,
-    Project,
-    Safety,
-)
+from kgitops.desired.state import DesiredState, Project, Safety
+from kgitops.model.json.declared import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 
 

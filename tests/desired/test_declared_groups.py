@@ -9,16 +9,17 @@ from kgitops.cluster.embedded.effective.known import (
     known_client_metrics_configs,
     known_group_configs,
 )
-from kgitops.desired.last_applied import RegistrySource, declared_object
-from kgitops.desired.state import (
+from kgitops.desired.last_applied import RegistrySource
+from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
     OffsetReset,
+    declared_object,
+    last_applied,
 )
 from kgitops.model.resources.config_resources import ConfigResourceType, resource_configs
-from kgitops.plan.normal_form import last_applied
 
 NOON_MS = 1_793_534_400_000
 

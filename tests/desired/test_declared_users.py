@@ -6,11 +6,15 @@ import pytest
 from manifests.loading import build, load, write
 from msgspec.structs import replace
 
-from kgitops.desired.last_applied import declared_object
-from kgitops.desired.state import DeletionPolicy, DesiredCredential, DesiredUser
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import (
+    DeletionPolicy,
+    DesiredCredential,
+    DesiredUser,
+    declared_object,
+    last_applied,
+)
 from kgitops.model.resources.users import GeneratedPassword, PasswordSource, ScramMechanism
-from kgitops.plan.normal_form import last_applied
 
 SHA_256, SHA_512 = ScramMechanism
 HIDDEN = "hunter2-is-not-shown"

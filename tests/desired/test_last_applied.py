@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, Project, Safety
+from kgitops.model.json.declared import last_applied
 from kgitops.model.registry import Owner, RegistryState
-from kgitops.plan.normal_form import last_applied
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "virtual-clusters"
 PROJECT = Project(name="test")

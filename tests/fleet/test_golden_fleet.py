@@ -6,7 +6,6 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.summary_json import read_run, run_to_text
 from kgitops.fleet.tables.desired_rows import (
@@ -18,6 +17,7 @@ from kgitops.fleet.tables.desired_rows import (
 )
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.tables.state_rows import write_state
+from kgitops.model.json.declared import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.plan.document.file import to_text
 
 GOLDEN = Path(__file__).parents[1] / "golden_files"

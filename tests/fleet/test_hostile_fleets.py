@@ -32,15 +32,7 @@ from fleet.both_ways import told_by_rows
 from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import write_snapshot
-from kgitops.desired.state import (
-    ConfigsPolicy,
-    DeletionPolicy,
-    DesiredObject,
-    DesiredState,
-    DesiredTopic,
-    Safety,
-    Tombstone,
-)
+from kgitops.desired.state import DesiredState, Safety
 from kgitops.fleet.diff import narrow as reduced
 from kgitops.fleet.planning import plan_of_unit
 from kgitops.fleet.tables.desired_rows import write_desired
@@ -49,6 +41,13 @@ from kgitops.fleet.tables.state_rows import write_state
 from kgitops.fleet.units.unit import RowFiles, StateFiles, StateFormat, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
+from kgitops.model.json.declared import (
+    ConfigsPolicy,
+    DeletionPolicy,
+    DesiredObject,
+    DesiredTopic,
+    Tombstone,
+)
 from kgitops.model.registry import Owner
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.plan.document.plan import Plan

@@ -32,11 +32,11 @@ from msgspec.structs import replace
 from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.digest import digest
+from kgitops.desired.state import digest
 from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.manifests.kind_models import KINDS
 from kgitops.manifests.policies.fields import API_NAMES
-from kgitops.model.json.declarations import check_declaration
+from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name

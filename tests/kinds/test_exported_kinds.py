@@ -11,8 +11,8 @@ from cli.projects import Project, acl, document, topic
 from kinds.samples import DEFAULTS, stages, within
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DesiredAcl, DesiredObject
 from kgitops.model.errors import UnreachableError
+from kgitops.model.json.declared import DesiredAcl, DesiredObject
 from kgitops.model.resources.object_names import object_name
 from kgitops.workflow.loading import declared_objects
 from kgitops.workflow.project.selection import Selection, open_workspace

@@ -14,10 +14,11 @@ from builders import a_desired, a_tombstone, a_topic, plan_of
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.releasing import write_release
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DeletionPolicy, DesiredState, Project, Safety
+from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.clock import Clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.registry import Owner
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Plan

@@ -25,9 +25,10 @@ from tiers import examples
 
 from kgitops.cluster.connect import connect
 from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
-from kgitops.desired.state import DesiredState, DesiredTopic, DesiredUser
+from kgitops.desired.state import DesiredState
 from kgitops.manifests.kinds.access import AclSpec
 from kgitops.manifests.load import Manifest
+from kgitops.model.json.declared import DesiredTopic, DesiredUser
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
 

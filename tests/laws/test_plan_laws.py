@@ -15,19 +15,19 @@ from strategies import TEAMS, Team
 from tiers import examples
 
 from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.declared import (
     ConfigsPolicy,
     DesiredClientMetrics,
     DesiredCredential,
     DesiredGroup,
     DesiredObject,
     DesiredQuota,
-    DesiredState,
     DesiredTopic,
     DesiredUser,
 )
-from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.resources.addresses import (

@@ -24,9 +24,10 @@ from plan.worked_scenario import (
 )
 from tiers import examples
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName

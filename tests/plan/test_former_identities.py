@@ -27,8 +27,9 @@ from kgitops.cluster.registry import project_record
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.desired.claims import former_identities
 from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Project, Safety
+from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.verdict import ExitCode

@@ -13,8 +13,9 @@ from builders import (
 )
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredQuota, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import Capabilities, Client
+from kgitops.model.json.declared import DesiredQuota
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.order.waves import in_waves
 

@@ -22,8 +22,8 @@ from builders import (
     with_changes,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks

@@ -24,8 +24,8 @@ from builders import (
 from msgspec.structs import replace
 
 from kgitops.apply.observe.preconditions import check_preconditions
-from kgitops.desired.state import DeletionPolicy, DesiredObject, Tombstone
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject, Tombstone
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterClientQuotaRequest, DeleteAclRequest, DeleteTopicRequest
 from kgitops.model.verdict import ExitCode

@@ -15,8 +15,9 @@ from builders import (
     plan_of,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredTopic, Safety
+from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTopic
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Kind, Plan
 

@@ -13,8 +13,9 @@ from kgitops.apply.releasing import write_release
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import DeletionPolicy, DesiredState, Project, Safety
+from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UsageError
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.registry import RegistryState
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks

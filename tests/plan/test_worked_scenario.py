@@ -18,8 +18,9 @@ from plan.worked_scenario import (
     wanted,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.requests import CopyGroupOffsetsRequest
 from kgitops.model.resources.addresses import acl_address
 from kgitops.plan.document.plan import Plan

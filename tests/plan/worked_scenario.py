@@ -16,20 +16,19 @@ from builders import (
     in_turn,
 )
 
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState, Safety
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredAcl,
     DesiredLink,
     DesiredMember,
     DesiredObject,
-    DesiredState,
     DesiredTopic,
     DesiredVirtualCluster,
     MembersMode,
-    Safety,
     Tombstone,
 )
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
     acl_address,
@@ -106,7 +105,8 @@ def a_link(
     local = LocalName(at, name)
     return DesiredLink(
         address=member_address(at, EntityType.TOPIC, name),
-        local=local,
+        virtual_cluster=local.virtual_cluster,
+        name=local.name,
         topic=to if isinstance(to, str) else None,
         target=to if isinstance(to, LocalName) else None,
         deletion_policy=deletion_policy or DeletionPolicy.DELETE,

@@ -9,8 +9,9 @@ from cluster.clusters import a_cluster
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DeletionPolicy, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import NotChecked, Usage
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan

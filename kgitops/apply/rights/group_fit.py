@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgitops.desired.digest import reset_view
-from kgitops.desired.state import DesiredClientMetrics, DesiredGroup, OffsetReset
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredClientMetrics, DesiredGroup, OffsetReset, part_json
 from kgitops.model.registry import Json
 from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
@@ -60,7 +59,7 @@ def group_problems(
     if len(resets) > 1:
         yield _ELSE
     reset = declared.reset
-    due = reset is not None and reset_view(reset) != applied.get("resetOffsets")
+    due = reset is not None and part_json(reset) != applied.get("resetOffsets")
     if resets and (reset is None or not due):
         yield "resets offsets without a new resetOffsets"
     if reset is not None and due:

@@ -5,38 +5,24 @@ Only the declaration comes from the plan: it must be a declaration of this very 
 it once the change is done (``request_fit``).
 """
 
-from kgitops.desired.last_applied import ORIGIN, RegistrySource, declared_object
-from kgitops.desired.state import (
-    DeletionPolicy,
-    DesiredAcl,
-    DesiredClientMetrics,
+from kgitops.desired.last_applied import ORIGIN, RegistrySource
+from kgitops.model.json.declared import (
     DesiredGroup,
-    DesiredLink,
     DesiredMember,
     DesiredObject,
-    DesiredQuota,
     DesiredTopic,
     DesiredUser,
-    DesiredVirtualCluster,
     OffsetReset,
+    check_declaration,
+    declared_object,
+    is_default_policy,
+    last_applied,
+    own_address,
 )
-from kgitops.model.json.declarations import check_declaration
 from kgitops.model.registry import Owner
-from kgitops.model.resources.addresses import (
-    acl_address,
-    client_metrics_address,
-    group_address,
-    local_topic_address,
-    member_address,
-    quota_address,
-    topic_address,
-    user_address,
-    virtual_cluster_address,
-)
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS
-from kgitops.model.resources.virtual_clusters import EntityType, LocalName
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.normal_form import last_applied
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.removal import after_removal
 
@@ -105,7 +91,7 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
     try:
         check_declaration(change.address, change.owner_after)
         item = declared_object(change.address, recorded, RegistrySource(change.address))
-        same = last_applied(item) == recorded and _address(item) == change.address
+        same = last_applied(item) == recorded and own_address(item) == change.address
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"would record something that is not a declaration ({error})") from error
     if not same or not _can_be_written(item):
@@ -113,36 +99,9 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
     return item
 
 
-def _address(item: DesiredObject) -> str:
-    """Return the address that follows from the declaration itself."""
-    match item:
-        case DesiredTopic(virtual_cluster=None):
-            return topic_address(item.name)
-        case DesiredTopic(virtual_cluster=str() as at):
-            return local_topic_address(LocalName(at, item.name))
-        case DesiredAcl():
-            return acl_address(item.binding)
-        case DesiredQuota():
-            return quota_address(item.entity)
-        case DesiredUser():
-            return user_address(item.name)
-        case DesiredGroup():
-            return group_address(item.name)
-        case DesiredClientMetrics():
-            return client_metrics_address(item.name)
-        case DesiredVirtualCluster():
-            return virtual_cluster_address(item.name)
-        case DesiredLink():
-            return member_address(item.local.virtual_cluster, EntityType.TOPIC, item.local.name)
-        case DesiredMember():
-            return member_address(item.virtual_cluster, item.entity_type, item.name)
-        case _:
-            raise TypeError("a topic without a virtual cluster")
-
-
 def _can_be_written(item: DesiredObject) -> bool:
     """Return whether a document can give these values, and the policy is written or the default."""
-    if not (item.deletion_policy_written or item.deletion_policy in _default(item)):
+    if not (item.deletion_policy_written or is_default_policy(item)):
         return False
     match item:
         case DesiredTopic():
@@ -186,14 +145,3 @@ def _has_target(reset: OffsetReset) -> bool:
     known = reset.position in (None, "earliest", "latest")
     named = bool(reset.topics) != bool(reset.offsets) and _in_order(reset.topics)
     return known and named and sum(it is not None for it in targets) == 1
-
-
-def _default(item: DesiredObject) -> tuple[DeletionPolicy, ...]:
-    """Return the default deletionPolicy; for a group the two values are equivalent."""
-    match item:
-        case DesiredTopic() | DesiredUser() | DesiredVirtualCluster() | DesiredGroup():
-            return (DeletionPolicy.PROTECT,)
-        case DesiredMember(entity_type=EntityType.GROUP):
-            return DeletionPolicy.ORPHAN, DeletionPolicy.DELETE
-        case _:
-            return (DeletionPolicy.DELETE,)

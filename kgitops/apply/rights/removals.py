@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kgitops.desired.state import DeletionPolicy
 from kgitops.model import requests as req
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.registry import Owner
 from kgitops.model.resources.addresses import GLOBAL_GROUP, kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType

@@ -12,7 +12,9 @@ from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.apply.rights.group_fit import client_metrics_problems, group_problems
 from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.apply.rights.users import user_problems
-from kgitops.desired.state import (
+from kgitops.model import requests as req
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import (
     ConfigsPolicy,
     DesiredAcl,
     DesiredClientMetrics,
@@ -25,8 +27,6 @@ from kgitops.desired.state import (
     DesiredUser,
     DesiredVirtualCluster,
 )
-from kgitops.model import requests as req
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import (

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
-from kgitops.desired.last_applied import binding_of
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import SafetyError
+from kgitops.model.json.declared import binding_of
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import acl_address, split_scoped_address
 from kgitops.model.resources.topic_configs import is_throttle

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgitops.desired.last_applied import credentials_of
-from kgitops.desired.state import DesiredUser
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredUser, credentials_of
 from kgitops.model.registry import Json
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan.users.credentials import changed_fields, credentials_after

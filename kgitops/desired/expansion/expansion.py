@@ -10,11 +10,11 @@ from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.folders import Folders, FolderValues
 from kgitops.desired.expansion.layers import Layer, defaults_layer, profile_layer
 from kgitops.desired.findings import Findings
-from kgitops.desired.state import DesiredObject, Tombstone
 from kgitops.manifests.expanded import ExpandedDocument, Path, Removed
 from kgitops.manifests.load import Manifest
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.json.declared import DesiredObject, Tombstone
 from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from kgitops.desired.expansion.roles import is_of_role
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings
-from kgitops.desired.state import DesiredAcl
+from kgitops.model.json.declared import DesiredAcl
 
 _Declared = tuple[DesiredAcl, Declaration]
 

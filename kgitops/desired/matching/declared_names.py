@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from kgitops.desired.matching.names import misspelt
-from kgitops.desired.state import DesiredAcl, DesiredState
+from kgitops.desired.state import DesiredState
+from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.resources.acls import AclBinding, PatternType, ResourceType
 from kgitops.model.resources.addresses import (
     group_address,

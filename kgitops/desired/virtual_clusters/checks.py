@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
-from kgitops.desired.state import (
+from kgitops.manifests.yaml.document import DocumentPart
+from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredLink,
     DesiredMember,
     DesiredObject,
     DesiredTopic,
 )
-from kgitops.manifests.yaml.document import DocumentPart
 from kgitops.model.resources.acls import PatternType, ResourceType
 from kgitops.model.resources.names import collision_key
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
-from kgitops.desired.state import (
+from kgitops.desired.virtual_clusters.checks import cluster_source
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredClientMetrics,
     DesiredGroup,
@@ -19,8 +21,6 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.desired.virtual_clusters.checks import cluster_source
-from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     EVERYONE,

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from kgitops.desired.findings import Declaration, Findings, check_name
 from kgitops.desired.matching.clients import principal_mismatch
-from kgitops.desired.state import DeletionPolicy, DesiredMember
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import DeletionPolicy, DesiredMember
 from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.names import is_principal, text_problem

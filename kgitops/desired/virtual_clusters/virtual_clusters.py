@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import DeclaredObject, Findings, Path, check_name, scope_of
-from kgitops.desired.state import DeletionPolicy, DesiredLink, DesiredVirtualCluster, MembersMode
 from kgitops.desired.virtual_clusters.members import (
     MemberDeclaration,
     make_client_id,
@@ -15,6 +14,12 @@ from kgitops.desired.virtual_clusters.members import (
 from kgitops.manifests.expanded import part_of
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import (
+    DeletionPolicy,
+    DesiredLink,
+    DesiredVirtualCluster,
+    MembersMode,
+)
 from kgitops.model.resources.addresses import member_address, virtual_cluster_address
 from kgitops.model.resources.names import MAX_TOPIC_NAME, is_internal, topic_name_problem
 from kgitops.model.resources.virtual_clusters import (
@@ -104,7 +109,8 @@ def build_link(declared: "TopicLink", document: Document, findings: Findings) ->
         findings.error(document, ("metadata", "name"), problem, advice)
     return DesiredLink(
         address=member_address(scope, EntityType.TOPIC, name),
-        local=LocalName(scope, name),
+        virtual_cluster=scope,
+        name=name,
         topic=topic,
         target=local,
         deletion_policy=DeletionPolicy(spec.deletion_policy or "Delete"),

@@ -6,11 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.fleet.diff.masks import DESIRED_KEYS, EVERY_BUCKET, select_rows
 from kgitops.fleet.tables.desired_rows import DECLARED, declared_in_rows, header_in, keys_of
 from kgitops.fleet.tables.format import DESIRED
 from kgitops.fleet.tables.reading import Rows
+from kgitops.model.json.declared import DesiredObject
 from kgitops.plan.document.plan import KIND_OF_ADDRESS
 
 

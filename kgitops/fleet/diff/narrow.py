@@ -8,7 +8,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from kgitops.desired.claims import claims_of, former_identities
-from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.fleet.diff.dependencies import ChangedNames, changed_names, with_dependencies
 from kgitops.fleet.diff.inputs import DesiredPart, DesiredSide
 from kgitops.fleet.diff.masks import (
@@ -27,6 +27,7 @@ from kgitops.fleet.summary import total
 from kgitops.fleet.tables.hydrating import HYDRATED, hydrate, state_without_objects
 from kgitops.fleet.tables.reading import Rows
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredObject
 from kgitops.plan.safety import counted_as
 
 ROWS_AT_ONCE = 1_000_000

@@ -7,11 +7,12 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, Tombstone
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.fleet.tables.format import FORMAT_VERSION
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.codec import Count
+from kgitops.model.json.declared import Tombstone
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.source import Finding, Source

@@ -8,15 +8,7 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
-from kgitops.desired.last_applied import declared_object
-from kgitops.desired.state import (
-    DesiredAcl,
-    DesiredObject,
-    DesiredQuota,
-    DesiredState,
-    DesiredTopic,
-    DesiredUser,
-)
+from kgitops.desired.state import DesiredState
 from kgitops.fleet.tables.desired_header import (
     DESIRED_KIND,
     DesiredHeader,
@@ -39,16 +31,17 @@ from kgitops.fleet.tables.unchanged import affects_others, depends_on_offsets
 from kgitops.manifests.value_origin import ValueOrigin, origins_of
 from kgitops.model.json.canonical import canonical_json, canonical_text
 from kgitops.model.json.codec import decode, from_json, to_json
-from kgitops.model.json.strict import ShapeError
-from kgitops.model.resources.addresses import (
-    acl_address,
-    kind_of,
-    quota_address,
-    topic_address,
-    user_address,
+from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredObject,
+    DesiredTopic,
+    declared_object,
+    last_applied,
+    own_address,
 )
+from kgitops.model.json.strict import ShapeError
+from kgitops.model.resources.addresses import kind_of
 from kgitops.model.source import Source
-from kgitops.plan.normal_form import last_applied
 
 DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels", "origins")
 """The columns that objects are made from."""
@@ -189,7 +182,7 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
             item = declared_object(address, msgspec.json.decode(declared), place)
             if labels is not None:
                 item = replace(item, labels=decode(dict[str, str], labels, "labels"))
-            own = _own_address(item)
+            own = own_address(item)
         except (ValueError, KeyError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error!r}") from error
         if own != address:
@@ -199,18 +192,3 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
 
 def _origins(text: str | None) -> dict[str, ValueOrigin]:
     return {} if text is None else decode(dict[str, ValueOrigin], text, "origins")
-
-
-def _own_address(item: DesiredObject) -> str:
-    """The address in the object's body; objects in a virtual cluster have it nowhere else."""
-    match item:
-        case DesiredTopic(virtual_cluster=None):
-            return topic_address(item.name)
-        case DesiredAcl():
-            return acl_address(item.binding)
-        case DesiredQuota():
-            return quota_address(item.entity)
-        case DesiredUser():
-            return user_address(item.name)
-        case _:
-            return item.address

@@ -22,7 +22,7 @@ from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.codec import from_json
-from kgitops.model.json.declarations import check_declaration
+from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.objects import read_binding
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner

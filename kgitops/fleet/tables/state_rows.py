@@ -16,7 +16,6 @@ from kgitops.cluster.snapshot_json import (
     usage_document,
     users_document,
 )
-from kgitops.desired.state import DesiredObject
 from kgitops.fleet.tables.format import (
     CLUSTER_ROW,
     FORMAT_VERSION,
@@ -31,6 +30,7 @@ from kgitops.fleet.tables.format import (
 from kgitops.fleet.tables.unchanged import affects_others, unchanged_objects
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.canonical import canonical_text
+from kgitops.model.json.declared import DesiredObject, last_applied
 from kgitops.model.json.objects import binding_document, like
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding
@@ -44,7 +44,6 @@ from kgitops.model.resources.addresses import (
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.verdict import Reason
-from kgitops.plan.normal_form import last_applied
 
 _Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState | UserState
 _UNOWNED = (None, None, None, None, None)

@@ -6,19 +6,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.cluster.snapshot import SnapshotCluster
-from kgitops.desired.last_applied import ORIGIN, declared_object
-from kgitops.desired.state import (
+from kgitops.desired.last_applied import ORIGIN
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
+from kgitops.fleet.tables.desired_header import DesiredPlace
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import (
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
-    DesiredState,
     DesiredTopic,
-    ManagedScope,
-    Project,
-    Safety,
+    declared_object,
 )
-from kgitops.fleet.tables.desired_header import DesiredPlace
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding, PatternType
 from kgitops.model.resources.names import REGISTRY_TOPIC

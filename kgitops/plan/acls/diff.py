@@ -5,10 +5,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from msgspec.structs import replace
 
 from kgitops.desired.expansion.roles import rights_of
-from kgitops.desired.last_applied import ORIGIN, binding_of
-from kgitops.desired.state import DesiredAcl, DesiredState
+from kgitops.desired.last_applied import ORIGIN
+from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import OriginKind, origins_of
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredAcl, acl_view, binding_of
 from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
@@ -26,7 +27,6 @@ from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Change, Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks, index_links
-from kgitops.plan.normal_form import acl_view
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, CopiedAcl, find_copies

@@ -5,8 +5,9 @@ from functools import cached_property
 
 from kgitops.desired.matching.declared_names import DeclaredNames, NamedResource, named_resource
 from kgitops.desired.matching.names import near_spelling
-from kgitops.desired.state import DesiredAcl, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.virtual_clusters import LocalName

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.state import DesiredClientMetrics, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredClientMetrics
 from kgitops.model.resources.addresses import client_metrics_address
 from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
 from kgitops.plan.config_resources.configs import (

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.state import DesiredGroup, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredGroup
 from kgitops.model.requests import (
     AlterConsumerGroupOffsetsRequest,
     DeleteConsumerGroupRequest,

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kgitops.desired.digest import reset_view
-from kgitops.desired.state import DesiredGroup, OffsetReset
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredGroup, OffsetReset, part_json
 from kgitops.model.registry import Json
 from kgitops.model.resources.groups import FoundGroup, TopicOffsets
 from kgitops.model.source import Finding
@@ -18,7 +17,7 @@ _EARLIEST = "earliest"
 
 def is_due(group: DesiredGroup, managed: Mapping[str, Json]) -> bool:
     """Return whether the declared reset is another than the last applied one."""
-    return group.reset is not None and reset_view(group.reset) != managed.get("resetOffsets")
+    return group.reset is not None and part_json(group.reset) != managed.get("resetOffsets")
 
 
 def reset_topics(reset: OffsetReset) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from urllib.parse import unquote
 
 from kgitops.desired.last_applied import ORIGIN
+from kgitops.model.json.declared import acl_view
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     EVERYONE,
@@ -16,7 +17,6 @@ from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change
 from kgitops.plan.document.risks import Risk
-from kgitops.plan.normal_form import acl_view
 from kgitops.plan.removal import ALREADY_GONE
 from kgitops.plan.shown.values import (
     ContradictionError,

@@ -6,16 +6,16 @@ from msgspec import Struct
 
 from kgitops.desired.matching.declared_lookalikes import TWIN_ADVICE
 from kgitops.desired.matching.lookalikes import appearance, bare_name, is_plain, lookalike_problem
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState
+from kgitops.desired.virtual_clusters.checks import cluster_source
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredLink,
     DesiredMember,
     DesiredObject,
     DesiredQuota,
-    DesiredState,
 )
-from kgitops.desired.virtual_clusters.checks import cluster_source
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.quotas import CLIENT_ID
 from kgitops.model.source import Finding, Severity, Source
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from kgitops.desired.last_applied import credentials_of
+from kgitops.model.json.declared import credentials_of
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Set
 
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredAcl
 from kgitops.manifests.value_origin import OriginKind, ValueOrigin, origins_of
+from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding, Severity, Source

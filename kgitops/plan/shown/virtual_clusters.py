@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.state import DeletionPolicy
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.state import DesiredTopic
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.topic_configs import effective_default, normal_value

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
-from kgitops.desired.state import ConfigsPolicy, DesiredTopic
+from kgitops.model.json.declared import ConfigsPolicy, DesiredTopic
 from kgitops.model.resources.topic_configs import (
     configs_problems,
     effective_default,

@@ -1,7 +1,8 @@
 """Plans topics: compares the declared ones with those on the cluster."""
 
-from kgitops.desired.state import DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.registry import Owner
 from kgitops.model.requests import NEW_UUID, CreateTopicRequest
 from kgitops.model.resources.addresses import topic_address

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kgitops.desired.state import DesiredTopic
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.topics import TopicState

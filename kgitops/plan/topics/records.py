@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.state import DesiredTopic
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext

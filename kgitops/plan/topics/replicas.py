@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from kgitops.desired.state import DesiredTopic
 from kgitops.model.cluster_state import Broker
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.placement import PlacementError, place, reassign
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.desired.last_applied import credentials_of
-from kgitops.desired.state import DesiredCredential, DesiredUser
+from kgitops.model.json.declared import DesiredCredential, DesiredUser, credentials_of
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange

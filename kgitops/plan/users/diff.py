@@ -6,8 +6,9 @@ the document's version differs from the one that was last applied.
 
 from collections.abc import Sequence
 
-from kgitops.desired.state import DesiredCredential, DesiredState, DesiredUser
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import Client, ClusterState
+from kgitops.model.json.declared import DesiredCredential, DesiredUser
 from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import CREDENTIALS, user_address
 from kgitops.model.resources.users import ScramIterations, ScramMechanism, user_principal

@@ -5,9 +5,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredState, DesiredUser
+from kgitops.desired.state import DesiredState
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.model.json.declared import DesiredAcl, DesiredObject, DesiredQuota, DesiredUser
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import CLUSTER_NAME

@@ -11,9 +11,9 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.desired.last_applied import ORIGIN, binding_of
-from kgitops.desired.state import DesiredAcl, DesiredMember
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredAcl, DesiredMember, binding_of
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,

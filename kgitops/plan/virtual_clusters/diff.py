@@ -1,9 +1,10 @@
 """Plans virtual clusters themselves: created first, deleted last and only when empty."""
 
 from kgitops.desired.findings import counted
-from kgitops.desired.state import DesiredState, DesiredVirtualCluster
+from kgitops.desired.state import DesiredState
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredVirtualCluster
 from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity

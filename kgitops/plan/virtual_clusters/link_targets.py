@@ -6,8 +6,9 @@ from functools import cached_property
 from msgspec import Struct
 
 from kgitops.desired.matching.names import near_spelling
-from kgitops.desired.state import DesiredLink, DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredLink, DesiredTopic
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
 from kgitops.plan.context import selected

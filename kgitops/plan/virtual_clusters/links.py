@@ -1,7 +1,8 @@
 """Plans topic links: compares the declared topic of each local name with its current one."""
 
-from kgitops.desired.state import DesiredLink, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredLink
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink

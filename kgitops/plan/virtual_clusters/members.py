@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from kgitops.desired.state import DesiredMember, DesiredState, MembersMode
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredMember, MembersMode
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
 from kgitops.model.resources.acls import CLUSTER_NAME

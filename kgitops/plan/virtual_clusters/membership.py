@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kgitops.desired.state import DesiredMember
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredMember
 from kgitops.model.resources.acls import AclBinding, PermissionType
 from kgitops.model.resources.addresses import member_address, virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, EntityType, LocalName

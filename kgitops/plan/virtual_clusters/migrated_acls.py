@@ -6,7 +6,7 @@ those are removed whose counterpart exists in the virtual cluster when the plan 
 
 from collections.abc import Container, Iterator, Sequence
 
-from kgitops.desired.state import DesiredMember
+from kgitops.model.json.declared import DesiredMember, acl_view
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
@@ -14,7 +14,6 @@ from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext, selected
 from kgitops.plan.document.plan import Change, Kind, Precondition
 from kgitops.plan.draft import chain
-from kgitops.plan.normal_form import acl_view
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, copies_in_this_plan, of_source
 

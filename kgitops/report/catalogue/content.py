@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState
+from kgitops.model.json.declared import (
     DesiredClientMetrics,
     DesiredGroup,
     DesiredQuota,
-    DesiredState,
     DesiredTopic,
     DesiredUser,
 )

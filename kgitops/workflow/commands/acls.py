@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from kgitops.desired.state import DesiredAcl
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
+from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     OPERATIONS,

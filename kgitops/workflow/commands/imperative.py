@@ -11,18 +11,12 @@ from msgspec.structs import replace
 
 from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import (
-    DesiredObject,
-    DesiredState,
-    ManagedScope,
-    Project,
-    Safety,
-    Tombstone,
-)
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.json.declared import DesiredObject, Tombstone, last_applied
 from kgitops.model.registry import COMMAND_PROJECT, Owner, RegistryState
 from kgitops.model.resources.addresses import local_topic_address, split_scoped_address
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -32,7 +26,6 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.lowering import with_lowering
-from kgitops.plan.normal_form import last_applied
 from kgitops.plan.planner import make_plan
 from kgitops.plan.shown.lookalikes import warn_of_shown_names
 from kgitops.virtual_clusters import deciding

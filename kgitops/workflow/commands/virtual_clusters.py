@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from kgitops.desired.state import DesiredLink, DesiredMember, DesiredVirtualCluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json.declared import DesiredLink, DesiredMember, DesiredVirtualCluster
 from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
-    LocalName,
     VirtualCluster,
     as_principal,
     virtual_cluster_name_problem,
@@ -131,7 +130,8 @@ def _member(options: MemberOptions) -> DesiredMember | DesiredLink:
     if options.entity_type is EntityType.TOPIC:
         return DesiredLink(
             address=options.address,
-            local=LocalName(options.virtual_cluster, options.local_name),
+            virtual_cluster=options.virtual_cluster,
+            name=options.local_name,
             topic=options.topic,
             located=CommandLine(),
         )

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from kgitops.desired.last_applied import reset_of
-from kgitops.desired.state import OffsetReset
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import OffsetReset, read_part
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import GLOBAL_GROUP, client_metrics_address, group_address
 from kgitops.model.resources.config_resources import (
@@ -49,7 +48,7 @@ def export_groups(state: ClusterState, scope: ExportScope, notes: ExportNotes) -
         reset = last.get("resetOffsets")
         spec: dict[str, Json] = {
             **({"configs": configs} if configs else {}),
-            **({"resetOffsets": _reset(reset_of(reset))} if reset else {}),
+            **({"resetOffsets": _reset(read_part(OffsetReset, reset))} if reset else {}),
             **written_policy(last),
         }
         items.append(Item(name, [as_document("ConsumerGroup", name, spec)]))

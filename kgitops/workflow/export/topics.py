@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from kgitops.desired.expansion.layers import Layer
-from kgitops.desired.state import ConfigsPolicy
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import ConfigsPolicy
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.topic_configs import (

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.last_applied import credentials_of
-from kgitops.desired.state import DesiredCredential
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredCredential, credentials_of
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.users import (

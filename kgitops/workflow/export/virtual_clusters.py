@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from kgitops.desired.state import MembersMode
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import MembersMode
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.addresses import (
     local_topic_address,

@@ -17,8 +17,8 @@ from model.request_strategies import bindings, entities
 
 from kgitops.apply.observe.objects import find_object
 from kgitops.apply.observe.preconditions import check_preconditions
-from kgitops.desired.state import DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.requests import request_address
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, quota_address

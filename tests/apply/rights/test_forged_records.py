@@ -29,9 +29,9 @@ from plan.worked_scenario import (
 )
 
 from kgitops.apply.rights.decision import check_rights
-from kgitops.desired.state import ConfigsPolicy, OffsetReset
 from kgitops.model.cluster_state import TopicUsage
 from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.json.declared import ConfigsPolicy, OffsetReset
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import AlterStep, AlterTopicRequest
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DeletionPolicy, DesiredState, OffsetReset
+from kgitops.desired.state import DesiredState
 from kgitops.model import requests as req
 from kgitops.model.errors import KgitopsError, StaleError, UnreachableError
+from kgitops.model.json.declared import DeletionPolicy, OffsetReset
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup, TopicOffsets
 from kgitops.model.verdict import ExitCode, Verdict

@@ -14,8 +14,9 @@ from builders import ALL_CAPABILITIES, UID, a_desired, a_topic, an_acl, plan_of
 from kgitops.apply.events import Noted, StepDone, Waiting, WaitReason
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DesiredObject, DesiredState, Project, Safety
+from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest, Request
 from kgitops.model.resources.topics import (
     FOLLOWER_RATE,

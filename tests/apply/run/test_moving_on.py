@@ -12,7 +12,7 @@ from plan.worked_scenario import (
     a_virtual_cluster,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Plan
 

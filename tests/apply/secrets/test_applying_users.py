@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DeletionPolicy
 from kgitops.model.cluster_state import Capabilities, Client
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError, UntrustedPlanError
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.users import GeneratedPassword, PasswordSource, ScramMechanism
 from kgitops.model.verdict import ExitCode

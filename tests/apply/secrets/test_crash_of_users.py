@@ -11,7 +11,7 @@ from builders import UID, a_user
 
 from kgitops.apply.journal.reading import latest_values
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DeletionPolicy
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.file import SealedPlan, to_text

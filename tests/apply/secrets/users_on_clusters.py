@@ -6,7 +6,7 @@ from builders import a_desired, plan_of
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.scram import scram_keys
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DesiredObject
+from kgitops.model.json.declared import DesiredObject
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan.document.plan import Plan
 from kgitops.workflow.plan_stages import with_users

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from manifests.loading import acl, build, declaration, load, quota, tombstone, topic, write
 
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState
+from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredLink,
     DesiredMember,
-    DesiredState,
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.model.errors import FindingsError
 from kgitops.model.resources.acls import Operation, PatternType
 from kgitops.model.resources.virtual_clusters import (
     CapLowering,
@@ -284,14 +284,16 @@ def test_a_link_leads_to_a_topic_of_a_virtual_cluster_or_to_a_physical_one(tmp_p
     ).links
     assert local == DesiredLink(
         address="vc/ana/link/a",
-        local=LocalName("ana", "a"),
+        virtual_cluster="ana",
+        name="a",
         target=LocalName("b", "T"),
         deletion_policy=DeletionPolicy.DELETE,
         located=local.located,
     )
     assert physical == DesiredLink(
         address="vc/ana/link/b",
-        local=LocalName("ana", "b"),
+        virtual_cluster="ana",
+        name="b",
         topic="p",
         deletion_policy=DeletionPolicy.PROTECT,
         deletion_policy_written=True,

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from strategies import TEAMS
 from tiers import examples
 
-from kgitops.desired.last_applied import declared_object
 from kgitops.desired.state import DesiredState
 from kgitops.fleet.diff import masks
 from kgitops.fleet.diff import narrow as reduced
@@ -28,6 +27,7 @@ from kgitops.fleet.tables.hydrating import open_state, read_state
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.fleet.tables.unchanged import UnchangedObjects
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import declared_object
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan

@@ -12,8 +12,8 @@ from builders import (
 )
 from msgspec.structs import replace
 
-from kgitops.desired.state import DeletionPolicy, DesiredClientMetrics
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredClientMetrics
 from kgitops.model.requests import AlterConfigResourceRequest
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.plan.document import risks

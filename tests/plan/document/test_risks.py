@@ -38,8 +38,9 @@ from plan.worked_scenario import (
     an_acl_in,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, OffsetReset, Safety
+from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject, OffsetReset
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.config_resources import ClientMetricsState
 from kgitops.model.resources.groups import FoundGroup

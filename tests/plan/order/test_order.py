@@ -15,8 +15,8 @@ from builders import (
 )
 from msgspec.structs import fields, replace
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import Validator
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.order.rules import order_changes

@@ -21,9 +21,9 @@ from builders import (
 from msgspec.structs import replace
 from plan.plan_json import sealed_to_json
 
-from kgitops.desired.state import DeletionPolicy, OffsetReset
 from kgitops.model.cluster_state import TopicUsage, Usage
 from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.json.declared import DeletionPolicy, OffsetReset
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.config_resources import ClientMetricsState

@@ -13,9 +13,9 @@ from plan.worked_scenario import (
     a_virtual_cluster,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredTopic
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTopic
 from kgitops.model.resources.virtual_clusters import ChangeType, LocalName, TopicLink
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Plan

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import pytest
 from builders import a_desired, a_topic, a_topic_state, applied, plan_of, with_changes
 
-from kgitops.desired.state import DesiredTopic, Safety
+from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.resources.topics import (
     FOLLOWER_RATE,

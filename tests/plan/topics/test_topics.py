@@ -20,9 +20,9 @@ from builders import (
 )
 
 from kgitops.apply.observe.preconditions import check_preconditions
-from kgitops.desired.state import ConfigsPolicy, DesiredTopic
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.json.declared import ConfigsPolicy, DesiredTopic
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks

@@ -17,8 +17,8 @@ from builders import (
 )
 from msgspec.structs import replace
 
-from kgitops.desired.state import DeletionPolicy, DesiredUser
 from kgitops.model.cluster_state import Client, ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredUser
 from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.model.resources.users import (
     UNKNOWN_PASSWORD,

@@ -6,8 +6,8 @@ from laws.cluster_model import Model
 from msgspec.structs import replace
 from plan.worked_scenario import ANALYTICS, NO_LIMITS, SALES, a_group, a_virtual_cluster
 
-from kgitops.desired.state import DeletionPolicy
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.virtual_clusters import ChangeType
 from kgitops.plan.document.plan import Action, Plan

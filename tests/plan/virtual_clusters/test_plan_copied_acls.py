@@ -18,8 +18,8 @@ from plan.worked_scenario import (
     scoped,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding
 from kgitops.model.resources.addresses import acl_address

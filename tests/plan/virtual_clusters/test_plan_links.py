@@ -27,8 +27,8 @@ from plan.worked_scenario import (
     wanted,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import AlterVirtualClusterRequest, DeleteTopicRequest
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink

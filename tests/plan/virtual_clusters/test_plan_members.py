@@ -26,9 +26,9 @@ from plan.worked_scenario import (
     an_acl_in,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.model.json.declared import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address

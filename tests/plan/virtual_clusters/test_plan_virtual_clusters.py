@@ -29,8 +29,9 @@ from plan.worked_scenario import (
     scoped,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, Safety
+from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateVirtualClusterRequest
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, ClientQuotaState, make_entity
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster

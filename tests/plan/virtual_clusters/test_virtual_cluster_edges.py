@@ -15,8 +15,8 @@ from plan.worked_scenario import (
     an_acl_in,
 )
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.requests import DeleteTopicRequest
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.plan.document.plan import Plan

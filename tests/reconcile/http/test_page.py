@@ -11,7 +11,7 @@ from reconcile.loop_states import PENDING, REVISION, SUSPENSION, failed, loop, t
 from report.html.browser import Browser
 from selenium.webdriver.common.by import By
 
-from kgitops.desired.state import DeletionPolicy
+from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Plan
 from kgitops.reconcile.loop_status import LoopStatus

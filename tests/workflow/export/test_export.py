@@ -34,21 +34,18 @@ from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.apply.observe.objects import UserState
-from kgitops.desired.state import (
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
-    DesiredState,
     DesiredTopic,
     DesiredUser,
-    ManagedScope,
     OffsetReset,
-    Project,
-    Safety,
 )
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,

@@ -13,8 +13,8 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import ClockAndIds
 from kgitops.cluster.registry import meta_record, owner_record, project_record
 from kgitops.model.errors import LockedError, SafetyError
+from kgitops.model.json.declared import last_applied
 from kgitops.model.registry import Owner
-from kgitops.plan.normal_form import last_applied
 
 NOON_MS = int(NOON.timestamp() * 1000)
 

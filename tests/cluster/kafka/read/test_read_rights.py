@@ -14,6 +14,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record
 from kgitops.lowering.records import link_record, virtual_cluster_record
 from kgitops.model.errors import UnreachableError
+from kgitops.model.json.declared import last_applied
 from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
@@ -25,7 +26,6 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.virtual_clusters import LoweringOptions, TopicLink
-from kgitops.plan.normal_form import last_applied
 from kgitops.sandbox.sandbox import Sandbox
 
 ALICE = {"sasl.username": "alice", "sasl.password": "alice-secret"}

@@ -18,9 +18,9 @@ from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.registry import meta_record, owner_record
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
+from kgitops.model.json.declared import last_applied
 from kgitops.model.registry import Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
-from kgitops.plan.normal_form import last_applied
 from kgitops.sandbox.layout import USERS, login_configs
 from kgitops.sandbox.sandbox import Sandbox
 

@@ -14,9 +14,9 @@ from kgitops.cluster.kafka.registry.topic import find_topic
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.registry import meta_record, owner_record, project_record
 from kgitops.model.errors import LockedError, SafetyError
+from kgitops.model.json.declared import last_applied
 from kgitops.model.registry import Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
-from kgitops.plan.normal_form import last_applied
 from kgitops.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka

@@ -1,0 +1,212 @@
+"""The JSON of a class whose keys are its fields in camel case, compiled once for each class.
+
+An annotation says what is spelled otherwise: in ``Annotated[int, Spelled(WholeNumberText, str,
+int)]`` a number is text.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Struct, defstruct, field
+from msgspec.structs import FieldInfo, fields
+
+from kgitops.model.json.codec import decode_special, to_json
+from kgitops.model.json.strict import ShapeError
+from kgitops.model.registry import Json
+
+S = TypeVar("S", bound=Struct)
+_Class = Any
+"""A class, which mypy takes for hashable."""
+
+
+class Spelled(NamedTuple):
+    """The spelling of a value in JSON: the type that msgspec reads, and the ways there and back.
+
+    A way is None where the value is its own JSON. A ``merged`` value has no key of its own.
+    """
+
+    shape: Any
+    write: Callable[[Any], Json] | None = None
+    read: Callable[[Any], Any] | None = None
+    merged: bool = False
+
+
+def read_values(kind: _Class, view: Json) -> dict[str, Any]:
+    """The attributes of a ``kind`` in JSON that may have more keys.
+
+    Raises:
+        ShapeError: it is not of this shape.
+    """
+    codec = codec_of(kind)
+    return codec.values(converted(view, codec.shape))
+
+
+def converted(value: Json, shape: type[S]) -> S:
+    """The ``value`` as msgspec reads it.
+
+    Raises:
+        ShapeError: it is not of this shape.
+    """
+    try:
+        return msgspec.convert(value, shape, dec_hook=decode_special)
+    except msgspec.ValidationError as error:
+        raise ShapeError(str(error)) from error
+
+
+class Codec(NamedTuple):
+    """A class as JSON: the shape that msgspec reads, and both ways.
+
+    ``values`` are those of the attributes. JSON of a newer kgitops may have more keys.
+    """
+
+    shape: type[Struct]
+    write: Callable[[Any], dict[str, Json]]
+    values: Callable[[Any], dict[str, Any]]
+
+
+@cache
+def codec_of(kind: _Class, without: tuple[str, ...] = ()) -> Codec:
+    """Compile the codec of a class that writes no fields in ``without``."""
+    found = [_Field.of(kind, info) for info in fields(kind) if info.name not in _ELSEWHERE]
+    found.sort(key=lambda each: _LAST.get(each.name, 0))  # the deletion policy comes last
+    shape = defstruct(kind.__name__, [it for each in found for it in each.members], kw_only=True)
+    return Codec(
+        shape, _writer(kind, [it for it in found if it.name not in without]), _reader(found)
+    )
+
+
+_ELSEWHERE = frozenset({"address", "labels", "located"})
+_LAST = {"deletion_policy": 1, "deletion_policy_written": 2}
+
+
+class _Field(NamedTuple):
+    """A field of a class, its key in JSON and what stands for it in the shape."""
+
+    name: str
+    key: str
+    form: Spelled
+    members: list[Any]
+
+    @classmethod
+    def of(cls, kind: _Class, info: FieldInfo) -> "_Field":
+        """The field that msgspec describes."""
+        form, key = _form(info.type), info.encode_name
+        if key == info.name:
+            first, *others = key.split("_")
+            key = first + "".join(map(str.capitalize, others))
+        if form.merged:
+            members = [
+                (each.name, each.type, field(name=each.encode_name, default=each.default))
+                for each in fields(form.shape)
+            ]
+        elif info.name in getattr(kind, "scoped", ()):
+            members = [
+                (info.name, _without_none(form.shape), field(name=key, default=info.default))
+            ]
+        else:
+            members = [(info.name, form.shape, field(name=key))]
+        return cls(info.name, key, form, members)
+
+
+def _writer(kind: _Class, found: Sequence[_Field]) -> Callable[[Any], dict[str, Json]]:
+    head = ("kind",) if hasattr(kind, "kind") else ()
+    keys = (*head, *(each.key for each in found))
+    values = attrgetter(*head, *(each.name for each in found))
+    spelled = [(each.key, each.form.write) for each in found if each.form.write]
+    merged = {each.key for each in found if each.form.merged}
+
+    def write(value: Any) -> dict[str, Json]:  # noqa: ANN401 (of the class)
+        record = dict(zip(keys, values(value)))  # noqa: B905 (measured)
+        for key, spell in spelled:
+            if key in merged:
+                record = {"kind": record["kind"], **spell(record.pop(key)), **record}
+            else:
+                record[key] = spell(record[key])
+        return record
+
+    return write
+
+
+def _reader(found: Sequence[_Field]) -> Callable[[Any], dict[str, Any]]:
+    names = [each.name for each in found if not each.form.merged]
+    values = attrgetter(*names)
+    read = [(each.name, each.form.read) for each in found if each.form.read]
+    merged = {each.name for each in found if each.form.merged}
+
+    def values_of(view: Any) -> dict[str, Any]:  # noqa: ANN401 (of the shape)
+        held = dict(zip(names, values(view)))  # noqa: B905 (measured)
+        for name, understand in read:
+            held[name] = understand(view if name in merged else held[name])
+        return held
+
+    return values_of
+
+
+def _form(annotation: Any) -> Spelled:  # noqa: ANN401 (any annotation)
+    """The spelling that an annotation stands for."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return next((each for each in args if isinstance(each, Spelled)), None) or _form(args[0])
+    if origin in (Union, UnionType):
+        form = _form(_without_none(annotation))
+        return Spelled(form.shape | None, _unless_none(form.write), _unless_none(form.read))
+    if origin is tuple:
+        return _of_tuples(_form(args[0]))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _of_mappings(*map(_form, args))
+    if issubclass(annotation, Enum):
+        return Spelled(annotation, attrgetter("_value_"))
+    if issubclass(annotation, Struct):
+        return _of_structs(annotation)
+    return Spelled(annotation)
+
+
+def _without_none(annotation: Any) -> Any:  # noqa: ANN401 (any annotation)
+    args = get_args(annotation)
+    return args[0] if NoneType in args else annotation
+
+
+def _unless_none(convert: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    return convert and (lambda value: None if value is None else convert(value))
+
+
+def _of_tuples(item: Spelled) -> Spelled:
+    shape: Any = item.shape
+    write, read = item.write, item.read
+    return Spelled(
+        tuple.__class_getitem__((shape, ...)),
+        list if write is None else lambda values: [write(each) for each in values],
+        read and (lambda values: tuple(map(read, values))),
+    )
+
+
+def _of_mappings(key: Spelled, value: Spelled) -> Spelled:
+    shape = dict.__class_getitem__((key.shape, value.shape))
+    if key[1:] == value[1:] == _ITS_OWN_JSON[1:]:
+        return Spelled(shape, lambda held: dict(sorted(held.items())))
+    write_key, write = key.write or _same, value.write or _same
+    read_key, read = key.read or _same, value.read or _same
+    return Spelled(
+        shape,
+        lambda held: {write_key(at): write(each) for at, each in sorted(held.items())},
+        lambda held: {read_key(at): read(each) for at, each in held.items()},
+    )
+
+
+def _same(value: Any) -> Any:  # noqa: ANN401 (any value)
+    return value
+
+
+def _of_structs(kind: _Class) -> Spelled:
+    if kind.__struct_config__.omit_defaults:  # codec.py writes it
+        return Spelled(kind, to_json)
+    codec = codec_of(kind)
+    return Spelled(codec.shape, codec.write, lambda view: kind(**codec.values(view)))
+
+
+_ITS_OWN_JSON = Spelled(str)

@@ -1,0 +1,442 @@
+"""The declared objects of each kind, and their records.
+
+A record is the JSON of a declared object: the registry keeps it as ``last_applied``, digests cover
+it, and fleets have it in their rows. It has the fields of the class in camel case; the annotations
+say what is spelled otherwise.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from msgspec import Struct, defstruct, field
+from msgspec.structs import fields
+
+from kgitops.model.json.camel import Spelled, codec_of, converted, read_values
+from kgitops.model.json.codec import WholeNumberText
+from kgitops.model.json.objects import Entity, ShortestDecimals
+from kgitops.model.json.strict import ShapeError
+from kgitops.model.registry import Json, Owner
+from kgitops.model.resources import addresses
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity, quota_text
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.users import PasswordSource, ScramMechanism
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
+from kgitops.model.source import Located
+from kgitops.model.values import PartlyCompared
+
+S = TypeVar("S", bound=Struct)
+_Class = Any
+"""A class, to mypy hashable."""
+
+Record = Mapping[str, Json]
+
+
+class _Target(Struct, rename="camel"):
+    virtual_cluster: str
+    topic: str
+
+
+class _Resource(Struct, rename="camel"):
+    type: ResourceType
+    name: str
+    pattern_type: PatternType
+
+
+class _Origin(Struct, rename="camel"):
+    member: str
+    copied_from: str
+
+
+class _Binding(Struct, rename="camel"):
+    principal: str
+    host: str
+    permission: PermissionType
+    operation: Operation
+    resource: _Resource
+    virtual_cluster: str = CLUSTER_NAME
+    virtual_cluster_pattern_type: PatternType = PatternType.LITERAL
+
+
+def _write_binding(binding: AclBinding) -> dict[str, Json]:
+    scope = {
+        "virtualCluster": binding.virtual_cluster,
+        "virtualClusterPatternType": binding.virtual_cluster_pattern_type.value,
+    }
+    return {
+        "principal": binding.principal,
+        "host": binding.host,
+        "permission": binding.permission_type.value,
+        "operation": binding.operation.value,
+        "resource": {
+            "type": binding.resource_type.value,
+            "name": binding.resource_name,
+            "patternType": binding.pattern_type.value,
+        },
+        **(scope if binding.scoped else {}),
+    }
+
+
+def _read_binding(view: _Binding) -> AclBinding:
+    return AclBinding(
+        resource_type=view.resource.type,
+        resource_name=view.resource.name,
+        pattern_type=view.resource.pattern_type,
+        principal=view.principal,
+        host=view.host,
+        operation=view.operation,
+        permission_type=view.permission,
+        virtual_cluster=view.virtual_cluster,
+        virtual_cluster_pattern_type=view.virtual_cluster_pattern_type,
+    )
+
+
+def target_json(target: LocalName) -> Json:
+    """The link that a link leads to."""
+    return {"virtualCluster": target.virtual_cluster, "topic": target.name}
+
+
+_Long = Annotated[int, Spelled(WholeNumberText, str, int)]
+_Quota = Annotated[float, Spelled(ShortestDecimals, quota_text, float)]
+_Entity = Annotated[ClientQuotaEntity, Spelled(Entity, dict, make_entity)]
+_Acl = Annotated[AclBinding, Spelled(_Binding, _write_binding, _read_binding, merged=True)]
+_LinkTarget = Annotated[
+    LocalName, Spelled(_Target, target_json, lambda it: LocalName(it.virtual_cluster, it.topic))
+]
+
+
+class DeletionPolicy(StrEnum):
+    """The effect of removing an object's document (contract §1, Removal)."""
+
+    PROTECT = "Protect"
+    DELETE = "Delete"
+    ORPHAN = "Orphan"
+
+
+class ConfigsPolicy(StrEnum):
+    """The treatment of undeclared config keys: left alone or removed (contract §1, Fields)."""
+
+    DECLARED = "Declared"
+    EXACT = "Exact"
+
+
+class _Located(PartlyCompared, frozen=True, kw_only=True):
+    """A document's address, labels and place; two are equal wherever they are written."""
+
+    not_compared: ClassVar = "located"
+    address: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located
+
+
+class _Declared(_Located, frozen=True, kw_only=True):
+    """Base of the declared objects: ``deletion_policy_written`` if the document says it.
+
+    A record has the fields in ``scoped`` only where the first of them is not None.
+    """
+
+    kind: ClassVar[str]
+    scoped: ClassVar[tuple[str, ...]] = ()
+    deletion_policy_written: bool = False
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
+
+
+class DesiredTopic(_Declared, frozen=True, kw_only=True):
+    """A declared topic. Either ``assignment`` is given, or partitions and replication factor.
+
+    ``name`` is the local one of a topic that is declared in a ``virtual_cluster``; ``share_with``
+    names the virtual clusters that may link to it (VC-040).
+    """
+
+    kind = "Topic"
+    scoped = ("virtual_cluster", "share_with")
+    name: str
+    partitions: int
+    replication_factor: int
+    assignment: Assignment | None = field(default=None, name="assignments")
+    configs: Mapping[str, str] = field(default_factory=dict)
+    configs_policy: ConfigsPolicy = ConfigsPolicy.DECLARED
+    delete_records_before: Mapping[_Long, _Long] = field(default_factory=dict)
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+    virtual_cluster: str | None = None
+    share_with: tuple[str, ...] = ()
+
+
+class DesiredAcl(_Declared, frozen=True, kw_only=True):
+    """One declared binding; a document with several principals or operations declares several."""
+
+    kind = "Acl"
+    binding: _Acl
+
+
+class DesiredQuota(_Declared, frozen=True, kw_only=True):
+    """The declared quotas of one entity, by Kafka's key."""
+
+    kind = "ClientQuota"
+    entity: _Entity
+    quotas: Mapping[str, _Quota]
+
+
+class OffsetReset(Struct, frozen=True, kw_only=True):
+    """The place to which a group is set once; another ``version`` asks for it again.
+
+    Exactly one of ``position`` (``earliest`` or ``latest``), ``timestamp_ms`` and ``offsets`` is
+    given; ``topics`` are those of which all partitions are set.
+    """
+
+    version: str
+    position: str | None = None
+    timestamp_ms: _Long | None = field(default=None, name="timestamp")
+    offsets: Mapping[str, Mapping[_Long, _Long]] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+
+
+class DesiredGroup(_Declared, frozen=True, kw_only=True):
+    """A declared consumer group outside of virtual clusters."""
+
+    kind = "ConsumerGroup"
+    name: str
+    configs: Mapping[str, str] = field(default_factory=dict)
+    reset: OffsetReset | None = field(default=None, name="resetOffsets")
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+
+
+class DesiredClientMetrics(_Declared, frozen=True, kw_only=True):
+    """A declared subscription to the metrics of clients."""
+
+    kind = "ClientMetrics"
+    name: str
+    configs: Mapping[str, str]
+
+
+class MembersMode(StrEnum):
+    """The treatment of undeclared members: reported as drift, or ignored."""
+
+    AUTHORITATIVE = "authoritative"
+    ADDITIVE = "additive"
+
+
+class DesiredVirtualCluster(_Declared, frozen=True, kw_only=True):
+    """A declared virtual cluster; its members are objects of their own."""
+
+    kind = "VirtualCluster"
+    name: str
+    options: LoweringOptions = field(default_factory=LoweringOptions, name="lowering")
+    mode: MembersMode = MembersMode.AUTHORITATIVE
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+
+
+class DesiredLink(_Declared, frozen=True, kw_only=True):
+    """A declared link: it leads to the physical ``topic``, or to where the link ``target`` does."""
+
+    kind = "TopicLink"
+    virtual_cluster: str
+    name: str
+    topic: str | None = None
+    target: _LinkTarget | None = None
+
+    @property
+    def local(self) -> LocalName:
+        """Its name within its virtual cluster."""
+        return LocalName(self.virtual_cluster, self.name)
+
+
+class DesiredMember(_Declared, frozen=True, kw_only=True):
+    """A declared user, client id, group or transactional id of a virtual cluster.
+
+    The ``name`` of a user is a principal. ``copy_acls_from`` and ``remove_old_acls_from`` name a
+    virtual cluster, or ``kafka-cluster`` for none. With ``move`` it may come from another virtual
+    cluster. ``adopt`` is the global group that a group takes over, with ``copy_offsets``.
+    """
+
+    kind = "VirtualClusterBinding"
+    virtual_cluster: str
+    entity_type: EntityType = field(name="type")
+    name: str
+    copy_acls_from: str | None = None
+    remove_old_acls_from: str | None = None
+    move: bool = False
+    adopt: str | None = None
+    copy_offsets: bool = True
+
+
+class DesiredCredential(Struct, frozen=True, kw_only=True):
+    """One declared mechanism of a user; another ``version`` sets the password again."""
+
+    iterations: int
+    password: PasswordSource
+    version: str | None = None
+
+
+class DesiredUser(_Declared, frozen=True, kw_only=True):
+    """A declared user who logs in by SCRAM; one of a ``virtual_cluster`` must be its member."""
+
+    kind = "User"
+    scoped = ("virtual_cluster",)
+    name: str
+    credentials: Mapping[ScramMechanism, DesiredCredential] = field(name="scram")
+    virtual_cluster: str | None = None
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+
+
+DesiredObject = (
+    DesiredTopic
+    | DesiredAcl
+    | DesiredQuota
+    | DesiredUser
+    | DesiredGroup
+    | DesiredClientMetrics
+    | DesiredVirtualCluster
+    | DesiredLink
+    | DesiredMember
+)
+
+
+class Tombstone(_Located, frozen=True, kw_only=True):
+    """The reviewed statement that the object at ``address`` is to be deleted."""
+
+    name: str
+    reason: str
+    topic_id: str | None = None
+
+
+# The records
+
+
+def own_address(declared: DesiredObject) -> str:
+    """The address that follows from the declaration itself."""
+    match declared:
+        case DesiredTopic(virtual_cluster=str() as scope):
+            return addresses.local_topic_address(LocalName(scope, declared.name))
+        case DesiredTopic():
+            return addresses.topic_address(declared.name)
+        case DesiredAcl():
+            return addresses.acl_address(declared.binding)
+        case DesiredQuota():
+            return addresses.quota_address(declared.entity)
+        case DesiredUser():
+            return addresses.user_address(declared.name)
+        case DesiredGroup():
+            return addresses.group_address(declared.name)
+        case DesiredClientMetrics():
+            return addresses.client_metrics_address(declared.name)
+        case DesiredVirtualCluster():
+            return addresses.virtual_cluster_address(declared.name)
+        case DesiredLink(virtual_cluster=scope):
+            return addresses.member_address(scope, EntityType.TOPIC, declared.name)
+        case DesiredMember(virtual_cluster=scope, entity_type=entity_type):
+            return addresses.member_address(scope, entity_type, declared.name)
+
+
+def is_default_policy(declared: DesiredObject) -> bool:
+    """True if a document without a deletion policy means this one; for a group two are the same."""
+    if isinstance(declared, DesiredMember) and declared.entity_type is EntityType.GROUP:
+        return declared.deletion_policy in (DeletionPolicy.ORPHAN, DeletionPolicy.DELETE)
+    (default,) = (it.default for it in fields(type(declared)) if it.name == "deletion_policy")
+    return declared.deletion_policy is default
+
+
+def last_applied(declared: DesiredObject) -> Record:
+    """The whole declaration as the registry records it."""
+    unscoped = declared.scoped and getattr(declared, declared.scoped[0]) is None
+    record = codec_of(type(declared), declared.scoped if unscoped else ()).write(declared)
+    if isinstance(declared, DesiredMember) and declared.entity_type is EntityType.GROUP:
+        record["kind"] = "ConsumerGroup"
+    return record
+
+
+def declared_object(address: str, record: Record, located: Located) -> DesiredObject:
+    """Read the declaration that ``last_applied`` wrote.
+
+    Raises:
+        KeyError, ValueError: it is not such a declaration.
+    """
+    kind = _KINDS[addresses.kind_of(address)][record["kind"]]
+    declared: DesiredObject = kind(address=address, located=located, **read_values(kind, record))
+    return declared
+
+
+def check_declaration(address: str, owner: Owner) -> None:
+    """Check the shape of ``owner.last_applied``; kinds of a newer kgitops are passed over.
+
+    Raises:
+        ShapeError: it is not what kgitops records for an object of this address.
+    """
+    problem = None
+    for name, kind in _KINDS.get(addresses.kind_of(address), {}).items():
+        try:
+            converted(owner.last_applied, _whole_shape(kind, name))
+        except ShapeError as error:
+            problem = problem or error
+        else:
+            return
+    if problem:
+        raise ShapeError(f"own/{address}.last_applied is no declaration: {problem}")
+
+
+def credentials_of(view: Json) -> dict[ScramMechanism, DesiredCredential]:
+    """Read the credentials in the record of a user.
+
+    Raises:
+        ValueError: they are of another shape.
+    """
+    return {ScramMechanism(key): read_part(DesiredCredential, each) for key, each in view.items()}
+
+
+def acl_view(binding: AclBinding) -> dict[str, Json]:
+    """Show a binding for ``before`` and ``after``, as its record does."""
+    return {"kind": DesiredAcl.kind, **_write_binding(binding)}
+
+
+def binding_of(view: Record) -> AclBinding:
+    """Read the binding of ``acl_view``, or of a record."""
+    return _read_binding(converted(view, _Binding))
+
+
+def part_json(part: OffsetReset | DesiredCredential) -> dict[str, Json]:
+    """A part of a declaration, as records have it."""
+    return codec_of(type(part)).write(part)
+
+
+def read_part(kind: type[S], view: Json) -> S:
+    """Read the part of a declaration that ``part_json`` wrote.
+
+    Raises:
+        ShapeError: it is of another shape.
+    """
+    return kind(**read_values(kind, view))
+
+
+@cache
+def _whole_shape(kind: _Class, name: str) -> type[Struct]:
+    """The record of a kind, with what is recorded beside the declaration."""
+    more: list[Any] = [("kind", Literal[name]), ("tombstones", list[str], None)]
+    if kind is DesiredAcl:
+        more.append(("origin", _Origin, None))
+    return defstruct(name, more, bases=(codec_of(kind).shape,), kw_only=True)
+
+
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "topic": {"Topic": DesiredTopic},
+    "link": {"TopicLink": DesiredLink, "Topic": DesiredTopic},
+    "acl": {"Acl": DesiredAcl},
+    "quota": {"ClientQuota": DesiredQuota},
+    addresses.CREDENTIALS: {"User": DesiredUser},
+    "vc": {"VirtualCluster": DesiredVirtualCluster},
+    "user": {"VirtualClusterBinding": DesiredMember},
+    "client": {"VirtualClusterBinding": DesiredMember},
+    "txn": {"VirtualClusterBinding": DesiredMember},
+    "group": {"ConsumerGroup": DesiredMember},
+    addresses.GLOBAL_GROUP: {"ConsumerGroup": DesiredGroup},
+    "client-metrics": {"ClientMetrics": DesiredClientMetrics},
+}
+"""The classes by the kind of their address and that of the document that declares them."""
