@@ -153,7 +153,7 @@ def reassignments_of(wire: Wire, request: Message, answer: Message) -> Reassignm
     Raises:
         UnreachableError: the cluster does not return them.
     """
-    response = readable(wire, request, answer, what="which replicas are being reassigned")
+    response = readable(wire, request, answer, what="the running reassignments")
     return {
         topic.name: {
             row.partition_index: Reassignment(
