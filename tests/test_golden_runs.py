@@ -50,6 +50,9 @@ REFUSED_PLANS: Mapping[tuple[str, str], str] = {
     ("f6d932d3", "delete"): (
         "the reason of group/not-there-yet is not the one that follows from its records"
     ),
+    ("e45026a3", "delete"): (
+        "the reason of vc/emea/client/batch2 is not the one that follows from its records"
+    ),
 }
 """By version and stage: what this version finds in a plan whose words it would choose otherwise.
 
