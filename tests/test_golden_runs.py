@@ -154,7 +154,10 @@ def test_a_sealed_plan_is_applied_while_it_holds_or_refused_as_promised(
     applied = kgitops("apply", "plan.json", *ALLOWED)
     if problem := REFUSED_PLANS.get((version, stage)):
         assert applied.code == ExitCode.UNTRUSTED
-        assert f"plan.json shows something else than it does: {problem}; make a new" in applied.said
+        assert (
+            f"plan.json shows something else than this kgitops derives from it: {problem}; make a "
+            "new plan. If no other build of kgitops made this one, find out who changed it"
+        ) in applied.said
         assert metadata_log(store) == before
         monkeypatch.undo()
         monkeypatch.chdir(here)

@@ -42,8 +42,8 @@ def require_shown(sealed: SealedPlan, file: str, content: str | None = None) -> 
                 "a new plan with this version"
             )
         raise UntrustedPlanError(
-            f"{file} shows something else than it does: {problem}; make a new plan, and find out "
-            "who changed this one"
+            f"{file} shows something else than this kgitops derives from it: {problem}; make a new "
+            "plan. If no other build of kgitops made this one, find out who changed it"
         )
     if not sealed.created < sealed.expires <= sealed.created + LONGEST_VALID:
         raise UntrustedPlanError(

@@ -235,3 +235,15 @@ def test_a_plan_of_another_version_is_refused_as_one(world: World) -> None:
     assert read_plan(resealed(document), "plan.json")
     document["changes"][0]["reason"]["because"] = "it was said in other words then"
     assert "was made by kgitops 0.0.1" in _refused(document)
+
+
+def test_a_refusal_knows_that_another_build_may_have_made_the_plan(world: World) -> None:
+    """Two builds can have one version, and then nothing tells an upgrade from a forged plan."""
+    document = sealed_to_json(sealed_now(world.plan, FakeClock(), "shown"))
+    change = document["changes"][0]
+    change["reason"]["because"] = "it was said in other words then"
+    assert _refused(document) == (
+        "plan.json shows something else than this kgitops derives from it: the reason of "
+        f"{change['address']} is not the one that follows from its records; make a new plan. If "
+        "no other build of kgitops made this one, find out who changed it"
+    )
