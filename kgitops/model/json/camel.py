@@ -113,35 +113,50 @@ class _Field(NamedTuple):
         return cls(info.name, key, form, members)
 
 
+def _parted(found: Sequence[_Field]) -> tuple[_Field | None, list[_Field]]:
+    """The field that is merged into the others, and these."""
+    merged = next((each for each in found if each.form.merged), None)
+    return merged, [each for each in found if each is not merged]
+
+
 def _writer(kind: _Class, found: Sequence[_Field]) -> Callable[[Any], dict[str, Json]]:
-    head = ("kind",) if hasattr(kind, "kind") else ()
-    keys = (*head, *(each.key for each in found))
-    values = attrgetter(*head, *(each.name for each in found))
-    spelled = [(each.key, each.form.write) for each in found if each.form.write]
-    merged = {each.key for each in found if each.form.merged}
+    merged, plain = _parted(found)
+    head = {"kind": kind.kind} if hasattr(kind, "kind") else {}
+    if merged is not None:
+        held, spell_merged = attrgetter(merged.name), merged.form.write or _same
+        write_plain = _plain_writer((), plain)
+        return lambda value: {**head, **spell_merged(held(value)), **write_plain(value)}
+    return _plain_writer(tuple(head), plain)
+
+
+def _plain_writer(
+    head: tuple[str, ...], plain: Sequence[_Field]
+) -> Callable[[Any], dict[str, Json]]:
+    keys = (*head, *(each.key for each in plain))
+    values = attrgetter(*head, *(each.name for each in plain))
+    spelled = [(each.key, each.form.write) for each in plain if each.form.write]
 
     def write(value: Any) -> dict[str, Json]:  # noqa: ANN401 (of the class)
         record = dict(zip(keys, values(value)))  # noqa: B905 (measured)
         for key, spell in spelled:
-            if key in merged:
-                record = {"kind": record["kind"], **spell(record.pop(key)), **record}
-            else:
-                record[key] = spell(record[key])
+            record[key] = spell(record[key])
         return record
 
     return write
 
 
 def _reader(found: Sequence[_Field]) -> Callable[[Any], dict[str, Any]]:
-    names = [each.name for each in found if not each.form.merged]
+    merged, plain = _parted(found)
+    names = [each.name for each in plain]
     values = attrgetter(*names)
-    read = [(each.name, each.form.read) for each in found if each.form.read]
-    merged = {each.name for each in found if each.form.merged}
+    read = [(each.name, each.form.read) for each in plain if each.form.read]
 
     def values_of(view: Any) -> dict[str, Any]:  # noqa: ANN401 (of the shape)
         held = dict(zip(names, values(view)))  # noqa: B905 (measured)
         for name, understand in read:
-            held[name] = understand(view if name in merged else held[name])
+            held[name] = understand(held[name])
+        if merged is not None:
+            held[merged.name] = (merged.form.read or _same)(view)
         return held
 
     return values_of
