@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -83,6 +84,7 @@ class Producing:
         )
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self.name = uuid4().hex
         self.sent = 0
         self.acknowledged: set[int] = set()
         self.errors: list[str] = []
@@ -99,7 +101,8 @@ class Producing:
                 else:
                     self.errors.append(str(error))
 
-            self._producer.produce("Orders", str(number).encode(), on_delivery=told)
+            value = f"{self.name} {number}"
+            self._producer.produce("Orders", value.encode(), on_delivery=told)
             self._producer.poll(0)
             time.sleep(0.002)
 
@@ -120,8 +123,8 @@ class Producing:
         assert self.acknowledged == set(range(self.sent))
 
 
-def consumed(run: GatewayRun, group: str, count: int) -> list[int]:
-    """Numbers from the beginning of the topic, at least that many different ones."""
+def consumed(run: GatewayRun, group: str, producing: Producing) -> list[int]:
+    """The numbers in the topic that were produced, not those of other tests."""
     from confluent_kafka import Consumer
 
     consumer = Consumer(run.client(**{"group.id": group, "auto.offset.reset": "earliest"}))
@@ -131,10 +134,13 @@ def consumed(run: GatewayRun, group: str, count: int) -> list[int]:
     def read() -> int:
         message = consumer.poll(1)
         if message is not None and message.error() is None:
-            found.append(int(message.value() or b""))
+            name, _, number = (message.value() or b"").decode().partition(" ")
+            if name == producing.name:
+                found.append(int(number))
         return len(set(found))
 
     with closing(consumer):
+        count = producing.sent
         eventually(read, lambda numbers: numbers >= count, what=f"{count} numbers are read")
     return found
 
@@ -158,7 +164,7 @@ def test_clients_go_on_when_the_gateway_is_killed_and_comes_back(run: GatewayRun
     run.start()
     producing.goes_on(100)
     producing.stop()
-    found = consumed(run, "killed", producing.sent)
+    found = consumed(run, "killed", producing)
     assert sorted(found) == list(range(producing.sent))
 
 
