@@ -128,8 +128,13 @@ class Cluster(Protocol):
         """
         ...
 
-    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+    def read_usage(
+        self, topics: frozenset[str], *, offsets_only: bool = False, groups: bool = True
+    ) -> Usage:
         """Read how these topics are used; a topic that does not exist is left out.
+
+        Without ``groups`` their active groups are not read; with ``offsets_only`` sizes aren't
+        either.
 
         Usage is read only of topics where it matters, because on a real cluster it costs as much as
         everything else (docs/decisions/0010). Unknown values are None, with the reason.

@@ -141,6 +141,7 @@ class SnapshotCluster:
         topics: frozenset[str],
         *,
         offsets_only: bool = False,  # noqa: ARG002 (all of it was read)
+        groups: bool = True,  # noqa: ARG002
     ) -> Usage:
         """Return the usage that was read with the state; the state has the reasons for gaps."""
         return Usage(topics={k: v for k, v in self._state.usage.items() if k in topics})

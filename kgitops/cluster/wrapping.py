@@ -27,9 +27,11 @@ class WrappedCluster(Generic[Physical]):
         """The id of the physical cluster."""
         return self.physical.cluster_id
 
-    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+    def read_usage(
+        self, topics: frozenset[str], *, offsets_only: bool = False, groups: bool = True
+    ) -> Usage:
         """Read the usage of these topics."""
-        return self.physical.read_usage(topics, offsets_only=offsets_only)
+        return self.physical.read_usage(topics, offsets_only=offsets_only, groups=groups)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Read the committed offsets of these groups."""

@@ -12,6 +12,11 @@ from kgitops.plan.document.risks import RiskLevel
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 _LIMIT, _TIME, _SEGMENT = "retention.bytes", "retention.ms", "segment.bytes"
+WITHOUT_RECORDS: Mapping[str, str] = {"records": "0", "bytes": "0"}
+"""The fields that a topic without any record has, by the paths of preconditions.
+
+Offsets alone don't tell: they end at the high watermark, which records with ``acks=1`` may be past.
+"""
 SIZING = frozenset({f"configs.{_LIMIT}", f"configs.{_TIME}", "partitions", "replicationFactor"})
 """The fields that decide how much a topic will hold."""
 
@@ -73,7 +78,7 @@ def topic_impact(
     starts, ends = _numbers(usage.log_start_offsets), _numbers(usage.high_watermarks)
     held = _total(
         tuple(
-            None if start is None or end is None else end - start
+            None if start is None or end is None or end < start else end - start
             for start, end in zip(starts, ends, strict=False)
         ),
         partitions,
@@ -95,6 +100,12 @@ def topic_impact(
         if lost is not None:
             impact["records_deleted"] = str(lost)
     return impact
+
+
+def held_fields(partitions: int, usage: TopicUsage | None) -> Mapping[str, str]:
+    """Return the fields of ``WITHOUT_RECORDS`` of a topic, those that are known."""
+    impact = topic_impact(partitions, measured(usage)) if partitions else {}
+    return {path: impact[path] for path in WITHOUT_RECORDS if path in impact}
 
 
 def _total(values: tuple[int | None, ...], expected: int) -> int | None:

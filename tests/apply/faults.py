@@ -111,9 +111,11 @@ class FaultyCluster:
         self.before_read()
         return self.real.read_offsets_since(topics, timestamp_ms)
 
-    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+    def read_usage(
+        self, topics: frozenset[str], *, offsets_only: bool = False, groups: bool = True
+    ) -> Usage:
         self.before_read()
-        return self.real.read_usage(topics, offsets_only=offsets_only)
+        return self.real.read_usage(topics, offsets_only=offsets_only, groups=groups)
 
     def execute(
         self,

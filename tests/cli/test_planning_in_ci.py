@@ -35,7 +35,7 @@ def test_a_saved_plan_is_annotated_again(project: Project, kgitops: Kgitops) -> 
     assert kgitops("apply", project.folder, "--auto-approve").code == 0
     project.write(topic("kept"))
     planned = kgitops("plan", project.folder, "-o", project.plan_file, "--format", "github")
-    assert commands(planned.out)[0].properties["title"] == "KG101 topic-delete"
+    assert commands(planned.out)[0].properties["title"] == "KG107 empty-topic-delete"
     assert kgitops("show", project.plan_file, "--format", "github").out == planned.out
 
 

@@ -1,6 +1,7 @@
 """What others changed between plan and apply stops a real apply before its first request."""
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,6 +58,46 @@ def test_a_config_changed_by_kafka_configs_is_named_and_kept(
     assert "retention.ms" in reason["sentence"]
     assert kafka_cluster.read_state().topics["orders"].configs["retention.ms"] == "80000"
     assert _changes(kafka_cluster) == 0
+
+
+def test_a_record_in_an_empty_topic_stops_the_plan_that_deletes_it(
+    kafka: Sandbox, kafka_cluster: Cluster, project: "KafkaProject", kgitops: Kgitops
+) -> None:
+    """The plan was approved as one that loses nothing; the brokers decide whether it still is."""
+    project.write(topic("orders", deletionPolicy="Delete"), topic("kept"))
+    assert kgitops("apply", "payments", "--auto-approve").code == 0
+    project.write(topic("kept"))
+    planned = kgitops("plan", "payments", "-o", "plan.json")
+    assert (planned.code, "DATA LOSS" in planned.out) == (0, False), planned
+    assert "1 empty topic is deleted" in planned.out
+
+    old = _topic_id(kafka_cluster)
+    _produce(kafka, "orders")
+    ran = kgitops("apply", "plan.json", "--auto-approve")
+    assert ran.code == 4, ran
+    assert re.search("topic/orders: (records|bytes) was '0' and is '[1-9]", ran.said), ran
+    assert (_topic_id(kafka_cluster), _changes(kafka_cluster)) == (old, 0)
+    assert "DATA LOSS (1)" in kgitops("plan", "payments").out
+
+
+def test_an_empty_topic_is_deleted(
+    kafka_cluster: Cluster, project: "KafkaProject", kgitops: Kgitops
+) -> None:
+    project.write(topic("orders", deletionPolicy="Delete"), topic("kept"))
+    assert kgitops("apply", "payments", "--auto-approve").code == 0
+    project.write(topic("kept"))
+    assert kgitops("plan", "payments", "-o", "plan.json").code == 0
+    ran = kgitops("apply", "plan.json", "--auto-approve")
+    assert ran.code == 0, ran
+    assert "orders" not in kafka_cluster.read_state().topics
+
+
+def _produce(kafka: Sandbox, name: str) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": kafka.servers})
+    producer.produce(name, b"1", partition=0)
+    assert producer.flush(30) == 0
 
 
 def _topic_id(cluster: Cluster) -> str | None:

@@ -76,7 +76,7 @@ def test_what_is_above_the_limit_waits_with_all_that_is_left(turns: Turns) -> No
     assert result.applied_actions == {"create": 1}, "of the topic new"
     assert result.pending is not None
     assert result.pending.actions == {"update": 1, "delete": 1}
-    assert result.pending.levels == {"data-loss": 2}
+    assert result.pending.levels == {"data-loss": 1, "disruptive": 1}
     assert turns.topics() == {"orders", "gone", "new"}
     assert turns.configs("orders")["retention.ms"] == "120000"
 

@@ -119,11 +119,18 @@ def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
     said = loss_summary(plan, name=lambda _: "NAME")
     grave = plan.access_losses or any(
         change.level is RiskLevel.DATA_LOSS
-        or change.risk in (risks.MECHANISM_REMOVE, risks.USER_DELETE)
+        or change.risk in (risks.EMPTY_TOPIC_DELETE, risks.MECHANISM_REMOVE, risks.USER_DELETE)
         for change in plan.changes
     )
     assert bool(grave) == any(word in said for word in GRAVE)
     assert " 0 " not in f" {said} "
+
+
+def test_the_deletion_of_empty_topics_is_said_but_is_no_loss() -> None:
+    empty = replace(delete_topic("orders"), risks=(risks.EMPTY_TOPIC_DELETE,))
+    plan = make_plan(empty, replace(empty, address="topic/other"))
+    assert loss_summary(plan).startswith("2 empty topics are deleted")
+    assert "DATA LOSS" not in render_text(plan)
 
 
 def test_a_topic_without_records_is_not_said_to_lose_every_record() -> None:

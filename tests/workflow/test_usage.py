@@ -35,9 +35,11 @@ class Counting(EmbeddedCluster):
         super().__init__(cluster.controller)
         self.asked: list[tuple[frozenset[str], bool]] = []
 
-    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+    def read_usage(
+        self, topics: frozenset[str], *, offsets_only: bool = False, groups: bool = True
+    ) -> Usage:
         self.asked.append((topics, offsets_only))
-        return super().read_usage(topics, offsets_only=offsets_only)
+        return super().read_usage(topics, offsets_only=offsets_only, groups=groups)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.observe.objects import Object, UserState, find_object
 from kgitops.apply.observe.virtual_clusters import MemberState
-from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.config_resources import (
@@ -23,6 +23,7 @@ from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.plan.document.plan import Precondition
+from kgitops.plan.usage import WITHOUT_RECORDS, held_fields
 from kgitops.plan.users.credentials import iterations_path
 
 
@@ -84,6 +85,22 @@ def is_as_requested(request: AlterUserScramCredentialsRequest, state: ClusterSta
     return held.get(request.mechanism) == request.iterations
 
 
+def check_still_empty(
+    address: str, topic: str, usages: Mapping[str, TopicUsage]
+) -> PreconditionMismatch | None:
+    """Return how the usage of ``topic`` differs from that of one without records, if it does."""
+    usage = usages.get(topic)
+    held = held_fields(len(usage.log_start_offsets), usage) if usage else {}
+    return next(
+        (
+            _mismatch(address, path, _text(text), _text(held[path]) if path in held else "unknown")
+            for path, text in WITHOUT_RECORDS.items()
+            if held.get(path) != text
+        ),
+        None,
+    )
+
+
 def _check(precondition: Precondition, state: ClusterState) -> list[PreconditionMismatch]:
     address = precondition.object
     try:
@@ -98,9 +115,11 @@ def _check(precondition: Precondition, state: ClusterState) -> list[Precondition
         )
     if mismatches or actual is None:
         return mismatches
-    fields = _fields(actual, precondition.fields)
+    fields = _fields(actual, precondition.fields, state)
     for path, expected in precondition.fields.items():
-        if path not in fields:
+        if path not in fields and path in WITHOUT_RECORDS:
+            mismatches.append(_mismatch(address, path, _text(expected), "unknown"))
+        elif path not in fields:
             mismatches.append(_mismatch(address, path, "known", "a field this kgitops can't check"))
         elif fields[path] != expected:
             mismatches.append(_mismatch(address, path, _text(expected), _text(fields[path])))
@@ -131,11 +150,15 @@ def _owner(address: str, state: ClusterState) -> str | None:
     return None if owner is None or owner.spent else owner.project
 
 
-def _fields(actual: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str | None]:
+def _fields(
+    actual: Object, wanted: Mapping[str, str | None], state: ClusterState
+) -> Mapping[str, str | None]:
     """Return the text of each requested field that this kind of object can have."""
     match actual:
         case TopicState():
-            return {path: text for path in wanted for text in _topic_field(actual, path)}
+            held = held_fields(actual.num_partitions, state.usage.get(actual.name))
+            fields = {path: text for path in wanted for text in _topic_field(actual, path)}
+            return {**held, **fields}
         case ClientQuotaState():
             keys = {
                 path: path.removeprefix("quotas.") for path in wanted if path.startswith("quotas.")

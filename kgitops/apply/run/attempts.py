@@ -36,8 +36,8 @@ from kgitops.model.results import NO_SUCH_TOPIC, OK, RETRIABLE, ErrorCode, Reque
 _UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
 _SHORTEST_PUT_OFF_S = 1.0
 
-Answer = RequestResult | KgitopsError
-"""The brokers' answer to a request, or the error because of which none came."""
+Answer = RequestResult | KgitopsError | PreconditionMismatch
+"""The brokers' answer to a request, the error because of which none came, or why none was sent."""
 
 
 class NextAction(Enum):
@@ -108,12 +108,17 @@ def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt 
     """Decide after an answer other than success: read the cluster again, or end the step."""
     if isinstance(answer, KgitopsError):
         return _in_doubt(attempt, f"no answer came ({answer})")
+    late = now.seconds >= attempt.deadline
+    if isinstance(answer, PreconditionMismatch):
+        may_read = not late and not now.interrupted
+        read_again = replace(attempt, problem=str(answer))
+        return read_again if may_read else _changed(attempt, answer, begun=True)
     problem = f"the broker answered {answer}"
     if answer.code in _UNKNOWN:
         return _in_doubt(attempt, problem)
     if answer.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
         attempt = _put_off(attempt, answer, now)
-    late = now.seconds >= attempt.deadline
+        late = now.seconds >= attempt.deadline
     if answer.code in RETRIABLE and not late and not now.interrupted:
         return replace(attempt, problem=problem)
     match attempt.step.request:

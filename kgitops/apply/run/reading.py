@@ -10,7 +10,7 @@ from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
 from kgitops.apply.observe.groups import with_groups
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
-from kgitops.apply.steps.steps import Step, groups_of, links_of, topics_of, users_of
+from kgitops.apply.steps.steps import Step, emptied_topics, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
@@ -21,9 +21,9 @@ from kgitops.model.results import RequestResult
 def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     """Read the objects of these steps.
 
-    For steps that delete records this includes the topics' offsets, and for steps about groups of
-    virtual clusters the groups' offsets. Groups of the cluster and client metrics are read for
-    their steps alone.
+    For steps that delete records this includes the topics' offsets, for the deletion of topics
+    without records their sizes too, and for steps about groups of virtual clusters the groups'
+    offsets. Groups of the cluster and client metrics are read for their steps alone.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -41,9 +41,10 @@ def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     state = with_groups(cluster, state, expected)
     requests = [step.request for step in steps]
     truncated = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
-    return (
-        state.with_usage(cluster.read_usage(truncated, offsets_only=True)) if truncated else state
-    )
+    if truncated:
+        state = state.with_usage(cluster.read_usage(truncated, offsets_only=True))
+    emptied = emptied_topics(steps) & frozenset(state.topics)
+    return state.with_usage(cluster.read_usage(emptied, groups=False)) if emptied else state
 
 
 def read_objects_with_retry(

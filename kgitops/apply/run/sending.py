@@ -9,6 +9,7 @@ from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Noted, Waiting, WaitReason
 from kgitops.apply.journal.journal import RunState
 from kgitops.apply.lock_waits import LeaseKeeper, growing
+from kgitops.apply.observe.preconditions import PreconditionMismatch, check_still_empty
 from kgitops.apply.run.attempts import Answer, NextAction, StepAttempt, after_answer, after_read
 from kgitops.apply.run.reading import (
     Confirmed,
@@ -18,7 +19,7 @@ from kgitops.apply.run.reading import (
 )
 from kgitops.apply.secrets.passwords import is_made_up, sets_password, with_password
 from kgitops.apply.steps.outcome import StepOutcome, step_unknown, step_without_password
-from kgitops.apply.steps.steps import Step, batches
+from kgitops.apply.steps.steps import Step, batches, emptied_topics
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
@@ -218,14 +219,39 @@ class Sender:
     def _execute(
         self, until_ms: int, passwords: Mapping[str, Request], batch: Sequence[Step]
     ) -> Sequence[Answer]:
-        requests = [passwords.get(step.id, step.request) for step in batch if step.request]
+        withheld: Mapping[str, Answer] = {}
         try:
-            return self._context.cluster.execute(
-                requests, validate_only=False, principal=self._principal, until_ms=until_ms
-            )
+            withheld = self._no_longer_empty(batch)
+            rest = [step for step in batch if step.id not in withheld]
+            requests = [passwords.get(step.id, step.request) for step in rest if step.request]
+            answers: Sequence[RequestResult] = ()
+            if rest:
+                answers = self._context.cluster.execute(
+                    requests, validate_only=False, principal=self._principal, until_ms=until_ms
+                )
         except KgitopsError as error:
             # Whatever the error, the requests may have taken effect before it.
-            return [error for _ in batch]
+            return [withheld.get(step.id, error) for step in batch]
+        answered = dict(zip((step.id for step in rest), answers, strict=True))
+        by_step: Mapping[str, Answer] = {**withheld, **answered}
+        return [by_step[step.id] for step in batch]
+
+    def _no_longer_empty(self, batch: Sequence[Step]) -> Mapping[str, PreconditionMismatch]:
+        """Return the steps that would delete a topic which got records since the last look.
+
+        Writing the intent and sending other batches takes time, and the plan was approved because
+        nothing is lost. So this looks again right before the request.
+        """
+        topics = emptied_topics(batch)
+        if not topics:
+            return {}
+        usage = self._context.cluster.read_usage(topics, groups=False).topics
+        found = {
+            step.id: check_still_empty(step.address, topic, usage)
+            for step in batch
+            for topic in emptied_topics([step])
+        }
+        return {name: mismatch for name, mismatch in found.items() if mismatch is not None}
 
     def _report_note(self, step: Step, outcome: StepOutcome) -> None:
         if outcome.done and outcome.sentence:

@@ -14,6 +14,7 @@ from kgitops.model.resources.virtual_clusters import LocalName, physical_id
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest, Precondition
 from kgitops.plan.order.waves import WireKind, by_wire_kind, wire_kind
 from kgitops.plan.takeovers import takes_over
+from kgitops.plan.usage import WITHOUT_RECORDS
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -108,6 +109,16 @@ def links_of(steps: Iterable[Step]) -> frozenset[LocalName]:
     """Return the links whose topics must be read for these steps."""
     names = {local_name(item.object) for step in steps for item in step.expects}
     return frozenset(name for name in names if name is not None)
+
+
+def emptied_topics(steps: Iterable[Step]) -> frozenset[str]:
+    """Return the physical topics that these steps delete only if they hold no records."""
+    return frozenset(
+        step.request.topic
+        for step in steps
+        if isinstance(step.request, req.DeleteTopicRequest)
+        and any(WITHOUT_RECORDS.keys() & item.fields.keys() for item in step.expects)
+    )
 
 
 def users_of(steps: Iterable[Step]) -> frozenset[str]:

@@ -120,6 +120,7 @@ class EmbeddedCluster:
         topics: frozenset[str],
         *,
         offsets_only: bool = False,  # noqa: ARG002 (all of it is cheap to read)
+        groups: bool = True,  # noqa: ARG002
     ) -> Usage:
         """Offsets and sizes of these topics now."""
         with self.controller.consistent_image() as image:

@@ -96,9 +96,11 @@ class KafkaCluster:
         del links
         return read_state(self.wire, self._registry, topics)
 
-    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+    def read_usage(
+        self, topics: frozenset[str], *, offsets_only: bool = False, groups: bool = True
+    ) -> Usage:
         """Read how these topics are used, as far as this principal may see it."""
-        return read_usage(self.wire, topics, offsets_only=offsets_only)
+        return read_usage(self.wire, topics, offsets_only=offsets_only, groups=groups)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """Read the offsets that these groups have committed."""

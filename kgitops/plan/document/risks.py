@@ -87,6 +87,8 @@ TOPIC_UNLINK = _risk("KG105", "topic-unlink", RiskLevel.DISRUPTIVE, "clients of 
     "let the clients go first, and note the physical name: only a link brings the topic back")
 TOPIC_RELINK = _risk("KG106", "topic-relink", RiskLevel.SAFE, "clients of the virtual cluster find the topic again",
     "none needed; another client removed the link, and the records are unchanged")
+EMPTY_TOPIC_DELETE = _risk("KG107", "empty-topic-delete", RiskLevel.DISRUPTIVE, "clients no longer find the topic; it holds no records, and is deleted only while it holds none",
+    "let the clients go first, or set deletionPolicy: Orphan and remove the document: the topic stays and is only forgotten")
 CONFIG_CHANGE = _risk("KG110", "config-change", RiskLevel.SAFE, "a config value changes",
     "none needed; no record, right or client is at stake")
 CONFIG_REMOVE = _risk("KG111", "config-remove", RiskLevel.SAFE, "a config falls back to its default",

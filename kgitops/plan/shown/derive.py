@@ -14,14 +14,22 @@ from kgitops.model.json.canonical import plain_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.plan.acls.access import with_rights_lost
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Basis, Change, Kind, Plan, Takeover
+from kgitops.plan.document.plan import (
+    KIND_OF_ADDRESS,
+    Basis,
+    Change,
+    Kind,
+    Plan,
+    Precondition,
+    Takeover,
+)
 from kgitops.plan.shown.acls import shown_acl
 from kgitops.plan.shown.settings import shown_client_metrics, shown_group, shown_quota, shown_user
 from kgitops.plan.shown.takeovers import shown_takeover
-from kgitops.plan.shown.topics import shown_broker, shown_topic
+from kgitops.plan.shown.topics import deletes_empty, shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
 from kgitops.plan.shown.virtual_clusters import shown_link, shown_member, shown_virtual_cluster
-from kgitops.plan.usage import measured, not_checked, topic_at_stake
+from kgitops.plan.usage import WITHOUT_RECORDS, measured, not_checked, topic_at_stake
 
 _UNCHECKED = ("lastApplied.", "deleteRecordsBefore.")
 _UNCHECKED_FIELDS = ("owner", "link", "replicationFactor", "virtualCluster")
@@ -33,6 +41,7 @@ def with_shown(
     changes: Sequence[Change], defaults: Mapping[str, str], takeovers: tuple[Takeover, ...] = ()
 ) -> list[Change]:
     """Return the changes with all that is shown of them; ``defaults`` are the brokers'."""
+    changes = [_guarded(change) for change in changes]
     around = _surroundings(changes, defaults, takeovers)
     return [_with(change, _shown(change, around)) for change in changes]
 
@@ -61,7 +70,25 @@ def _with_usage(change: Change, usage: Usage, around: Surroundings) -> Change:
     if found is None:
         return change
     change = replace(change, basis=replace(change.basis or Basis(), measured=found))
+    change = _guarded(change)
     return _with(change, _shown(change, around))
+
+
+def _guarded(change: Change) -> Change:
+    """Return the deletion of an empty topic so that it is stale once the topic has records."""
+    if not deletes_empty(change):
+        return change
+
+    def expecting(item: Precondition) -> Precondition:
+        return replace(item, fields={**item.fields, **WITHOUT_RECORDS})
+
+    return replace(
+        change,
+        preconditions=tuple(map(expecting, change.preconditions)),
+        requests=tuple(
+            replace(planned, expects=expecting(planned.expects)) for planned in change.requests
+        ),
+    )
 
 
 def shown_problem(plan: Plan) -> str | None:

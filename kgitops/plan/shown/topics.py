@@ -41,12 +41,13 @@ from kgitops.plan.shown.values import (
     requests_of,
 )
 from kgitops.plan.topics.configs import config_field, new_config_hazards
-from kgitops.plan.usage import disk_estimate, is_at_stake, topic_impact
+from kgitops.plan.usage import WITHOUT_RECORDS, disk_estimate, is_at_stake, topic_impact
 
 _MIN_ISR = "min.insync.replicas"
+_REMOTE = "remote.storage.enable"
 _IN_SYNC = ("replicationFactor", f"configs.{_MIN_ISR}")
 _UNFINISHED = "an unfinished run left it"
-_SIZING = ("cleanup.policy", "remote.storage.enable", "retention.bytes", "retention.ms")
+_SIZING = ("cleanup.policy", _REMOTE, "retention.bytes", "retention.ms")
 SHOWN_DEFAULTS = frozenset({_MIN_ISR, *_SIZING, "segment.bytes"})
 """The configs whose defaults every change of a topic may show, whatever it changes."""
 
@@ -172,7 +173,7 @@ def _removed(change: Change) -> Shown:
     before, owner = change.before, change.owner_before
     requests = requests_of(change)
     deletes = any(isinstance(request, DeleteTopicRequest) for request in requests)
-    risk = risks.TOPIC_DELETE if deletes else risks.TOPIC_FORGET
+    risk = _deletion_risk(change) if deletes else risks.TOPIC_FORGET
     if requests and not deletes:
         risk = risks.TOPIC_UNLINK
     because = reason_of_removal(change, gone=before is None)
@@ -185,6 +186,29 @@ def _removed(change: Change) -> Shown:
             because += f"; a TopicLink has the name {local} from now on"
     impact = {} if before is None else topic_impact(before["partitions"], basis_of(change).measured)
     return removed(change, risk=risk, deletes=deletes, because=because, impact=impact)
+
+
+def deletes_empty(change: Change) -> bool:
+    """Return whether the change deletes a topic that certainly had no records when planned.
+
+    Remote storage may hold records that the brokers' logs do not.
+    """
+    before, basis = change.before, change.basis
+    if before is None or basis is None or basis.measured is None:
+        return False
+    if not any(isinstance(planned.request, DeleteTopicRequest) for planned in change.requests):
+        return False
+    impact = topic_impact(before["partitions"], basis.measured)
+    is_remote = normal_value(_REMOTE, before["configs"].get(_REMOTE) or "false") != "false"
+    return not is_remote and WITHOUT_RECORDS.items() <= impact.items()
+
+
+def _deletion_risk(change: Change) -> Risk:
+    """Return the lower risk only where the apply looks again before it deletes the topic."""
+    expected = (*change.preconditions, *(planned.expects for planned in change.requests))
+    looks_again = all(WITHOUT_RECORDS.items() <= item.fields.items() for item in expected)
+    is_empty = bool(expected) and looks_again and deletes_empty(change)
+    return risks.EMPTY_TOPIC_DELETE if is_empty else risks.TOPIC_DELETE
 
 
 def _unreachable_min_isr(

@@ -14,6 +14,7 @@ from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl
+from kgitops.plan.document import risks
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.losses import Clause, loss_clauses, losses
@@ -304,7 +305,10 @@ def loss_summary(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
 
 
 def _disruptive(plan: Plan) -> Iterator[str]:
-    felt = sum(change.level is RiskLevel.DISRUPTIVE for change in plan.changes)
+    emptied = sum(change.risk is risks.EMPTY_TOPIC_DELETE for change in plan.changes)
+    if emptied:
+        yield f"{counted(emptied, 'empty topic')} {_is(emptied)} deleted"
+    felt = sum(change.level is RiskLevel.DISRUPTIVE for change in plan.changes) - emptied
     if felt:
         yield f"{counted(felt, 'change')} {_is(felt)} disruptive"
 

@@ -71,6 +71,19 @@ def remove(managed: DesiredObject) -> Scenario:
     return a_desired(OTHER), applied(OTHER, managed)
 
 
+def without_records(scenario: Scenario) -> Scenario:
+    desired, state = scenario
+    usage = {
+        topic.name: TopicUsage(
+            log_start_offsets=(7,) * topic.num_partitions,
+            high_watermarks=(7,) * topic.num_partitions,
+            size_bytes=(0,) * topic.num_partitions,
+        )
+        for topic in state.topics.values()
+    }
+    return desired, replace(state, usage=usage)
+
+
 def change(before: DesiredObject, after: DesiredObject) -> Scenario:
     return a_desired(after), applied(before)
 
@@ -204,6 +217,7 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.TRANSACTIONAL_ID_REMOVE: in_turn([TXN], []),
     risks.TOPIC_CREATE: create(a_topic()),
     risks.TOPIC_DELETE: remove(a_topic(deletion_policy=DELETE)),
+    risks.EMPTY_TOPIC_DELETE: without_records(remove(a_topic(deletion_policy=DELETE))),
     risks.RECORDS_DELETE: change(a_topic(), a_topic(delete_records_before={0: 1})),
     risks.TOPIC_ADOPT: adopt(a_topic()),
     risks.TOPIC_FORGET: remove(a_topic(deletion_policy=ORPHAN)),

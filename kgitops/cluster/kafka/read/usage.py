@@ -133,12 +133,14 @@ def _take(facts: PartitionFacts, answers: Sequence[Message]) -> None:
                         facts.sizes[topic.name, row.partition_index] = row.partition_size
 
 
-def read_usage(wire: Wire, names: frozenset[str], *, offsets_only: bool) -> Usage:
+def read_usage(
+    wire: Wire, names: frozenset[str], *, offsets_only: bool, groups: bool = True
+) -> Usage:
     """Read the usage of these topics; unknown values are None, with the reason.
 
     It sends at most three requests to each leader of their partitions, and to each broker one for
-    its groups and one for each kind of group that is active there. With ``offsets_only`` it sends
-    two requests to each leader.
+    its groups and one for each kind of group that is active there. Without ``groups`` it sends only
+    those to the leaders, with ``offsets_only`` two to each.
 
     Raises:
         UnreachableError: the leaders of the partitions can't be found out.
@@ -146,16 +148,16 @@ def read_usage(wire: Wire, names: frozenset[str], *, offsets_only: bool) -> Usag
     listing = list_topics(wire, sorted(names))
     if not listing.topics:
         return Usage()
-    if offsets_only:
-        facts, groups = read_partitions(wire, listing, offsets_only=True), ActiveGroups()
+    if offsets_only or not groups:
+        facts, active = read_partitions(wire, listing, offsets_only=offsets_only), ActiveGroups()
     else:
         with ThreadPoolExecutor(max_workers=1) as pool:
             readers = pool.submit(read_active_groups, wire, listing.brokers, listing.topics)
             facts = read_partitions(wire, listing, offsets_only=False)
-            groups = readers.result()
+            active = readers.result()
     return Usage(
-        topics={name: _usage(name, topic, facts, groups) for name, topic in listing.topics.items()},
-        not_checked=(*facts.not_checked.values(), *groups.not_checked),
+        topics={name: _usage(name, topic, facts, active) for name, topic in listing.topics.items()},
+        not_checked=(*facts.not_checked.values(), *active.not_checked),
     )
 
 
