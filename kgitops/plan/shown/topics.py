@@ -40,7 +40,7 @@ from kgitops.plan.shown.values import (
     removed,
     requests_of,
 )
-from kgitops.plan.topics.configs import config_field, new_config_hazards
+from kgitops.plan.topics.configs import config_field, may_keep_more, new_config_hazards
 from kgitops.plan.usage import WITHOUT_RECORDS, disk_estimate, is_at_stake, topic_impact
 
 _MIN_ISR = "min.insync.replicas"
@@ -128,7 +128,10 @@ def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -
             if restored[key] != configs.get(key)
         ),
     )
-    risky = {risks.DISK_GROWTH} if len(wanted) > len(now) else set()
+    grows = len(wanted) > len(now) and may_keep_more(
+        (now, configs), (wanted, configs_after), around.defaults
+    )
+    risky = {risks.DISK_GROWTH} if grows else set()
     if any(field.path in _IN_SYNC for field in fields):
         risky |= _unreachable_min_isr(len(wanted[0]), configs_after, around)
     view = {**before, "configs": in_order(configs_after)}

@@ -11,6 +11,7 @@ from kgitops.model.resources.topic_configs import (
     is_throttle,
     normal_value,
 )
+from kgitops.model.resources.topics import Assignment
 from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange
@@ -195,6 +196,38 @@ def _keeps(before: str, after: str) -> Risk | None:
 
 def _grows_or_shrinks(up: Risk, down: Risk) -> Callable[[str, str], Risk | None]:
     return lambda before, after: up if _number(after) > _number(before) else down
+
+
+def may_keep_more(
+    before: tuple[Assignment, Mapping[str, str]],
+    after: tuple[Assignment, Mapping[str, str]],
+    broker_defaults: Mapping[str, str],
+) -> bool:
+    """Return whether brokers may keep more of a topic that gets partitions.
+
+    They may not if they only delete records, a limit of its retention becomes lower, and none
+    becomes higher for the whole topic.
+    """
+    old, new = (_retention(*side, broker_defaults) for side in (before, after))
+    return new == old or not all(one <= other for one, other in zip(new, old, strict=True))
+
+
+def _retention(
+    assignment: Assignment, configs: Mapping[str, str], broker_defaults: Mapping[str, str]
+) -> tuple[float, float]:
+    """Return the limits of all replicas by age and by size; not a number where others apply.
+
+    Records of an age are as many in many partitions as in few, but the size limits each partition.
+    """
+
+    def value(key: str) -> str:
+        text = configs.get(key, effective_default(key, broker_defaults)[0])
+        return normal_value(key, text or "")
+
+    if value("cleanup.policy") != "delete" or value("remote.storage.enable") == "true":
+        return float("nan"), float("nan")
+    age, size = _number(value("retention.ms")), _number(value("retention.bytes"))
+    return age * len(assignment[0]), size * sum(map(len, assignment))
 
 
 def _cleanup_policy(before: str, after: str) -> Risk | None:

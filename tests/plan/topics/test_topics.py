@@ -306,6 +306,57 @@ def test_more_partitions_keep_the_old_ones_where_they_are() -> None:
     assert risks.DISK_GROWTH in change.risks
 
 
+WEEK, DAY = "604800000", "86400000"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "grows"),
+    [
+        ({"retention.ms": WEEK}, {"retention.ms": DAY}, False),
+        ({}, {"retention.ms": DAY}, False),
+        ({"retention.ms": "-1"}, {"retention.ms": DAY}, False),
+        ({"retention.bytes": "500"}, {"retention.bytes": "299"}, False),
+        ({"retention.bytes": "500"}, {"retention.bytes": "300"}, True),
+        ({"retention.ms": WEEK}, {"retention.ms": WEEK}, True),
+        ({"retention.ms": DAY}, {"retention.ms": WEEK}, True),
+        ({"retention.ms": WEEK}, {"retention.ms": DAY, "retention.bytes": "300"}, False),
+        ({"retention.ms": WEEK, "retention.bytes": "500"}, {"retention.ms": DAY}, True),
+        (
+            {"retention.ms": WEEK, "retention.bytes": "500"},
+            {"retention.ms": DAY, "retention.bytes": "500"},
+            True,
+        ),
+        *(
+            (more | {"retention.ms": WEEK}, more | {"retention.ms": DAY}, True)
+            for more in (
+                {"cleanup.policy": "compact,delete"},
+                {"cleanup.policy": "compact"},
+                {"cleanup.policy": ""},
+                {"remote.storage.enable": "true"},
+            )
+        ),
+    ],
+)
+def test_more_partitions_with_a_shorter_retention_are_no_growth(
+    before: dict[str, str], after: dict[str, str], *, grows: bool
+) -> None:
+    """KG133 says that brokers may keep more; retention.bytes limits each partition."""
+    change = planned(
+        a_topic(partitions=5, configs=after), applied(a_topic(partitions=3, configs=before))
+    )
+    assert risks.PARTITIONS_UP in change.risks
+    assert (risks.DISK_GROWTH in change.risks) is grows
+
+
+def test_more_replicas_and_partitions_may_outweigh_a_shorter_retention() -> None:
+    assignment = ((1, 2, 3),) * 4
+    change = planned(
+        a_topic(assignment=assignment, configs={"retention.ms": "500"}),
+        applied(a_topic(partitions=3, configs={"retention.ms": "700"})),
+    )
+    assert {risks.PARTITIONS_UP, risks.REPLICATION_UP, risks.DISK_GROWTH} <= {*change.risks}
+
+
 def test_fewer_partitions_are_an_error_that_says_what_to_do() -> None:
     """A4-71: never a deletion and a creation in silence."""
     finding = failed(a_topic(partitions=2), applied(a_topic(partitions=3)))
