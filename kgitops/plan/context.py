@@ -1,5 +1,6 @@
 """The context in which each kind is planned: its inputs, and the changes that all kinds share."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
@@ -43,16 +44,37 @@ class PlanContext(Struct, frozen=True, kw_only=True):
             return False
         if self.ownership.status(address) is OwnershipStatus.FOREIGN:
             label = self.ownership.label(address)
-            self.draft.refuse(
+            self.refuse(
+                address,
                 f"{declared.located.source}: {address} {self.ownership.foreign_words(address)}; "
                 f"remove the document. Only if {label!r} is to lose it, declare "
                 f"metadata.takeFrom: [{label}]: that takes over the objects declared here, in a "
                 "plan of their own, and needs that project's release (`kgitops registry release` "
-                "there)"
+                "there)",
             )
             self.draft.keep(address, "foreign")
             return False
         return True
+
+    def stop(self, address: str, *findings: Finding) -> None:
+        """Add findings about one object, and how to plan the other documents."""
+        exclusion = self._exclusion(address)
+        self.draft.findings += [replace(it, advice=f"{it.advice}{exclusion}") for it in findings]
+
+    def refuse(self, address: str, sentence: str) -> None:
+        """Add a refusal of one object, and how to plan the other documents."""
+        self.draft.refuse(f"{sentence}{self._exclusion(address)}")
+
+    def _exclusion(self, address: str) -> str:
+        """Offer ``--exclude``, unless other documents may depend on the object's.
+
+        Commands that declare objects themselves, and drift, have no such option.
+        """
+        desired, scope = self.desired, self.desired.scope
+        offered = scope.takes_over and (scope.whole or scope.targets or scope.excludes)
+        if not offered or desired.virtual_clusters or desired.links or desired.members:
+            return ""
+        return f". --exclude {shlex.quote(address)} plans the other documents"
 
     def knows_virtual_cluster(self, name: str) -> bool:
         """Return whether the virtual cluster exists, or is created by this plan."""

@@ -128,7 +128,7 @@ def find_removals(
     for address in sorted(ownership.mine(*kinds)):
         if address in declared or address in tombstoned:
             continue
-        removal = _by_absence(address, documents.get(address), desired, ownership, draft)
+        removal = _by_absence(address, documents.get(address), context)
         if removal:
             removals.append(removal)
     return sorted(removals, key=lambda removal: removal.address)
@@ -220,14 +220,9 @@ def _is_spent(tombstone: Tombstone, ownership: Ownership) -> bool:
     return mine and executed and tombstone.topic_id is None
 
 
-def _by_absence(
-    address: str,
-    document: Source | None,
-    desired: DesiredState,
-    ownership: Ownership,
-    draft: PlanDraft,
-) -> Removal | None:
-    owner = ownership.owners[address]
+def _by_absence(address: str, document: Source | None, context: PlanContext) -> Removal | None:
+    desired, draft = context.desired, context.draft
+    owner = context.ownership.owners[address]
     if not selected(desired, address):
         draft.keep(address, "excluded")
         return None
@@ -243,10 +238,11 @@ def _by_absence(
     if policy is DeletionPolicy.PROTECT:
         shared = kind_of(address) in _OF_SHARED_DOCUMENTS
         again = "declare it again" if shared else "put the document back"
-        draft.refuse(
+        context.refuse(
+            address,
             f"{address} is protected: {absence_reason(address, document)}, but its last applied "
             f"deletionPolicy is Protect; declare a Tombstone for it, or {again} and apply it with "
-            "deletionPolicy: Delete (or Orphan) before removing it"
+            "deletionPolicy: Delete (or Orphan) before removing it",
         )
         draft.keep(address, PROTECTED)
         return None

@@ -90,7 +90,7 @@ def _plan(context: PlanContext, group: DesiredGroup, found: FoundGroup) -> None:
     if reset is None:
         return
     if reset and found.active:
-        context.draft.findings.append(_active(group.located.at("spec", "resetOffsets"), address))
+        context.stop(address, _active(group.located.at("spec", "resetOffsets"), address))
         return
     requested = requested_configs(group.configs, last, current)
     # Offsets first: a group that has members by then is refused as a whole.

@@ -55,7 +55,7 @@ def planned_reset(
         if offsets:
             topics.append(TopicOffsets(topic=name, topic_id=topic.topic_id, offsets=offsets))
     if problems:
-        context.draft.findings += _findings(group, problems)
+        context.stop(group.address, *_findings(group, problems))
         return None
     return tuple(topics)
 

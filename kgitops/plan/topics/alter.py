@@ -42,7 +42,7 @@ def plan_alteration(
     effective = _Effective(state, configs, context.current.broker_defaults)
     records = records_to_delete(context, topic, state, effective.value("cleanup.policy"))
     conflicts = effective.conflicts(topic) if configs.requested else []
-    context.draft.findings += conflicts
+    context.stop(topic.address, *conflicts)
     if replicas is None or records is None or conflicts:
         return
     assignment = replicas.final

@@ -89,12 +89,13 @@ def _is_being_deleted(context: PlanContext, address: str, state: TopicState | No
     """Refuse to plan for a topic that is being deleted: its name may not be free in time."""
     going = state is not None and state.marked_for_deletion
     if going:
-        context.draft.findings.append(
+        context.stop(
+            address,
             Finding(
                 source=None,
                 problem=f"{address} is being deleted by someone else just now",
                 advice="wait until it is gone, then plan again",
-            )
+            ),
         )
     return going
 
@@ -103,25 +104,27 @@ def _creatable(context: PlanContext, topic: DesiredTopic, names: dict[str, str])
     """Refuse a topic that CreateTopics would refuse, and one with records to delete."""
     other = names.get(collision_key(topic.name))
     if other is not None:
-        context.draft.findings.append(
+        context.stop(
+            topic.address,
             Finding(
                 source=topic.located.at("metadata", "name"),
                 problem=f"the topic name {topic.name!r} collides with the topic {other!r} on the "
                 "cluster, because Kafka's metrics read '.' and '_' alike",
                 advice="use another name",
-            )
+            ),
         )
         return False
     if topic.delete_records_before:
         if context.ownership.last_applied(topic.address).get("deleteRecordsBefore"):
             refuse_records(context, topic, None)
             return False
-        context.draft.findings.append(
+        context.stop(
+            topic.address,
             Finding(
                 source=topic.located.at("spec", "deleteRecordsBefore"),
                 problem=f"the topic {topic.name!r} does not exist, so it has no records to delete",
                 advice="remove deleteRecordsBefore",
-            )
+            ),
         )
         return False
     return True
@@ -130,7 +133,7 @@ def _creatable(context: PlanContext, topic: DesiredTopic, names: dict[str, str])
 def _create(context: PlanContext, topic: DesiredTopic) -> None:
     replicas = plan_replicas(context, topic, None)
     conflicts = config_conflicts(topic, topic.configs, {}, context.current.broker_defaults)
-    context.draft.findings += conflicts
+    context.stop(topic.address, *conflicts)
     if replicas is None or conflicts:
         return
     local = local_name(topic)

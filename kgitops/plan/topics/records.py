@@ -47,7 +47,7 @@ def records_to_delete(
                 advice="remove deleteRecordsBefore, or add delete to cleanup.policy",
             )
         )
-    context.draft.findings += problems
+    context.stop(topic.address, *problems)
     return None if problems else due
 
 
@@ -82,10 +82,11 @@ def refuse_records(context: PlanContext, topic: DesiredTopic, state: TopicState 
     owner = context.ownership.owner(topic.address)
     applied_to = owner.topic_id if owner else None
     now = f"the topic now has {state.topic_id}" if state else "which is gone from the cluster"
-    context.draft.refuse(
+    context.refuse(
+        topic.address,
         f"{topic.located.at('spec', 'deleteRecordsBefore')}: deleteRecordsBefore of "
         f"{topic.address} was applied to the topic id {applied_to}, {now}; remove it, or write it "
-        "again after the new topic was applied"
+        "again after the new topic was applied",
     )
 
 

@@ -30,18 +30,19 @@ def plan_replicas(
     """
     problems = _problems(context, topic, state)
     if problems:
-        context.draft.findings += problems
+        context.stop(topic.address, *problems)
         return None
     now: Assignment = state.assignment if state else ()
     try:
         return _place(context.current.brokers, topic, now)
     except PlacementError as error:
-        context.draft.findings.append(
+        context.stop(
+            topic.address,
             Finding(
                 source=topic.located.at("spec", "replicationFactor"),
                 problem=f"the topic {topic.name!r} can't be placed: {error}",
                 advice="lower replicationFactor, or add brokers",
-            )
+            ),
         )
         return None
 
@@ -79,7 +80,7 @@ def _problems(context: PlanContext, topic: DesiredTopic, state: TopicState | Non
                 problem=f"the topic {topic.name!r} can't shrink from {state.num_partitions} to "
                 f"{topic.partitions} partitions, because Kafka only adds partitions",
                 advice=f"write {state.num_partitions} partitions, or declare a new topic and move "
-                f"its producers and consumers; --exclude {topic.address} plans the other documents",
+                "its producers and consumers",
             )
         )
     if topic.assignment is not None:

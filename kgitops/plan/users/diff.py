@@ -143,14 +143,15 @@ def _check_known(
     credential: DesiredCredential,
 ) -> None:
     if not credential.password.known:
-        context.draft.findings.append(
+        context.stop(
+            user.address,
             Finding(
                 source=user.located.at("spec", "scram"),
                 problem=f"{user.address}: the password for {mechanism} must be set, but it has no "
                 "source",
                 advice="write where it comes from, such as {env: VARIABLE}, in place of "
                 "{unknown: true}",
-            )
+            ),
         )
 
 

@@ -93,7 +93,8 @@ def test_a_protected_right_names_the_role_too(tmp_path: Path) -> None:
         "acl/User:shop/Allow/Describe/topic/literal/returns@* is protected: the role at "
         "edited.yaml:1 does not declare it now, but its last applied deletionPolicy is Protect; "
         "declare a Tombstone for it, or declare it again and apply it with deletionPolicy: Delete "
-        "(or Orphan) before removing it"
+        "(or Orphan) before removing it. --exclude "
+        "'acl/User:shop/Allow/Describe/topic/literal/returns@*' plans the other documents"
     )
 
 
