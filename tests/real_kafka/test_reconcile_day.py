@@ -115,13 +115,13 @@ def a_deletion_waits_and_is_applied_by_its_digest(day: Day, kgitops: Kgitops, mo
     assert set(topics(day.kafka)) == {"orders", "old"}
     pending = day.one.unit().pending
     assert isinstance(pending, PendingPlan)
-    assert (pending.actions, pending.levels) == ({"delete": 1}, {"data-loss": 1})
+    assert (pending.actions, pending.levels) == ({"delete": 1}, {"disruptive": 1})
     assert day.turn(day.two) is TurnOutcome.PENDING
     told = day.two.unit().pending
     assert told is not None
     assert told.digest == pending.digest, "two replicas leave the same plan"
     metrics = shown_metrics(day.one)
-    labels = 'action="delete",cluster="kafka",level="data-loss",project="payments"'
+    labels = 'action="delete",cluster="kafka",level="disruptive",project="payments"'
     assert metrics[f"kgitops_pending_changes{{{labels}}}"] == 1
     assert f"--expect-digest {pending.digest}" in section(day.one, "waiting")
     monkeypatch.chdir(day.project.folder)
