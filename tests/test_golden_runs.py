@@ -50,6 +50,7 @@ REFUSED_PLANS: Mapping[tuple[str, str], str] = {
     ("f6d932d3", "delete"): (
         "the reason of group/not-there-yet is not the one that follows from its records"
     ),
+    ("e45026a3", "update"): "the risks of topic/orders are not those that follow from its requests",
     ("e45026a3", "delete"): (
         "the reason of vc/emea/client/batch2 is not the one that follows from its records"
     ),
