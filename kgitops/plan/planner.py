@@ -19,7 +19,8 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.config_resources.client_metrics import plan_client_metrics
+from kgitops.plan.client_metrics import ClientMetrics
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import (
     AccessLoss,
     Action,
@@ -31,12 +32,12 @@ from kgitops.plan.document.plan import (
     PlanTarget,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
-from kgitops.plan.groups.diff import plan_groups
-from kgitops.plan.link_index import PlannedLinks
+from kgitops.plan.groups.diff import Groups
+from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
-from kgitops.plan.quotas import plan_quotas
+from kgitops.plan.quotas import Quotas
 from kgitops.plan.removal import PROTECTED
 from kgitops.plan.safety import (
     deletion_limits,
@@ -63,10 +64,10 @@ from kgitops.plan.virtual_clusters.advice import (
     lint_virtual_clusters,
     without_virtual_clusters,
 )
-from kgitops.plan.virtual_clusters.diff import plan_virtual_clusters
+from kgitops.plan.virtual_clusters.diff import VirtualClusters
 from kgitops.plan.virtual_clusters.guards import guard_virtual_clusters
-from kgitops.plan.virtual_clusters.links import plan_links
-from kgitops.plan.virtual_clusters.members import plan_members
+from kgitops.plan.virtual_clusters.links import Links
+from kgitops.plan.virtual_clusters.members import Members
 
 NOTHING_UNCHANGED: Mapping[str, int] = MappingProxyType({})
 _REMOVING = frozenset((Action.DELETE, Action.FORGET))
@@ -213,10 +214,15 @@ def _plan_kinds(
         desired, refused = without_virtual_clusters(desired, capabilities.backend)
     else:
         refused = []
+    index = index_links(desired, current)
+
+    def context() -> PlanContext:
+        return PlanContext(desired=desired, current=current, ownership=ownership, links=index)
+
     named = merge_drafts(
         (
             plan_topics(desired, current, ownership, stale_throttles),
-            plan_links(desired, current, ownership),
+            Links(context()).plan(),
         )
     )
     links = PlannedLinks(current, named.changes)
@@ -224,12 +230,12 @@ def _plan_kinds(
         (
             named,
             plan_acls(desired, current, ownership, links),
-            plan_quotas(desired, current, ownership),
-            plan_users(desired, current, ownership, capabilities.client),
-            plan_groups(desired, current, ownership),
-            plan_client_metrics(desired, current, ownership),
-            plan_virtual_clusters(desired, current, ownership),
-            plan_members(desired, current, ownership),
+            Quotas(context()).plan(),
+            plan_users(context(), capabilities.client),
+            Groups(context()).plan(),
+            ClientMetrics(context()).plan(),
+            VirtualClusters(context()).plan(),
+            Members(context()).plan(),
         )
     )
     guard_virtual_clusters(draft, desired, current, links)

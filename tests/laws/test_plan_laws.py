@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import pytest
-from builders import IN_ENVIRONMENT, plan_of
+from builders import plan_of
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from laws.chains import Law, Turn, assert_caught, obey, turns
@@ -21,16 +21,18 @@ from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.declared import (
     ConfigsPolicy,
     DesiredClientMetrics,
-    DesiredCredential,
     DesiredGroup,
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
     DesiredUser,
+    Record,
 )
 from kgitops.model.registry import Owner
-from kgitops.model.requests import AlterUserScramCredentialsRequest
+from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import (
+    CREDENTIALS,
+    GLOBAL_GROUP,
     acl_address,
     broker_address,
     client_metrics_address,
@@ -42,15 +44,16 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import ScramMechanism
-from kgitops.plan import context, planner, quotas, removal
+from kgitops.plan import context, engine, planner, removal
 from kgitops.plan import draft as planned_requests
-from kgitops.plan.config_resources import client_metrics
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
-from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
+from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest, Precondition
+from kgitops.plan.engine import Requested, Values
 from kgitops.plan.groups import diff as groups
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
+from kgitops.plan.quotas import Quotas
 from kgitops.plan.topics import alter as topic_alter
 from kgitops.plan.topics import steps as topic_steps
 from kgitops.plan.users import diff as users
@@ -427,13 +430,13 @@ def forget_replicas(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:
-    real = quotas._requests
+    real = Quotas.requests
 
-    def only_set(entity: object, requested: Mapping[str, float | None]) -> object:
+    def only_set(self: Quotas, record: Record, requested: Requested) -> Sequence[Request]:
         left = {key: value for key, value in requested.items() if value is not None}
-        return real(entity, left)  # type: ignore[arg-type]
+        return real(self, record, left)
 
-    patch.setattr(quotas, "_requests", only_set)
+    patch.setattr(Quotas, "requests", only_set)
 
 
 def forget_what_was_applied(patch: pytest.MonkeyPatch) -> None:
@@ -505,45 +508,53 @@ def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(planner, "order_changes", lambda changes, *_: order._bind(list(changes)))
 
 
+def _differing(
+    patch: pytest.MonkeyPatch, seen: Callable[..., tuple[Values, Values, Values]]
+) -> None:
+    """Compare what is ``seen`` in place of declared, last applied and held values."""
+    real = engine.differing
+
+    def other(
+        declared: Values, last: Values, held: Values, renewed: frozenset[str] = frozenset()
+    ) -> Requested:
+        return real(*seen(declared, last, held), renewed)
+
+    for module in (engine, groups):
+        patch.setattr(module, "differing", other)
+
+
 def forget_what_was_applied_to_users(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(users, "last_credentials", lambda _: {})
+    _differing(patch, lambda declared, last, held: (declared, {}, held))
 
 
 def remove_mechanisms_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
-    real = users.last_credentials
-    known = DesiredCredential(iterations=4096, password=IN_ENVIRONMENT)
-    every = dict.fromkeys(ScramMechanism, known)
-    patch.setattr(users, "last_credentials", lambda last: {**every, **real(last)})
+    every = dict.fromkeys(ScramMechanism, "4096")
+    _differing(patch, lambda declared, last, held: (declared, {**every, **last}, held))
 
 
-def _comparing(
-    patch: pytest.MonkeyPatch, seen: Callable[[DesiredCredential, int | None], DesiredCredential]
-) -> None:
-    """Compare what is ``seen`` in place of a declared credential and the iterations there are."""
-    real = users.changed_fields
-    patch.setattr(
-        users,
-        "changed_fields",
-        lambda mechanism, credential, held, last: real(
-            mechanism, seen(credential, held.get(mechanism)), held, last
+def forget_versions(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(users.Users, "renewed", lambda *_: frozenset())
+
+
+def set_every_password_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(users.Users, "renewed", lambda _, item, managed: frozenset(item.credentials))
+
+
+def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
+    mechanisms = frozenset(ScramMechanism)
+    _differing(
+        patch,
+        lambda declared, last, held: (
+            {key: held.get(key, it) if key in mechanisms else it for key, it in declared.items()},
+            last,
+            held,
         ),
     )
 
 
-def forget_versions(patch: pytest.MonkeyPatch) -> None:
-    _comparing(patch, lambda credential, _: replace(credential, version=None))
-
-
-def set_every_password_again(patch: pytest.MonkeyPatch) -> None:
-    _comparing(patch, lambda credential, _: replace(credential, version="of this moment"))
-
-
-def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
-    _comparing(patch, lambda one, held: replace(one, iterations=held or one.iterations))
-
-
 def set_passwords_that_nobody_knows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users, "_check_known", lambda *_: None)
+    patch.setattr(users.Users, "check", lambda *_: None)
 
 
 def remember_no_version(patch: pytest.MonkeyPatch) -> None:
@@ -560,33 +571,36 @@ def remember_no_version(patch: pytest.MonkeyPatch) -> None:
 
 
 def expect_nothing_of_a_user(patch: pytest.MonkeyPatch) -> None:
-    real = users._expected
-    patch.setattr(users, "_expected", lambda *given: replace(real(*given), exists=False))
+    real = context.PlanContext.expect
+
+    def of_nobody(self: context.PlanContext, address: str, **given: object) -> Precondition:
+        wrong = {"exists": False} if kind_of(address) == CREDENTIALS else {}
+        return real(self, address, **{**given, **wrong})  # type: ignore[arg-type]
+
+    patch.setattr(context.PlanContext, "expect", of_nobody)
 
 
 def forget_removed_configs_of_groups(patch: pytest.MonkeyPatch) -> None:
-    _requesting(patch, lambda declared, last, current: (declared, {}, current))
+    _differing(patch, lambda declared, last, held: (declared, {}, held))
 
 
 def remove_configs_of_groups_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
-    _requesting(patch, lambda declared, last, current: (declared, current, current))
+    _differing(patch, lambda declared, last, held: (declared, held, held))
 
 
-def _requesting(
-    patch: pytest.MonkeyPatch, seen: Callable[[object, object, object], tuple[object, ...]]
-) -> None:
-    """Compare what is ``seen`` in place of declared, last applied and current configs."""
-    for module in (groups, client_metrics):
-        real = module.requested_configs
-        patch.setattr(module, "requested_configs", lambda *given, real=real: real(*seen(*given)))
+def _without_removals(patch: pytest.MonkeyPatch, kind: str) -> None:
+    real = engine.find_removals
+    patch.setattr(
+        engine, "find_removals", lambda kinds, *rest: () if kind in kinds else real(kinds, *rest)
+    )
 
 
 def keep_groups_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(groups, "find_removals", lambda *_: ())
+    _without_removals(patch, GLOBAL_GROUP)
 
 
 def keep_users_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users, "find_removals", lambda *_: ())
+    _without_removals(patch, CREDENTIALS)
 
 
 @pytest.mark.slow

@@ -16,10 +16,10 @@ from kgitops.model.requests import (
 from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity, quota_text
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.values import overlaid
-from kgitops.plan.config_resources.configs import config_fields
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.document.risks import Risk
+from kgitops.plan.engine import Requested, Values
 from kgitops.plan.groups.resets import offset_field, offset_path
 from kgitops.plan.normal_form import client_metrics_view, group_view, quota_view, user_view
 from kgitops.plan.shown.values import (
@@ -180,7 +180,7 @@ def shown_group(change: Change, around: Surroundings) -> Shown:
             case _:
                 raise ContradictionError("has a request for something else")
     fields = (
-        *config_fields(
+        *_config_fields(
             requested, current, changed=risks.GROUP_CONFIG, removed=risks.GROUP_CONFIG_REMOVE
         ),
         *offsets,
@@ -220,7 +220,7 @@ def shown_client_metrics(change: Change, around: Surroundings) -> Shown:
         if not isinstance(request, AlterConfigResourceRequest):
             raise ContradictionError("has a request for something else")
         requested |= request.configs
-    fields = config_fields(
+    fields = _config_fields(
         requested,
         current,
         changed=risks.CLIENT_METRICS_SET,
@@ -241,3 +241,18 @@ def shown_client_metrics(change: Change, around: Surroundings) -> Shown:
         return created(change, after=after, fields=fields)
     adoption = risks.CLIENT_METRICS_ADOPT if is_adopted(change) else None
     return altered(change, after=after, fields=fields, adoption=adoption)
+
+
+def _config_fields(
+    requested: Requested, current: Values, *, changed: Risk, removed: Risk
+) -> tuple[FieldChange, ...]:
+    """Return the fields that change, with the risk of a value that is set or of one that goes."""
+    return tuple(
+        FieldChange(
+            path=f"configs.{key}",
+            before=current.get(key),
+            after=value,
+            risk=removed if value is None else changed,
+        )
+        for key, value in requested.items()
+    )

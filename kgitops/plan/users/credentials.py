@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.model.json.declared import DesiredCredential, DesiredUser, credentials_of
+from kgitops.model.json.declared import DesiredCredential, credentials_of
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange
+from kgitops.plan.document.plan import FieldChange
 from kgitops.plan.document.risks import Risk
 
 Credentials = Mapping[ScramMechanism, DesiredCredential]
@@ -25,9 +25,7 @@ def changed_fields(
         added = iterations_field(mechanism, held, after, risk)
         return [added, _password(mechanism, None, source, risk)]
     was = last.get(mechanism)
-    renewed = (
-        was is not None and credential.version is not None and credential.version != was.version
-    )
+    renewed = is_renewed(credential, was)
     fields = []
     if before != after:
         risk = risks.ITERATIONS_RAISE if after > before else risks.ITERATIONS_LOWER
@@ -37,6 +35,11 @@ def changed_fields(
     elif fields:
         fields.append(_password(mechanism, _AS_IT_IS, source, fields[0].risk))
     return fields
+
+
+def is_renewed(credential: DesiredCredential, was: DesiredCredential | None) -> bool:
+    """Return whether the password is to be set again, as the document's version says."""
+    return was is not None and credential.version not in (None, was.version)
 
 
 _AS_IT_IS = "as it is"
@@ -82,30 +85,6 @@ def _password(
 def _password_text(credential: DesiredCredential) -> str:
     version = "" if credential.version is None else f" (version {credential.version})"
     return f"{credential.password}{version}"
-
-
-def drift_rows(user: DesiredUser, held: ScramIterations, last: Credentials) -> list[Drift]:
-    """Return what somebody else changed since the last apply."""
-    rows = []
-    for mechanism in ScramMechanism:
-        was = last[mechanism].iterations if mechanism in last else None
-        found = held.get(mechanism)
-        if was == found:
-            continue
-        declared = user.credentials.get(mechanism)
-        wanted = declared.iterations if declared else None
-        undeclared = was is None and declared is None
-        restored = wanted != found
-        rows.append(
-            Drift(
-                address=user.address,
-                path=iterations_path(mechanism),
-                last_applied=_text(was),
-                found=_text(found),
-                rule="undeclared" if undeclared else "restored" if restored else "accepted",
-            )
-        )
-    return rows
 
 
 def _text(iterations: int | None) -> str | None:

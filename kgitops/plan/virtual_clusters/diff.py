@@ -1,82 +1,88 @@
 """Plans virtual clusters themselves: created first, deleted last and only when empty."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from kgitops.desired.findings import counted
-from kgitops.desired.state import DesiredState
-from kgitops.model import requests as req
-from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import DesiredVirtualCluster
+from kgitops.model.json.declared import DesiredVirtualCluster, Record, read_part
+from kgitops.model.registry import Json
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
 from kgitops.model.resources.addresses import virtual_cluster_address
-from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
+from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Drift, Kind
-from kgitops.plan.draft import PlanDraft
+from kgitops.plan.document.plan import Kind
+from kgitops.plan.engine import NO_VALUES, Requested, ValuedKind, Values
 from kgitops.plan.normal_form import option_texts, virtual_cluster_view
-from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove_whole
+from kgitops.plan.removal import Removal, RemovalKind, remove_whole
 
 _SHOWN = 5
 
 
-def plan_virtual_clusters(
-    desired: DesiredState, current: ClusterState, ownership: Ownership
-) -> PlanDraft:
-    """Plan every difference between the declared virtual clusters and the existing ones."""
-    context = PlanContext(desired=desired, current=current, ownership=ownership)
-    for declared in desired.virtual_clusters:
-        if not context.may_plan(declared):
-            continue
-        existing = current.virtual_clusters.get(declared.name)
-        if existing is None:
-            _create(context, declared)
-        else:
-            _keep_or_change(context, declared, existing)
-    addresses = frozenset(item.address for item in desired.virtual_clusters)
-    for removal in find_removals(("vc",), addresses, context):
-        _remove(context, removal)
-    listed = map(virtual_cluster_address, sorted(current.virtual_clusters))
-    context.keep_others(dict.fromkeys(listed), addresses)
-    return context.draft
+class VirtualClusters(ValuedKind[DesiredVirtualCluster]):
+    """The virtual clusters themselves: their values are the options of lowering."""
 
+    kind, addresses, field = Kind.VIRTUAL_CLUSTER, ("vc",), "lowering"
 
-def _create(context: PlanContext, declared: DesiredVirtualCluster) -> None:
-    context.create(
-        declared,
-        Kind.VIRTUAL_CLUSTER,
-        [req.CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)],
-    )
+    def declared(self) -> Sequence[DesiredVirtualCluster]:
+        """Return the declared virtual clusters."""
+        return self.context.desired.virtual_clusters
 
+    def existing(self) -> Iterable[str]:
+        """Return the addresses of all virtual clusters."""
+        return map(virtual_cluster_address, sorted(self.current.virtual_clusters))
 
-def _keep_or_change(
-    context: PlanContext, declared: DesiredVirtualCluster, current: VirtualCluster
-) -> None:
-    context.draft.drift += _drift(context, declared, current)
-    now, wanted = option_texts(current.options), option_texts(declared.options)
-    expected = {path: now[path] for path in now if now[path] != wanted[path]}
-    request = req.AlterVirtualClusterRequest(
-        virtual_cluster=declared.name, options=declared.options
-    )
-    context.adopt_or_update(
-        declared,
-        Kind.VIRTUAL_CLUSTER,
-        [request] if expected else (),
-        before=virtual_cluster_view(declared.name, current.options),
-        expects=context.expect(declared.address, fields=expected),
-    )
+    def values(self, record: Record) -> Values:
+        """Return the options."""
+        options = record.get(self.field)
+        return option_texts(read_part(LoweringOptions, options)) if options else NO_VALUES
 
+    def path(self, key: str) -> str:
+        """Return the path of an option, which is its key."""
+        return key
 
-def _remove(context: PlanContext, removal: Removal) -> None:
-    name = removal.owner.last_applied["name"]
-    current = context.current.virtual_clusters.get(name)
-    if current is not None and removal.kind is RemovalKind.DELETE:
-        _warn_of_lost_offsets(context, removal, current)
-    remove_whole(
-        context,
-        removal,
-        Kind.VIRTUAL_CLUSTER,
-        req.DeleteVirtualClusterRequest(virtual_cluster=name),
-        before=virtual_cluster_view(name, current.options) if current else None,
-    )
+    def held(self, record: Record) -> Values:
+        """Return the options of the virtual cluster."""
+        existing = self.current.virtual_clusters.get(record["name"])
+        return option_texts(existing.options) if existing else NO_VALUES
+
+    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
+        """Return the virtual cluster with its options."""
+        del held
+        name = record["name"]
+        return virtual_cluster_view(name, self.current.virtual_clusters[name].options)
+
+    def expected_keys(self, record: Record, requested: Requested, held: Values) -> Iterable[str]:
+        """Return the options that change; one that is created has none yet."""
+        del record
+        return requested if held else ()
+
+    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
+        """Return the creation, or the change of all options."""
+        del requested
+        name, options = record["name"], read_part(LoweringOptions, record[self.field])
+        if name not in self.current.virtual_clusters:
+            return [CreateVirtualClusterRequest(virtual_cluster=name, options=options)]
+        return [AlterVirtualClusterRequest(virtual_cluster=name, options=options)]
+
+    def remove_one(self, removal: Removal) -> None:
+        """Delete it, which only an empty one can be."""
+        record = removal.owner.last_applied
+        name = record["name"]
+        existing = self.current.virtual_clusters.get(name)
+        if existing is not None and removal.kind is RemovalKind.DELETE:
+            _warn_of_lost_offsets(self.context, removal, existing)
+        remove_whole(
+            self.context,
+            removal,
+            self.kind,
+            DeleteVirtualClusterRequest(virtual_cluster=name),
+            before=self.view(record, NO_VALUES) if existing else None,
+        )
 
 
 def _warn_of_lost_offsets(
@@ -104,27 +110,3 @@ def _warn_of_lost_offsets(
             severity=Severity.WARNING,
         )
     )
-
-
-def _drift(
-    context: PlanContext, declared: DesiredVirtualCluster, existing: VirtualCluster
-) -> list[Drift]:
-    last = context.ownership.last_applied(declared.address).get("lowering")
-    if not last:
-        return []
-    applied = {
-        "options.capLowering": last["capLowering"],
-        "options.denyWins": str(last["denyWins"]).lower(),
-    }
-    now, wanted = option_texts(existing.options), option_texts(declared.options)
-    return [
-        Drift(
-            address=declared.address,
-            path=path,
-            last_applied=applied[path],
-            found=now[path],
-            rule="accepted" if wanted[path] == now[path] else "restored",
-        )
-        for path in applied
-        if applied[path] != now[path]
-    ]

@@ -1,9 +1,7 @@
 """Plans the members of virtual clusters: users, client ids, groups, transactional ids."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from kgitops.desired.state import DesiredState
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredMember, MembersMode
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
@@ -14,43 +12,58 @@ from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Drift, Kind
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.link_index import index_links
+from kgitops.plan.engine import PlannedKind
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.removal import find_removals
+from kgitops.plan.ownership import OwnershipStatus
+from kgitops.plan.removal import Removal
 from kgitops.plan.virtual_clusters.member_removal import remove_member
 from kgitops.plan.virtual_clusters.membership import Membership
 
-_KINDS = ("user", "client", "group", "txn")
 _INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
 """Instructions that a document gives once; they are not state, and cause no change alone."""
 
 
-def plan_members(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
-    """Plan every difference between the declared members and the cluster's."""
-    context = PlanContext(
-        desired=desired,
-        current=current,
-        ownership=ownership,
-        links=index_links(desired, current),
-    )
-    membership = Membership(current)
-    moved: set[str] = set()
-    for member in desired.members:
-        at = member.located.source
-        if context.may_plan(member) and context.has_virtual_cluster(
-            member.virtual_cluster, at, member.address
-        ):
-            _check_sources(context, member)
-            old_address = _plan(context, member, membership)
-            moved |= {old_address} if old_address else set()
-    declared = frozenset(member.address for member in desired.members)
-    for removal in find_removals(_KINDS, declared, context):
-        remove_member(context, removal, membership, moved=removal.address in moved)
-    existing = list(membership.addresses())
-    context.keep_others(dict.fromkeys(existing), declared | moved)
-    _report_extra(context, membership, declared)
-    return context.draft
+class Members(PlannedKind[DesiredMember]):
+    """The users, client ids, groups and transactional ids of all virtual clusters."""
+
+    addresses = ("user", "client", "group", "txn")
+
+    def __init__(self, context: PlanContext) -> None:
+        super().__init__(context)
+        self._membership = Membership(context.current)
+
+    def declared(self) -> Sequence[DesiredMember]:
+        """Return the declared members."""
+        return self.context.desired.members
+
+    def existing(self) -> Iterable[str]:
+        """Return the addresses of all members."""
+        return self._membership.addresses()
+
+    def fits(self, item: DesiredMember) -> bool:
+        """Return whether its virtual cluster exists, or is created by this plan."""
+        return self.context.has_virtual_cluster(
+            item.virtual_cluster, item.located.source, item.address
+        )
+
+    def plan_one(self, item: DesiredMember) -> None:
+        """Add the member, keep or change it, or move it from another virtual cluster."""
+        _check_sources(self.context, item)
+        old_address = _plan(self.context, item, self._membership)
+        if old_address:
+            self.moved.add(old_address)
+
+    def remove_one(self, removal: Removal) -> None:
+        """Remove the member, unless it only moved."""
+        moved = removal.address in self.moved
+        remove_member(self.context, removal, self._membership, moved=moved)
+
+    def plan(self) -> PlanDraft:
+        """Plan them, and report those that nobody declares in authoritative virtual clusters."""
+        draft = super().plan()
+        addresses = frozenset(item.address for item in self.declared())
+        _report_extra(self.context, self._membership, addresses)
+        return draft
 
 
 def kind_of_member(entity_type: EntityType) -> Kind:

@@ -1,0 +1,44 @@
+"""Plans subscriptions to the metrics of clients."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kgitops.model.json.declared import DesiredClientMetrics, Record
+from kgitops.model.registry import Json
+from kgitops.model.requests import AlterConfigResourceRequest, Request
+from kgitops.model.resources.addresses import client_metrics_address
+from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
+from kgitops.plan.document.plan import Kind
+from kgitops.plan.engine import NO_VALUES, Requested, ValuedKind, Values
+from kgitops.plan.normal_form import client_metrics_view
+
+_TYPE = ConfigResourceType.CLIENT_METRICS
+
+
+class ClientMetrics(ValuedKind[DesiredClientMetrics]):
+    """The subscriptions; one ends with its last key."""
+
+    kind, addresses, field = Kind.CLIENT_METRICS, ("client-metrics",), "configs"
+
+    def declared(self) -> Sequence[DesiredClientMetrics]:
+        """Return the declared subscriptions."""
+        return self.context.desired.client_metrics
+
+    def existing(self) -> Iterable[str]:
+        """Return the addresses of all subscriptions."""
+        return map(client_metrics_address, self.current.client_metrics)
+
+    def held(self, record: Record) -> Values:
+        """Return the configs of the subscription."""
+        state = self.current.client_metrics.get(record["name"])
+        return normal_resource_configs(_TYPE, state.configs) if state else NO_VALUES
+
+    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
+        """Return the subscription with its configs."""
+        return client_metrics_view(record["name"], held)
+
+    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
+        """Return the request that sets and removes all."""
+        name, configs = record["name"], dict(requested)
+        return [
+            AlterConfigResourceRequest(resource_type=_TYPE, resource_name=name, configs=configs)
+        ]

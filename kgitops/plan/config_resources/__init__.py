@@ -1,1 +1,0 @@
-"""Configs of groups, and subscriptions to the metrics of clients."""
