@@ -12,6 +12,7 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift, Kind
+from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 
@@ -23,7 +24,7 @@ NO_VALUES: Values = {}
 _NO_BASIS = Basis()
 
 
-class PlannedKind(Generic[D]):
+class KindPlanner(Generic[D]):
     """A kind, its ``context`` and its plan; ``addresses`` are the kinds of its addresses."""
 
     addresses: ClassVar[tuple[str, ...]]
@@ -68,32 +69,44 @@ class PlannedKind(Generic[D]):
         return context.draft
 
 
-class ValuedKind(PlannedKind[D]):
+class ValuesPlanner(KindPlanner[D]):
     """A kind whose objects are maps of values, under the key ``field`` of a record."""
 
     kind: ClassVar[Kind]
     field: ClassVar[str]
+    adopted: ClassVar[Risk]
+    removed: ClassVar[Risk]
+    forgotten: ClassVar[Risk]
+    created: ClassVar[tuple[Risk, ...]] = ()
+
+    @classmethod
+    def values(cls, record: Record) -> Values:
+        """Return the values in a record or view; none in that of an object that nobody manages."""
+        values: Values = record.get(cls.field, NO_VALUES)
+        return values
+
+    @classmethod
+    def path(cls, key: str) -> str:
+        """Return the path under which a plan shows the value."""
+        return f"{cls.field}.{key}"
+
+    @classmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
+        """Return the object that the record is about, with these values, as a plan shows it."""
+        raise NotImplementedError
+
+    @classmethod
+    def risk(cls, before: str | None, after: str | None) -> Risk:
+        """Return the risk of a value that changes."""
+        raise NotImplementedError
 
     def held(self, record: Record) -> Values:
         """Return what the cluster holds of the object that the record is about."""
         raise NotImplementedError
 
-    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
-        """Return the object as ``before`` shows it."""
-        raise NotImplementedError
-
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the requests that set and remove these values; there is at least one."""
         raise NotImplementedError
-
-    def values(self, record: Record) -> Values:
-        """Return the values in a record; none in that of an object that nobody manages."""
-        values: Values = record.get(self.field, NO_VALUES)
-        return values
-
-    def path(self, key: str) -> str:
-        """Return the path under which a plan shows the value."""
-        return f"{self.field}.{key}"
 
     def renewed(self, item: D, managed: Record) -> frozenset[str]:
         """Return the keys whose values are set again although they are the same."""
@@ -153,7 +166,7 @@ class ValuedKind(PlannedKind[D]):
         return _NO_BASIS
 
     def expected(self, keys: Iterable[str], held: Values) -> dict[str, str | None]:
-        """Return the fields of a precondition: these values as they are now."""
+        """Return the fields of a precondition: these values as they were read."""
         return {self.path(key): held.get(key) for key in keys}
 
     def report_drift(self, address: str, declared: Values, last: Values, held: Values) -> None:

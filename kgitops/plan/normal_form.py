@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from kgitops.model.cluster_state import Broker
 from kgitops.model.registry import Json
 from kgitops.model.requests import NEW_UUID
-from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.resources.topics import Assignment, TopicState
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
+    CapLowering,
     EntityType,
     LocalName,
     LoweringOptions,
@@ -46,34 +45,6 @@ def known_after_apply(name: str) -> str:
     return f"{generated_topic_name(NEW_UUID, name)} (known after apply)"
 
 
-def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[str, Json]:
-    """Show quotas for ``before`` and ``after``, and for the registry."""
-    return {
-        "kind": "ClientQuota",
-        "entity": dict(entity),
-        "quotas": {key: quota_text(value) for key, value in sorted(quotas.items())},
-    }
-
-
-def user_view(name: str, held: ScramIterations) -> dict[str, Json]:
-    """Show the credentials of a user for ``before`` and ``after``."""
-    return {
-        "kind": "User",
-        "name": name,
-        "scram": {key.value: {"iterations": held[key]} for key in ScramMechanism if key in held},
-    }
-
-
-def group_view(name: str, configs: Mapping[str, str]) -> dict[str, Json]:
-    """Show a group of the cluster for ``before`` and ``after``, and for the registry."""
-    return {"kind": "ConsumerGroup", "name": name, "configs": in_order(configs)}
-
-
-def client_metrics_view(name: str, configs: Mapping[str, str]) -> dict[str, Json]:
-    """Show client metrics for ``before`` and ``after``, and for the registry."""
-    return {"kind": "ClientMetrics", "name": name, "configs": in_order(configs)}
-
-
 def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]:
     """Show a virtual cluster for ``before`` and ``after``, and for the registry."""
     return {
@@ -92,6 +63,14 @@ def option_texts(options: LoweringOptions) -> dict[str, str]:
         "options.capLowering": options.cap_lowering.value,
         "options.denyWins": str(options.deny_wins).lower(),
     }
+
+
+def options_of(texts: Mapping[str, str]) -> LoweringOptions:
+    """Read the texts of ``option_texts``."""
+    return LoweringOptions(
+        cap_lowering=CapLowering(texts["options.capLowering"]),
+        deny_wins=texts["options.denyWins"] == "true",
+    )
 
 
 def link_view(local: LocalName, topic: str | None, target: LocalName | None) -> dict[str, Json]:

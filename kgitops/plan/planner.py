@@ -19,7 +19,7 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.client_metrics import ClientMetrics
+from kgitops.plan.client_metrics import ClientMetricsPlanner
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -32,12 +32,12 @@ from kgitops.plan.document.plan import (
     PlanTarget,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
-from kgitops.plan.groups.diff import Groups
+from kgitops.plan.groups.diff import GroupPlanner
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
-from kgitops.plan.quotas import Quotas
+from kgitops.plan.quotas import QuotaPlanner
 from kgitops.plan.removal import PROTECTED
 from kgitops.plan.safety import (
     deletion_limits,
@@ -64,10 +64,10 @@ from kgitops.plan.virtual_clusters.advice import (
     lint_virtual_clusters,
     without_virtual_clusters,
 )
-from kgitops.plan.virtual_clusters.diff import VirtualClusters
+from kgitops.plan.virtual_clusters.diff import VirtualClusterPlanner
 from kgitops.plan.virtual_clusters.guards import guard_virtual_clusters
-from kgitops.plan.virtual_clusters.links import Links
-from kgitops.plan.virtual_clusters.members import Members
+from kgitops.plan.virtual_clusters.links import LinkPlanner
+from kgitops.plan.virtual_clusters.members import MemberPlanner
 
 NOTHING_UNCHANGED: Mapping[str, int] = MappingProxyType({})
 _REMOVING = frozenset((Action.DELETE, Action.FORGET))
@@ -222,7 +222,7 @@ def _plan_kinds(
     named = merge_drafts(
         (
             plan_topics(desired, current, ownership, stale_throttles),
-            Links(context()).plan(),
+            LinkPlanner(context()).plan(),
         )
     )
     links = PlannedLinks(current, named.changes)
@@ -230,12 +230,12 @@ def _plan_kinds(
         (
             named,
             plan_acls(desired, current, ownership, links),
-            Quotas(context()).plan(),
+            QuotaPlanner(context()).plan(),
             plan_users(context(), capabilities.client),
-            Groups(context()).plan(),
-            ClientMetrics(context()).plan(),
-            VirtualClusters(context()).plan(),
-            Members(context()).plan(),
+            GroupPlanner(context()).plan(),
+            ClientMetricsPlanner(context()).plan(),
+            VirtualClusterPlanner(context()).plan(),
+            MemberPlanner(context()).plan(),
         )
     )
     guard_virtual_clusters(draft, desired, current, links)

@@ -1,21 +1,23 @@
 """Plans client quotas, by entity."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kgitops.model.json.declared import DesiredQuota, Record
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterClientQuotaRequest, Request
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, make_entity, quota_text
+from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Kind
-from kgitops.plan.engine import NO_VALUES, Requested, ValuedKind, Values
-from kgitops.plan.normal_form import quota_view
+from kgitops.plan.document.risks import Risk
+from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
 
 
-class Quotas(ValuedKind[DesiredQuota]):
+class QuotaPlanner(ValuesPlanner[DesiredQuota]):
     """The quotas of all entities; other keys of an entity stay."""
 
     kind, addresses, field = Kind.QUOTA, ("quota",), "quotas"
+    adopted, removed, forgotten = risks.QUOTA_ADOPT, risks.QUOTA_REMOVE, risks.QUOTA_FORGET
 
     def declared(self) -> Sequence[DesiredQuota]:
         """Return the declared quotas."""
@@ -38,11 +40,23 @@ class Quotas(ValuedKind[DesiredQuota]):
         state = self.current.quotas.get(make_entity(record["entity"]))
         return {key: quota_text(each) for key, each in state.quotas.items()} if state else NO_VALUES
 
-    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
+    @classmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
         """Return the entity with its quotas."""
-        return quota_view(
-            make_entity(record["entity"]), {key: float(text) for key, text in held.items()}
-        )
+        return {
+            "kind": "ClientQuota",
+            "entity": dict(make_entity(record["entity"])),
+            "quotas": dict(sorted(values.items())),
+        }
+
+    @classmethod
+    def risk(cls, before: str | None, after: str | None) -> Risk:
+        """Return whether the limit comes, goes, rises or falls."""
+        if after is None:
+            return risks.QUOTA_REMOVE
+        if before is None:
+            return risks.QUOTA_CREATE
+        return risks.QUOTA_LOWER if float(after) < float(before) else risks.QUOTA_RAISE
 
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the request that sets and removes all."""

@@ -42,6 +42,7 @@ from kgitops.model.resources.addresses import (
     topic_address,
     user_address,
 )
+from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan import context, engine, planner, removal
@@ -53,7 +54,7 @@ from kgitops.plan.engine import Requested, Values
 from kgitops.plan.groups import diff as groups
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.quotas import Quotas
+from kgitops.plan.quotas import QuotaPlanner
 from kgitops.plan.topics import alter as topic_alter
 from kgitops.plan.topics import steps as topic_steps
 from kgitops.plan.users import diff as users
@@ -430,13 +431,13 @@ def forget_replicas(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:
-    real = Quotas.requests
+    real = QuotaPlanner.requests
 
-    def only_set(self: Quotas, record: Record, requested: Requested) -> Sequence[Request]:
+    def only_set(self: QuotaPlanner, record: Record, requested: Requested) -> Sequence[Request]:
         left = {key: value for key, value in requested.items() if value is not None}
         return real(self, record, left)
 
-    patch.setattr(Quotas, "requests", only_set)
+    patch.setattr(QuotaPlanner, "requests", only_set)
 
 
 def forget_what_was_applied(patch: pytest.MonkeyPatch) -> None:
@@ -534,11 +535,13 @@ def remove_mechanisms_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_versions(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users.Users, "renewed", lambda *_: frozenset())
+    patch.setattr(users.UserPlanner, "renewed", lambda *_: frozenset())
 
 
 def set_every_password_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users.Users, "renewed", lambda _, item, managed: frozenset(item.credentials))
+    patch.setattr(
+        users.UserPlanner, "renewed", lambda _, item, managed: frozenset(item.credentials)
+    )
 
 
 def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
@@ -554,7 +557,7 @@ def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
 
 
 def set_passwords_that_nobody_knows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users.Users, "check", lambda *_: None)
+    patch.setattr(users.UserPlanner, "check", lambda *_: None)
 
 
 def remember_no_version(patch: pytest.MonkeyPatch) -> None:
@@ -585,7 +588,12 @@ def forget_removed_configs_of_groups(patch: pytest.MonkeyPatch) -> None:
 
 
 def remove_configs_of_groups_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
-    _differing(patch, lambda declared, last, held: (declared, held, held))
+    """And those of client metrics, but no quotas or mechanisms."""
+    others = frozenset({*CLIENT_KEYS, *IP_KEYS, *ScramMechanism})
+    _differing(
+        patch,
+        lambda declared, last, held: (declared, last if others & held.keys() else held, held),
+    )
 
 
 def _without_removals(patch: pytest.MonkeyPatch, kind: str) -> None:

@@ -19,20 +19,24 @@ from kgitops.model.resources.config_resources import ConfigResourceType, normal_
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
+from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Kind
-from kgitops.plan.engine import Requested, ValuedKind, Values, differing
+from kgitops.plan.document.risks import Risk
+from kgitops.plan.engine import Requested, Values, ValuesPlanner, differing
 from kgitops.plan.groups.resets import committed, planned_reset
-from kgitops.plan.normal_form import group_view
+from kgitops.plan.normal_form import in_order
 from kgitops.plan.removal import Removal, RemovalKind, remove
 
 _TYPE = ConfigResourceType.GROUP
 _IDLE: Mapping[str, str | None] = {"active": "false"}
 
 
-class Groups(ValuedKind[DesiredGroup]):
+class GroupPlanner(ValuesPlanner[DesiredGroup]):
     """The consumer groups outside of virtual clusters."""
 
     kind, addresses, field = Kind.GROUP, (GLOBAL_GROUP,), "configs"
+    adopted, removed = risks.GROUP_ADOPT, risks.GROUP_CONFIG_REMOVE
+    forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
 
     def declared(self) -> Sequence[DesiredGroup]:
         """Return the declared groups."""
@@ -60,9 +64,16 @@ class Groups(ValuedKind[DesiredGroup]):
         """Return the configs of the group."""
         return normal_resource_configs(_TYPE, self._found(record["name"]).configs)
 
-    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
+    @classmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
         """Return the group with its configs."""
-        return group_view(record["name"], held)
+        return {"kind": "ConsumerGroup", "name": record["name"], "configs": in_order(values)}
+
+    @classmethod
+    def risk(cls, before: str | None, after: str | None) -> Risk:
+        """Return whether the config is set or goes."""
+        del before
+        return risks.GROUP_CONFIG_REMOVE if after is None else risks.GROUP_CONFIG
 
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the request that sets and removes all configs."""

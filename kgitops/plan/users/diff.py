@@ -4,7 +4,7 @@ Kafka tells mechanisms and iterations and nothing else, so that a password is se
 the document's version differs from the one that was last applied.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import Client, ClusterState
@@ -16,10 +16,10 @@ from kgitops.model.resources.users import ScramIterations, ScramMechanism, user_
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
+from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Kind
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.engine import Requested, ValuedKind, Values
-from kgitops.plan.normal_form import user_view
+from kgitops.plan.engine import Requested, Values, ValuesPlanner
 from kgitops.plan.users.credentials import is_renewed, iterations_path, last_credentials
 from kgitops.plan.users.own_login import lockouts
 
@@ -54,16 +54,17 @@ def plan_users(context: PlanContext, client: Client | None) -> PlanDraft:
                 "planned; take the snapshot with --users"
             )
         return draft
-    Users(context).plan()
+    UserPlanner(context).plan()
     for sentence in lockouts(draft.changes, client, desired.principal):
         draft.refuse(sentence)
     return draft
 
 
-class Users(ValuedKind[DesiredUser]):
+class UserPlanner(ValuesPlanner[DesiredUser]):
     """The users who log in by SCRAM: by mechanism, the number of its iterations."""
 
     kind, addresses, field = Kind.USER, (CREDENTIALS,), "scram"
+    adopted, removed, forgotten = risks.USER_ADOPT, risks.USER_DELETE, risks.USER_FORGET
 
     def declared(self) -> Sequence[DesiredUser]:
         """Return the declared users."""
@@ -100,25 +101,28 @@ class Users(ValuedKind[DesiredUser]):
         )
         return False
 
-    def values(self, record: Record) -> Values:
+    @classmethod
+    def values(cls, record: Record) -> Values:
         """Return the iterations by mechanism."""
         return {key: str(each["iterations"]) for key, each in record.get("scram", {}).items()}
 
-    def path(self, key: str) -> str:
+    @classmethod
+    def path(cls, key: str) -> str:
         """Return the path of a mechanism's iterations."""
         return iterations_path(ScramMechanism(key))
 
     def held(self, record: Record) -> Values:
         """Return the iterations of the mechanisms that the user has."""
-        return {key.value: str(each) for key, each in self._held(record).items()}
+        held = (self.current.users or {}).get(record["name"], _NOBODY)
+        return {key.value: str(each) for key, each in held.items()}
 
-    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
+    @classmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
         """Return the user with its mechanisms."""
-        del held
-        return user_view(record["name"], self._held(record))
-
-    def _held(self, record: Record) -> ScramIterations:
-        return (self.current.users or {}).get(record["name"], _NOBODY)
+        scram = {
+            key.value: {"iterations": int(values[key])} for key in ScramMechanism if key in values
+        }
+        return {"kind": "User", "name": record["name"], "scram": scram}
 
     def renewed(self, item: DesiredUser, managed: Record) -> frozenset[str]:
         """Return the mechanisms whose password has another version than the last applied one."""

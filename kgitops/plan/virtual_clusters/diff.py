@@ -1,6 +1,6 @@
 """Plans virtual clusters themselves: created first, deleted last and only when empty."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kgitops.desired.findings import counted
 from kgitops.model.json.declared import DesiredVirtualCluster, Record, read_part
@@ -16,14 +16,14 @@ from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualClu
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Kind
-from kgitops.plan.engine import NO_VALUES, Requested, ValuedKind, Values
-from kgitops.plan.normal_form import option_texts, virtual_cluster_view
+from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
+from kgitops.plan.normal_form import option_texts, options_of, virtual_cluster_view
 from kgitops.plan.removal import Removal, RemovalKind, remove_whole
 
 _SHOWN = 5
 
 
-class VirtualClusters(ValuedKind[DesiredVirtualCluster]):
+class VirtualClusterPlanner(ValuesPlanner[DesiredVirtualCluster]):
     """The virtual clusters themselves: their values are the options of lowering."""
 
     kind, addresses, field = Kind.VIRTUAL_CLUSTER, ("vc",), "lowering"
@@ -36,12 +36,14 @@ class VirtualClusters(ValuedKind[DesiredVirtualCluster]):
         """Return the addresses of all virtual clusters."""
         return map(virtual_cluster_address, sorted(self.current.virtual_clusters))
 
-    def values(self, record: Record) -> Values:
+    @classmethod
+    def values(cls, record: Record) -> Values:
         """Return the options."""
-        options = record.get(self.field)
+        options = record.get(cls.field)
         return option_texts(read_part(LoweringOptions, options)) if options else NO_VALUES
 
-    def path(self, key: str) -> str:
+    @classmethod
+    def path(cls, key: str) -> str:
         """Return the path of an option, which is its key."""
         return key
 
@@ -50,11 +52,10 @@ class VirtualClusters(ValuedKind[DesiredVirtualCluster]):
         existing = self.current.virtual_clusters.get(record["name"])
         return option_texts(existing.options) if existing else NO_VALUES
 
-    def view(self, record: Record, held: Values) -> Mapping[str, Json]:
+    @classmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
         """Return the virtual cluster with its options."""
-        del held
-        name = record["name"]
-        return virtual_cluster_view(name, self.current.virtual_clusters[name].options)
+        return virtual_cluster_view(record["name"], options_of(values))
 
     def expected_keys(self, record: Record, requested: Requested, held: Values) -> Iterable[str]:
         """Return the options that change; one that is created has none yet."""
@@ -81,7 +82,7 @@ class VirtualClusters(ValuedKind[DesiredVirtualCluster]):
             removal,
             self.kind,
             DeleteVirtualClusterRequest(virtual_cluster=name),
-            before=self.view(record, NO_VALUES) if existing else None,
+            before=self.view(record, self.held(record)) if existing else None,
         )
 
 

@@ -9,7 +9,7 @@ from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, Loc
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift, Kind
-from kgitops.plan.engine import PlannedKind
+from kgitops.plan.engine import KindPlanner
 from kgitops.plan.normal_form import link_view
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.removal import Removal, remove_whole
@@ -17,7 +17,7 @@ from kgitops.plan.topics.local_topics import belongs_to_topic, describe_lost_top
 from kgitops.plan.virtual_clusters.link_targets import LinkDestination, LinkTargets
 
 
-class Links(PlannedKind[DesiredLink]):
+class LinkPlanner(KindPlanner[DesiredLink]):
     """The topic that each local name leads to."""
 
     addresses = ("link",)
@@ -31,7 +31,7 @@ class Links(PlannedKind[DesiredLink]):
         return self.context.desired.links
 
     def existing(self) -> Iterable[str]:
-        """Return the addresses of all links that are no part of a topic."""
+        """Return the addresses of all links but those of topics."""
         topics = frozenset(topic.address for topic in self.context.desired.topics)
         for virtual_cluster in self.current.virtual_clusters.values():
             for name in virtual_cluster.links:

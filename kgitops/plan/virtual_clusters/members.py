@@ -12,7 +12,7 @@ from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Drift, Kind
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.engine import PlannedKind
+from kgitops.plan.engine import KindPlanner
 from kgitops.plan.normal_form import member_view
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.removal import Removal
@@ -23,7 +23,7 @@ _INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
 """Instructions that a document gives once; they are not state, and cause no change alone."""
 
 
-class Members(PlannedKind[DesiredMember]):
+class MemberPlanner(KindPlanner[DesiredMember]):
     """The users, client ids, groups and transactional ids of all virtual clusters."""
 
     addresses = ("user", "client", "group", "txn")
