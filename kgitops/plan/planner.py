@@ -19,7 +19,6 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.client_metrics import ClientMetricsPlanner
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -32,12 +31,10 @@ from kgitops.plan.document.plan import (
     PlanTarget,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
-from kgitops.plan.groups.diff import GroupPlanner
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
-from kgitops.plan.quotas import QuotaPlanner
 from kgitops.plan.removal import PROTECTED
 from kgitops.plan.safety import (
     deletion_limits,
@@ -59,6 +56,9 @@ from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
 from kgitops.plan.users.diff import plan_users
+from kgitops.plan.values.client_metrics import ClientMetricsPlanner
+from kgitops.plan.values.groups import GroupPlanner
+from kgitops.plan.values.quotas import QuotaPlanner
 from kgitops.plan.virtual_clusters.advice import (
     cut_overs,
     lint_virtual_clusters,

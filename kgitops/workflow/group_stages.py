@@ -13,8 +13,8 @@ from kgitops.model.json.declared import OffsetReset
 from kgitops.model.resources.addresses import GLOBAL_GROUP, config_resource_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.context import selected
-from kgitops.plan.groups.resets import is_due, reset_topics
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
+from kgitops.plan.values.resets import is_due, reset_topics
 
 _PREFIXES = ("group/", "client-metrics/")
 _PLURAL = {

@@ -51,13 +51,13 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest, Precondition
 from kgitops.plan.engine import Requested, Values
-from kgitops.plan.groups import diff as groups
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.quotas import QuotaPlanner
 from kgitops.plan.topics import alter as topic_alter
 from kgitops.plan.topics import steps as topic_steps
 from kgitops.plan.users import diff as users
+from kgitops.plan.values import groups
+from kgitops.plan.values.quotas import QuotaPlanner
 
 
 def planning_after_applying_is_empty(turn: Turn, _: Sequence[Turn]) -> None:

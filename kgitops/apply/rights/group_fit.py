@@ -9,7 +9,7 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
 from kgitops.plan.document.plan import Change
-from kgitops.plan.groups.resets import offset_path, reset_topics
+from kgitops.plan.values.resets import offset_path, reset_topics
 
 _NOT_REACHED = "has requests that do not result in its declaration"
 _ELSE = "has a request for something else"

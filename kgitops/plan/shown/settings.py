@@ -16,14 +16,10 @@ from kgitops.model.requests import (
 from kgitops.model.resources.quotas import quota_text
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.values import overlaid
-from kgitops.plan.client_metrics import ClientMetricsPlanner
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
-from kgitops.plan.groups.diff import GroupPlanner
-from kgitops.plan.groups.resets import offset_field, offset_path
-from kgitops.plan.quotas import QuotaPlanner
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,
@@ -46,6 +42,10 @@ from kgitops.plan.users.credentials import (
     last_credentials,
 )
 from kgitops.plan.users.diff import UserPlanner
+from kgitops.plan.values.client_metrics import ClientMetricsPlanner
+from kgitops.plan.values.groups import GroupPlanner
+from kgitops.plan.values.quotas import QuotaPlanner
+from kgitops.plan.values.resets import offset_field, offset_path
 
 
 def shown_quota(change: Change, around: Surroundings) -> Shown:

@@ -23,9 +23,9 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Kind
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.engine import Requested, Values, ValuesPlanner, differing
-from kgitops.plan.groups.resets import committed, planned_reset
 from kgitops.plan.normal_form import in_order
 from kgitops.plan.removal import Removal, RemovalKind, remove
+from kgitops.plan.values.resets import committed, planned_reset
 
 _TYPE = ConfigResourceType.GROUP
 _IDLE: Mapping[str, str | None] = {"active": "false"}
@@ -98,7 +98,7 @@ class GroupPlanner(ValuesPlanner[DesiredGroup]):
             )
             return
         requested = differing(item.configs, last, held)
-        # Offsets first: a group that has members by then is refused as a whole.
+        # Offsets first: a group that has got members is refused as a whole.
         requests: list[Request] = []
         if reset:
             requests.append(AlterConsumerGroupOffsetsRequest(group=item.name, topics=reset))

@@ -1,1 +1,0 @@
-"""Consumer groups outside of virtual clusters: their configs, their offsets, their deletion."""

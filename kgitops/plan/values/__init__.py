@@ -1,0 +1,1 @@
+"""Kinds whose objects are maps of values: quotas, client metrics, consumer groups."""
