@@ -290,6 +290,15 @@ def test_a_policy_that_cannot_be_meant_is_a_finding(name: str) -> None:
     assert sentence in said
 
 
+def test_a_condition_about_the_request_spares_the_others() -> None:
+    """What only names decide may be true of other requests, so it spares none."""
+    both = ("CreateTopic", "DeleteTopic")
+    wrong = "requested.partitions <= 10"
+    assert findings(one(wrong, requests=both, condition="request.api == 'CreateTopic'")) == []
+    (said,) = findings(one(wrong, requests=both, condition="request.name == 'of no sample'"))
+    assert "requested is null in a DeleteTopic request" in said
+
+
 def test_all_findings_are_collected_each_at_its_place() -> None:
     text = document(
         "match: {requests: [CreateTopic]}\n"
