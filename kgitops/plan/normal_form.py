@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 from kgitops.model.cluster_state import Broker
+from kgitops.model.json.declared import part_json, target_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.topics import Assignment, TopicState
@@ -47,14 +48,7 @@ def known_after_apply(name: str) -> str:
 
 def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]:
     """Show a virtual cluster for ``before`` and ``after``, and for the registry."""
-    return {
-        "kind": "VirtualCluster",
-        "name": name,
-        "lowering": {
-            "capLowering": options.cap_lowering.value,
-            "denyWins": options.deny_wins,
-        },
-    }
+    return {"kind": "VirtualCluster", "name": name, "lowering": part_json(options)}
 
 
 def option_texts(options: LoweringOptions) -> dict[str, str]:
@@ -80,9 +74,7 @@ def link_view(local: LocalName, topic: str | None, target: LocalName | None) -> 
         "virtualCluster": local.virtual_cluster,
         "name": local.name,
         "topic": topic,
-        "target": None
-        if target is None
-        else {"virtualCluster": target.virtual_cluster, "topic": target.name},
+        "target": None if target is None else target_json(target),
     }
 
 

@@ -402,7 +402,7 @@ def binding_of(view: Record) -> AclBinding:
     return _read_binding(converted(view, _Binding))
 
 
-def part_json(part: OffsetReset | DesiredCredential) -> dict[str, Json]:
+def part_json(part: OffsetReset | LoweringOptions) -> dict[str, Json]:
     """A part of a declaration, as records have it."""
     return codec_of(type(part)).write(part)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.model.json.declared import DeletionPolicy
+from kgitops.model.json.declared import DeletionPolicy, read_part
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
@@ -11,7 +11,6 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.virtual_clusters import (
-    CapLowering,
     ChangeType,
     EntityType,
     LocalName,
@@ -89,10 +88,7 @@ def _removed_whole(change: Change, deleted: Risk, forgotten: Risk) -> Shown:
 
 
 def _options(view: Mapping[str, Json]) -> LoweringOptions:
-    lowering = view["lowering"]
-    return LoweringOptions(
-        cap_lowering=CapLowering(lowering["capLowering"]), deny_wins=lowering["denyWins"]
-    )
+    return read_part(LoweringOptions, view["lowering"])
 
 
 def shown_link(change: Change, around: Surroundings) -> Shown:
