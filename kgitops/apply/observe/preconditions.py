@@ -1,7 +1,7 @@
 """Checking that a cluster is still as planned; what can't be decided counts as changed."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,14 +91,7 @@ def check_still_empty(
     """Return how the usage of ``topic`` differs from that of one without records, if it does."""
     usage = usages.get(topic)
     held = held_fields(len(usage.log_start_offsets), usage) if usage else {}
-    return next(
-        (
-            _mismatch(address, path, _text(text), _text(held[path]) if path in held else "unknown")
-            for path, text in WITHOUT_RECORDS.items()
-            if held.get(path) != text
-        ),
-        None,
-    )
+    return next(_differences(address, WITHOUT_RECORDS, held), None)
 
 
 def _check(precondition: Precondition, state: ClusterState) -> list[PreconditionMismatch]:
@@ -116,14 +109,19 @@ def _check(precondition: Precondition, state: ClusterState) -> list[Precondition
     if mismatches or actual is None:
         return mismatches
     fields = _fields(actual, precondition.fields, state)
-    for path, expected in precondition.fields.items():
+    return list(_differences(address, precondition.fields, fields))
+
+
+def _differences(
+    address: str, expected: Mapping[str, str | None], fields: Mapping[str, str | None]
+) -> Iterator[PreconditionMismatch]:
+    for path, text in expected.items():
         if path not in fields and path in WITHOUT_RECORDS:
-            mismatches.append(_mismatch(address, path, _text(expected), "unknown"))
+            yield _mismatch(address, path, _text(text), "unknown")
         elif path not in fields:
-            mismatches.append(_mismatch(address, path, "known", "a field this kgitops can't check"))
-        elif fields[path] != expected:
-            mismatches.append(_mismatch(address, path, _text(expected), _text(fields[path])))
-    return mismatches
+            yield _mismatch(address, path, "known", "a field this kgitops can't check")
+        elif fields[path] != text:
+            yield _mismatch(address, path, _text(text), _text(fields[path]))
 
 
 def _existence(precondition: Precondition, actual: Object | None) -> list[PreconditionMismatch]:
