@@ -9,11 +9,13 @@ from typing import ClassVar, Generic, TypeVar
 
 from kgitops.model.json.declared import DesiredObject, Record, last_applied
 from kgitops.model.registry import Json
-from kgitops.model.requests import Request
+from kgitops.model.requests import AlterConfigResourceRequest, Request
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift, Kind
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
+from kgitops.plan.normal_form import in_order
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 
 D = TypeVar("D", bound=DesiredObject)
@@ -81,7 +83,7 @@ class ValuesPlanner(KindPlanner[D]):
 
     @classmethod
     def values(cls, record: Record) -> Values:
-        """Return the values in a record or view; none in that of an object that nobody manages."""
+        """Return the values in a record or view; none where there is no record."""
         values: Values = record.get(cls.field, NO_VALUES)
         return values
 
@@ -187,10 +189,38 @@ class ValuesPlanner(KindPlanner[D]):
             )
 
 
+class ConfigsPlanner(ValuesPlanner[D]):
+    """A kind whose values are the configs of a resource that Kafka has by type and name."""
+
+    field = "configs"
+    resource: ClassVar[ConfigResourceType]
+    changed: ClassVar[Risk]
+
+    @classmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
+        """Return the resource with its configs."""
+        return {"kind": cls.kind.value, "name": record["name"], "configs": in_order(values)}
+
+    @classmethod
+    def risk(cls, before: str | None, after: str | None) -> Risk:
+        """Return whether the config is set or goes."""
+        del before
+        return cls.removed if after is None else cls.changed
+
+    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
+        """Return the request that sets and removes all configs."""
+        name, configs = record["name"], dict(requested)
+        return [
+            AlterConfigResourceRequest(
+                resource_type=self.resource, resource_name=name, configs=configs
+            )
+        ]
+
+
 def differing(
     declared: Values, last: Values, held: Values, renewed: frozenset[str] = frozenset()
 ) -> Requested:
-    """Return what must be set or removed: keys that nobody declares and nobody did are left."""
+    """Return what to set or remove; a key that is neither declared nor last applied stays."""
     return {
         key: declared.get(key)
         for key in sorted({*declared, *last})

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from kgitops.model.json.declared import DesiredGroup, Record, last_applied
-from kgitops.model.registry import Json
 from kgitops.model.requests import (
-    AlterConfigResourceRequest,
     AlterConsumerGroupOffsetsRequest,
     DeleteConsumerGroupRequest,
     Request,
@@ -21,20 +19,18 @@ from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Kind
-from kgitops.plan.document.risks import Risk
-from kgitops.plan.engine import Requested, Values, ValuesPlanner, differing
-from kgitops.plan.normal_form import in_order
+from kgitops.plan.engine import ConfigsPlanner, Requested, Values, differing
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.values.resets import committed, planned_reset
 
-_TYPE = ConfigResourceType.GROUP
 _IDLE: Mapping[str, str | None] = {"active": "false"}
 
 
-class GroupPlanner(ValuesPlanner[DesiredGroup]):
+class GroupPlanner(ConfigsPlanner[DesiredGroup]):
     """The consumer groups outside of virtual clusters."""
 
-    kind, addresses, field = Kind.GROUP, (GLOBAL_GROUP,), "configs"
+    kind, addresses = Kind.GROUP, (GLOBAL_GROUP,)
+    resource, changed = ConfigResourceType.GROUP, risks.GROUP_CONFIG
     adopted, removed = risks.GROUP_ADOPT, risks.GROUP_CONFIG_REMOVE
     forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
 
@@ -62,25 +58,7 @@ class GroupPlanner(ValuesPlanner[DesiredGroup]):
 
     def held(self, record: Record) -> Values:
         """Return the configs of the group."""
-        return normal_resource_configs(_TYPE, self._found(record["name"]).configs)
-
-    @classmethod
-    def view(cls, record: Record, values: Values) -> dict[str, Json]:
-        """Return the group with its configs."""
-        return {"kind": "ConsumerGroup", "name": record["name"], "configs": in_order(values)}
-
-    @classmethod
-    def risk(cls, before: str | None, after: str | None) -> Risk:
-        """Return whether the config is set or goes."""
-        del before
-        return risks.GROUP_CONFIG_REMOVE if after is None else risks.GROUP_CONFIG
-
-    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
-        """Return the request that sets and removes all configs."""
-        name, configs = record["name"], dict(requested)
-        return [
-            AlterConfigResourceRequest(resource_type=_TYPE, resource_name=name, configs=configs)
-        ]
+        return normal_resource_configs(self.resource, self._found(record["name"]).configs)
 
     def plan_one(self, item: DesiredGroup) -> None:
         """Plan the configs and the reset of a group."""
