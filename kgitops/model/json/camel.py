@@ -25,9 +25,10 @@ _Class = Any
 
 
 class Spelled(NamedTuple):
-    """The spelling of a value in JSON: the type that msgspec reads, and the ways there and back.
+    """The spelling of a value in JSON: the type that msgspec reads, and both conversions.
 
-    A way is None where the value is its own JSON. A ``merged`` value has no key of its own.
+    ``write`` or ``read`` is None where nothing is converted. A ``merged`` value is an object whose
+    keys stand among those around it.
     """
 
     shape: Any

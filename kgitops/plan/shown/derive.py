@@ -75,7 +75,7 @@ def _with_usage(change: Change, usage: Usage, around: Surroundings) -> Change:
 
 
 def _guarded(change: Change) -> Change:
-    """Return the deletion of an empty topic so that it is stale once the topic has records."""
+    """Let the deletion of an empty topic expect that the topic still has no records."""
     if not deletes_empty(change):
         return change
 

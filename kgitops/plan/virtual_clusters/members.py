@@ -59,7 +59,7 @@ class MemberPlanner(KindPlanner[DesiredMember]):
         remove_member(self.context, removal, self._membership, moved=moved)
 
     def plan(self) -> PlanDraft:
-        """Plan them, and report those that nobody declares in authoritative virtual clusters."""
+        """Plan the members, and report undeclared ones of authoritative virtual clusters."""
         draft = super().plan()
         addresses = frozenset(item.address for item in self.declared())
         _report_extra(self.context, self._membership, addresses)
