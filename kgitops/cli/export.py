@@ -28,6 +28,7 @@ def export(
     from kgitops.model.wording import counted
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
+    from kgitops.workflow.export.reported_types import read_reported_types
     from kgitops.workflow.group_stages import with_all_groups
     from kgitops.workflow.plan_stages import with_all_users
     from kgitops.workflow.project.selection import open_workspace
@@ -39,13 +40,14 @@ def export(
         with workspace.connected() as cluster:
             state, no_users = with_all_users(cluster, cluster.read_state())
             state, no_groups = with_all_groups(cluster, state, workspace.project)
+            reported = read_reported_types(cluster, state, workspace.allow_configs)
             capabilities = cluster.capabilities
         stage("writing the manifests")
         exported = export_manifests(
-            state, workspace.project, workspace.allow_configs, workspace.defaults
+            state, workspace.project, workspace.allow_configs, workspace.defaults, reported
         )
         stage("planning them against the cluster")
-        done = write_and_plan(exported, out, workspace, state, capabilities)
+        done = write_and_plan(exported, out, workspace, state, capabilities, reported)
     for sentence in (*no_users, *no_groups, *done.export.notes):
         print_notice(sentence)
     files = done.export.files

@@ -12,6 +12,7 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -185,6 +186,18 @@ class Cluster(Protocol):
 
         Raises:
             UnreachableError: they can't be listed.
+        """
+        ...
+
+    def read_config_types(
+        self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]
+    ) -> Mapping[str, ConfigType]:
+        """Read the types of those of these configs that the brokers know.
+
+        ``name`` is a resource of this type, or without ``kind`` a topic, which has to exist.
+
+        Raises:
+            UnreachableError: they can't be read.
         """
         ...
 

@@ -31,6 +31,7 @@ from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -179,6 +180,16 @@ class SnapshotCluster:
             ConfigResourceType.CLIENT_METRICS: "the client metrics",
         }
         raise UnreachableError(f"the snapshot does not hold {what[kind]}; ask the cluster itself")
+
+    def read_config_types(
+        self,
+        kind: ConfigResourceType | None,
+        name: str,
+        keys: frozenset[str],
+    ) -> Mapping[str, ConfigType]:
+        """Refuse, if there are any: a snapshot does not hold them."""
+        del kind, name
+        return _not_held("the types of the configs", keys)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Refuse, if there are any: a snapshot does not hold them."""

@@ -8,6 +8,7 @@ from kgitops.model.cluster_state import GroupOffsets, Usage
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 
 Physical = TypeVar("Physical", bound=Cluster)
@@ -52,6 +53,12 @@ class WrappedCluster(Generic[Physical]):
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         """List the groups or client metrics that have configs."""
         return self.physical.list_configured(kind)
+
+    def read_config_types(
+        self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]
+    ) -> Mapping[str, ConfigType]:
+        """Read the types of configs that the brokers know."""
+        return self.physical.read_config_types(kind, name, keys)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Read the offsets of topics by time."""

@@ -1,6 +1,6 @@
 """Builds the desired state from checked manifests: objects in normal form, and the scope."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import assert_never
@@ -46,10 +46,12 @@ def build_desired(
     allow_configs: Sequence[str],
     defaults: Sequence[WrittenDefaults] = (),
     project_file: Sequence[Declared] = (),
+    asks_brokers: bool = False,
 ) -> DesiredState:
     """Build the desired state from the manifests, and ``defaults`` of which the later ones win.
 
-    ``project_file`` has the names in the project file.
+    ``project_file`` has the names in the project file. Only with ``asks_brokers`` may brokers know
+    more configs than kgitops does (``matching.reported_types``).
 
     Raises:
         FindingsError: something is wrong; it holds every finding, including those of loading.
@@ -67,11 +69,13 @@ def build_desired(
             "is unknown what it declares, and this run removes nothing",
             "give its placeholders a default",
         )
-    all_findings = without_env_values(
-        (*manifests.findings, *here.findings.found, *_unexpanded(manifests.other_clusters)),
-        manifests.env_values,
-    )
-    if any(finding.severity is Severity.ERROR for finding in all_findings):
+    unknown_configs = here.findings.unknown_configs
+    findings = (*manifests.findings, *here.findings.found, *_unexpanded(manifests.other_clusters))
+    if not asks_brokers or _has_error(findings):
+        findings = (*findings, *dict.fromkeys(config.offline for config in unknown_configs))
+        unknown_configs = []
+    all_findings = without_env_values(findings, manifests.env_values)
+    if _has_error(all_findings):
         raise FindingsError(all_findings)
     elsewhere = _build(ManifestSet(manifests=manifests.other_clusters), allow_configs, ())
     declared = {desired.address for desired, _ in here.objects}
@@ -92,9 +96,14 @@ def build_desired(
         principal=principal,
         tombstones=tombstones,
         warnings=tuple(sorted(all_findings, key=lambda finding: finding.sort_key)),
+        unknown_configs=tuple(unknown_configs),
         empty_folders=manifests.empty_folders,
     ).with_objects(objects)
     return replace(state, digest=digest(state))
+
+
+def _has_error(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def _unexpanded(other_clusters: Sequence[Manifest]) -> Iterator[Finding]:

@@ -54,7 +54,8 @@ class ConfigReader:
                 text = self._normal(key, value, document)
                 if text is None:
                     continue
-                self._known[identity] = text
+                if key in topic_configs():
+                    self._known[identity] = text
             result[key] = text
         return result
 
@@ -97,8 +98,7 @@ class ConfigReader:
             return None
         config = topic_configs().get(key)
         if config is None and not any(fnmatchcase(key, pattern) for pattern in self.allowed):
-            self.findings.error(document, path, *_unknown(key), key=True)
-            return None
+            return self._unknown(key, value, document)
         if isinstance(value, list) and config is not None and config.type is not ConfigType.LIST:
             self.findings.error(
                 document, path, f"{key} takes one value, not a list", "write the value alone"
@@ -110,6 +110,32 @@ class ConfigReader:
             self.findings.error(document, path, problem, meant(key, text) or "correct the value")
             return None
         return normal_value(key, text)
+
+    def _unknown(self, key: str, value: ConfigValue, document: Document) -> str | None:
+        """Return the text of a config that the brokers may know, though kgitops does not."""
+        path, text = (*_PATH, key), config_text(value, whole=False)
+        if (instead := removed_config(key)) is not None:
+            problem = f"Kafka 4 has no topic config {key} any more"
+            self.findings.error(document, path, problem, instead, key=True)
+            return None
+        nearest = nearest_config(key)
+        problem, advice = f"Kafka has no topic config {shown(key)}", f"did you mean {nearest}?"
+        of_brokers = nearest is None and key.startswith(_OF_BROKERS)
+        if of_brokers:
+            problem, advice = f"{shown(key)} is a config of brokers, not of topics", "remove it"
+        elif nearest is None:
+            advice = "remove it, or let it through with spec.allowConfigs in the project file"
+        self.findings.unknown_config(
+            document,
+            path,
+            problem,
+            advice,
+            kind=None,
+            text=text,
+            listed=isinstance(value, list),
+            doubt=None if of_brokers or nearest else f"kgitops knows no topic config {shown(key)}",
+        )
+        return text
 
 
 def check_min_insync_replicas(
@@ -153,17 +179,3 @@ def as_written(document: Document, path: tuple[str, ...], text: str) -> str:
     """The number as it is written with a unit, for the end of a sentence: `` (10GiB)``."""
     written = document.written(*path)
     return f" ({written})" if written and str(amount(path[-1], written)) == text else ""
-
-
-def _unknown(key: str) -> tuple[str, str]:
-    if (instead := removed_config(key)) is not None:
-        return f"Kafka 4 has no topic config {key} any more", instead
-    nearest = nearest_config(key)
-    if nearest is None and key.startswith(_OF_BROKERS):
-        return f"{shown(key)} is a config of brokers, not of topics", "remove it"
-    return (
-        f"Kafka has no topic config {shown(key)}",
-        f"did you mean {nearest}?"
-        if nearest
-        else "remove it, or let it through with spec.allowConfigs in the project file",
-    )

@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.manifests.expanded import ExpandedDocument, given_by
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.json.declared import DesiredObject
 from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.model.source import Finding, Severity, Source
 
@@ -28,15 +30,35 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+class UnknownConfig(Struct, frozen=True, kw_only=True):
+    """A declared config that kgitops has no definition of, which the brokers may know.
+
+    ``kind`` is the type of the resource, None for a topic; ``listed``: the value is written as a
+    list. ``refusal`` is the error if the brokers don't know it; ``offline`` the finding where there
+    is no cluster to ask, which is the same one if the key looks like a mistake.
+    """
+
+    kind: ConfigResourceType | None
+    key: str
+    text: str
+    listed: bool
+    document: Declaration
+    path: Path
+    refusal: Finding
+    offline: Finding
+
+
 @dataclass(slots=True)
 class Findings:
     """Collects the findings of one build; errors stop it, warnings do not.
 
     A finding about a value that a profile or a default gives stands where the object asks for it,
     and names the value's origin; ``also`` are the paths of other values that have a part in it.
+    ``unknown_configs`` become findings only where no brokers know them.
     """
 
     found: list[Finding] = field(default_factory=list)
+    unknown_configs: list[UnknownConfig] = field(default_factory=list)
 
     def error(
         self,
@@ -70,6 +92,49 @@ class Findings:
                 problem=problem + given_by(document, path, *also),
                 advice=advice,
                 severity=Severity.WARNING,
+            )
+        )
+
+    def unknown_config(
+        self,
+        document: Declaration,
+        path: Path,
+        problem: str,
+        advice: str,
+        *,
+        kind: ConfigResourceType | None,
+        text: str,
+        listed: bool,
+        doubt: str | None,
+    ) -> None:
+        """Add a config that the brokers have to know; one from a profile or default counts there.
+
+        ``problem`` and ``advice`` are the error if they don't. ``doubt`` is the warning where there
+        is no cluster to ask; without it the key looks like a mistake.
+        """
+        if isinstance(document, ExpandedDocument):
+            given = document.given_at(path)
+            if given is not None and given.kind is not None:
+                return
+        place = _place(document, path, key=True)
+        refusal = Finding(source=place, problem=problem, advice=advice)
+        self.unknown_configs.append(
+            UnknownConfig(
+                kind=kind,
+                key=str(path[-1]),
+                text=text,
+                listed=listed,
+                document=document,
+                path=path,
+                refusal=refusal,
+                offline=refusal
+                if doubt is None
+                else Finding(
+                    source=place,
+                    problem=doubt,
+                    advice="a plan on a cluster asks its brokers",
+                    severity=Severity.WARNING,
+                ),
             )
         )
 

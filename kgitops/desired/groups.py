@@ -169,12 +169,16 @@ def read_resource_configs(
         if reader is None:
             near = nearest_resource_config(kind, key)
             known = ", ".join(sorted(resource_configs(kind)))
-            findings.error(
+            configs[key] = config_text(value, whole=False)
+            findings.unknown_config(
                 document,
                 path,
                 f"Kafka has no {_WORDS[kind]} {shown(key)}",
                 f"did you mean {near}?" if near else f"write one of {known}",
-                key=True,
+                kind=kind,
+                text=configs[key],
+                listed=isinstance(value, list),
+                doubt=None if near else f"kgitops knows no {_WORDS[kind]} {shown(key)}",
             )
             continue
         if isinstance(value, list) and reader.config.type is not ConfigType.LIST:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.desired.findings import UnknownConfig
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.declared import (
@@ -83,7 +84,8 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     ``digest`` covers the normal form of every object, so that it does not depend on files,
     spelling or order. ``warnings`` are findings that do not stop a run. ``gateway`` is the one that
     clients of the cluster come through, ``pin`` the id that the project expects of the cluster.
-    ``empty_folders`` are signs that files are missing.
+    ``empty_folders`` are signs that files are missing. No plan is made as long as there are
+    ``unknown_configs``, for which the brokers have to be asked.
     """
 
     project: Project
@@ -101,6 +103,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     members: tuple[DesiredMember, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     warnings: tuple[Finding, ...] = ()
+    unknown_configs: tuple[UnknownConfig, ...] = ()
     digest: str = ""
     gateway: DeclaredGateway | None = None
     empty_folders: tuple[EmptyFolder, ...] = ()

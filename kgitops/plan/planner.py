@@ -12,6 +12,7 @@ from kgitops.desired.claims import claims_of
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
+from kgitops.model.errors import FindingsError
 from kgitops.model.registry import SCHEMA_VERSION, RegistryState
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
@@ -93,7 +94,12 @@ def make_plan(
     consequences for clients of virtual clusters. ``unchanged_counts`` counts by kind the objects
     of this project that both sides leave out, because they are as declared and as last applied;
     ``base_digest`` is then that of the whole cluster.
+
+    Raises:
+        FindingsError: the state has configs of which no brokers were asked.
     """
+    if desired.unknown_configs:
+        raise FindingsError(config.refusal for config in desired.unknown_configs)
     project = desired.project
     ownership = build_ownership(project, current.registry)
     managed = _with_unchanged(managed_counts(ownership), unchanged_counts)

@@ -128,6 +128,7 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         allow_configs=workspace.allow_configs,
         defaults=workspace.defaults,
         project_file=workspace.file.named if workspace.file else (),
+        asks_brokers=not workspace.selection.offline,
     )
     chosen = workspace.cluster
     desired = replace(desired, gateway=chosen.gateway, pin=chosen.pin)

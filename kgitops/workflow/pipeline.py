@@ -33,6 +33,7 @@ from kgitops.workflow.plan_stages import (
     find_run_to_resume,
     mark_drift_from_unfinished_run,
     validate_on_brokers,
+    with_brokers_configs,
     with_grades_refused,
     with_group_collisions,
     with_impact,
@@ -111,6 +112,7 @@ def plan_state(
 
     Raises:
         UnreachableError: the cluster can't be read.
+        FindingsError: neither kgitops nor the brokers know a declared config.
         OtherClusterError: ``current`` is not the state of the pinned cluster.
     """
     desired = declared.desired
@@ -118,6 +120,7 @@ def plan_state(
         desired.pin.check(current.cluster_id, snapshot=True)
     current = with_users(cluster, desired, with_offsets(cluster, desired, current))
     current = with_group_states(cluster, desired, current)
+    desired = with_brokers_configs(cluster, desired, current)
     on_stage("comparing")
     sha, dirty = git
     plan = make_plan(

@@ -15,12 +15,14 @@ from kgitops.apply.run.resume import begun_changes, newest_unfinished, pending_u
 from kgitops.apply.steps.runs import RecordedOutcome
 from kgitops.apply.steps.steps import batches, build_steps
 from kgitops.cluster.port import Cluster
+from kgitops.desired.matching.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.results import ErrorCode, RequestResult, is_lost_race
@@ -60,6 +62,31 @@ def with_users(cluster: Cluster, desired: DesiredState, current: ClusterState) -
     if not names or current.users is not None:
         return current
     return replace(current, users=cluster.read_users(names))
+
+
+def with_brokers_configs(
+    cluster: Cluster, desired: DesiredState, current: ClusterState
+) -> DesiredState:
+    """Let the brokers decide on the declared configs that kgitops has no definition of.
+
+    Raises:
+        FindingsError: the brokers don't know one either, or its value is of another type.
+        UnreachableError: they can't be asked.
+    """
+    keys: dict[ConfigResourceType | None, set[str]] = {}
+    for unknown in desired.unknown_configs:
+        keys.setdefault(unknown.kind, set()).add(unknown.key)
+    named: dict[ConfigResourceType | None, Iterable[str]] = {
+        None: current.topics,  # brokers describe only a topic that exists
+        ConfigResourceType.GROUP: (item.name for item in desired.groups),
+        ConfigResourceType.CLIENT_METRICS: (item.name for item in desired.client_metrics),
+    }
+    types = {
+        kind: cluster.read_config_types(kind, name, frozenset(asked))
+        for kind, asked in keys.items()
+        if (name := min(named[kind], default=None)) is not None
+    }
+    return with_reported_types(desired, types, current)
 
 
 def with_all_users(cluster: Cluster, state: ClusterState) -> tuple[ClusterState, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -106,6 +107,12 @@ class FaultyCluster:
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         self.before_read()
         return self.real.list_configured(kind)
+
+    def read_config_types(
+        self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]
+    ) -> Mapping[str, ConfigType]:
+        self.before_read()
+        return self.real.read_config_types(kind, name, keys)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         self.before_read()

@@ -11,6 +11,8 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.clock import from_text
 from kgitops.model.cluster_state import TopicUsage, Validator
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.topic_configs import ConfigType
 
 pytestmark = pytest.mark.default_kafka
 
@@ -84,3 +86,23 @@ def test_an_empty_topic_holds_nothing(cluster: Cluster):
     await_state(cluster, lambda _: usage().high_watermarks == (0, 0))
     assert usage().log_start_offsets == (0, 0)
     assert set(usage().size_bytes) <= {0, None}
+
+
+def test_the_brokers_report_the_types_of_the_configs_that_they_know(cluster: Cluster):
+    created(cluster, "a")
+    asked = frozenset({"retention.ms", "cleanup.policy", "preallocate", "future.config"})
+    await_state(cluster, lambda state: "a" in state.topics)
+    assert cluster.read_config_types(None, "a", asked) == {
+        "cleanup.policy": ConfigType.LIST,
+        "preallocate": ConfigType.BOOLEAN,
+        "retention.ms": ConfigType.LONG,
+    }
+    group = frozenset({"consumer.session.timeout.ms", "future.config"})
+    assert cluster.read_config_types(ConfigResourceType.GROUP, "nobody", group) == {
+        "consumer.session.timeout.ms": ConfigType.INT
+    }
+    metrics = frozenset({"match", "interval.ms", "future.config"})
+    assert cluster.read_config_types(ConfigResourceType.CLIENT_METRICS, "nobody", metrics) == {
+        "interval.ms": ConfigType.INT,
+        "match": ConfigType.LIST,
+    }

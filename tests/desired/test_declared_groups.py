@@ -151,7 +151,7 @@ def test_a_reset_says_where_to(tmp_path: Path, text: str, expected: OffsetReset)
         ),
         (group("{configs: {share.delivery.count.limit: [1]}}"), "4:", "takes one value"),
         (group("{configs: {share.isolation.level: any}}"), "4:", "one of read_committed"),
-        (metrics("{configs: {retention.ms: 1}}"), "4:", "Kafka has no config of client metrics"),
+        (metrics("{configs: {retention.ms: 1}}"), "4:", "kgitops knows no config of client"),
         (metrics("{configs: {}}"), "4:", "configs"),
     ],
 )

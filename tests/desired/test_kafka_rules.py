@@ -59,11 +59,6 @@ ERRORS: dict[str, tuple[str, str, str]] = {
         "4:55",
         "it can't be declared; remove it",
     ),
-    "a vendor's config": (
-        configured("confluent.value.schema.validation: true"),
-        "4:55",
-        "let it through with spec.allowConfigs",
-    ),
     "a word for a number": (configured("retention.ms: week"), "4:69", "not 'week'"),
     "yes": (configured("preallocate: yes"), "4:68", "preallocate must be true or false, not 'yes'"),
     "a number out of range": (configured("min.insync.replicas: 0"), "4:76", "from 1 to"),

@@ -10,6 +10,7 @@ from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_c
 from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
+from kgitops.cluster.embedded.effective.known import known_types
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.state import (
     BACKEND,
@@ -37,6 +38,7 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
@@ -163,6 +165,14 @@ class EmbeddedCluster:
                 case ConfigResourceType.CLIENT_METRICS:
                     held = image.configs.client_metrics
             return frozenset(name for name, configs in held.items() if configs)
+
+    def read_config_types(
+        self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]
+    ) -> Mapping[str, ConfigType]:
+        """Those that the embedded brokers know of any resource of this type."""
+        del name
+        known = known_types(kind)
+        return {key: known[key] for key in sorted(keys & known.keys())}
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Look through the record batches of the store."""

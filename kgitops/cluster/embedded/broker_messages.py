@@ -92,9 +92,9 @@ def _unreadable(config: TopicConfig) -> str:
     match config.type:
         case ConfigType.BOOLEAN:
             return "Expected value to be either true or false"
-        case ConfigType.INT | ConfigType.LONG | ConfigType.DOUBLE:
+        case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG | ConfigType.DOUBLE:
             return f"Not a number of type {config.type}"
-        case ConfigType.STRING | ConfigType.LIST:
+        case ConfigType.STRING | ConfigType.LIST | ConfigType.CLASS | ConfigType.PASSWORD:
             return _choices(config)
         case _:
             assert_never(config.type)

@@ -14,7 +14,7 @@ from kgitops.cluster.kafka.configs.client_configs import (
     without_secrets,
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
-from kgitops.cluster.kafka.read.config_resources import read_client_metrics
+from kgitops.cluster.kafka.read.config_resources import read_client_metrics, read_config_types
 from kgitops.cluster.kafka.read.consumer_groups import (
     list_configured,
     read_groups,
@@ -40,6 +40,7 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -121,6 +122,12 @@ class KafkaCluster:
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         """Ask for the resources with configs; older brokers, for the configs of every group."""
         return list_configured(self.wire, kind)
+
+    def read_config_types(
+        self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]
+    ) -> Mapping[str, ConfigType]:
+        """Ask for these configs of the resource."""
+        return read_config_types(self.wire, kind, name, keys)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Ask the leaders of the partitions."""

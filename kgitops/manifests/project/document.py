@@ -173,7 +173,8 @@ class ProjectSpec:
     )
     """Settings of kgitops reconcile: the changes that it may apply by itself, and who is told."""
     allow_configs: list[Text] = field(default_factory=list)
-    """Patterns of topic configs of vendors, unknown to Kafka, such as confluent.*."""
+    """Patterns of topic configs that kgitops doesn't know and lets through unasked, such as
+    confluent.*."""
 
 
 @manifest

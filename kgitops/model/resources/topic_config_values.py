@@ -13,14 +13,23 @@ Value = bool | int | float | str | tuple[str, ...]
 
 
 class ConfigType(StrEnum):
-    """The types of org.apache.kafka.common.config.ConfigDef that topic configs use."""
+    """The types of org.apache.kafka.common.config.ConfigDef.
+
+    Only configs of which brokers report the type are SHORT, CLASS or PASSWORD.
+    """
 
     BOOLEAN = "BOOLEAN"
+    SHORT = "SHORT"
     INT = "INT"
     LONG = "LONG"
     DOUBLE = "DOUBLE"
     STRING = "STRING"
     LIST = "LIST"
+    CLASS = "CLASS"
+    PASSWORD = "PASSWORD"  # noqa: S105 (the name of a type)
+
+
+_BITS = {ConfigType.SHORT: 15, ConfigType.INT: 31, ConfigType.LONG: 63}
 
 
 class TopicConfig(Struct, frozen=True, kw_only=True):
@@ -62,18 +71,46 @@ def value_reader(config: TopicConfig) -> ValueReader:
     return ValueReader(config=config, parse=value_parser(config), legal=legal_values(config))
 
 
+def reported_reader(name: str, type_: ConfigType) -> ValueReader:
+    """Return the reader of a config of which only the type is known, as brokers report it.
+
+    A text stays as it is written; a list keeps its order, which may matter.
+    """
+    config = TopicConfig(
+        name=name,
+        type=type_,
+        default=None,
+        minimum=None,
+        maximum=None,
+        valid_values=(),
+        server_default=None,
+        doc="",
+    )
+    match type_:
+        case ConfigType.DOUBLE:
+            return ValueReader(config=config, parse=_double, legal="a number")
+        case ConfigType.LIST:
+            return ValueReader(config=config, parse=_list_in_order, legal="a list of texts")
+        case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
+            return ValueReader(config=config, parse=str, legal="a text")
+        case _:
+            return value_reader(config)
+
+
 def value_parser(config: TopicConfig) -> Callable[[str], Value | None]:
     """A function that reads a text as ConfigDef.parseType does; None where Kafka would refuse."""
     match config.type:
         case ConfigType.BOOLEAN:
             return _boolean
+        case ConfigType.SHORT:
+            return _whole_number(_BITS[ConfigType.SHORT])
         case ConfigType.INT:
-            return _whole_number(31)
+            return _whole_number(_BITS[ConfigType.INT])
         case ConfigType.LONG:
-            return _whole_number(63)
+            return _whole_number(_BITS[ConfigType.LONG])
         case ConfigType.DOUBLE:
             return _double
-        case ConfigType.STRING:
+        case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
             return trim
         case ConfigType.LIST:
             return _list_of(config.valid_values) if config.valid_values else _throttled_replicas
@@ -103,15 +140,15 @@ def legal_values(config: TopicConfig) -> str:
     match config.type:
         case ConfigType.BOOLEAN:
             return "true or false"
-        case ConfigType.INT | ConfigType.LONG:
-            bits = 31 if config.type is ConfigType.INT else 63
+        case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
+            bits = _BITS[config.type]
             low = -(2**bits) if config.minimum is None else config.minimum
             high = 2**bits - 1 if config.maximum is None else config.maximum
             others = "".join(f" or {value}" for value in config.valid_values)
             return f"a whole number from {low} to {high}{others}"
         case ConfigType.DOUBLE:
             return f"a number from {config.minimum:g} to {config.maximum:g}"
-        case ConfigType.STRING:
+        case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
             return f"one of {', '.join(config.valid_values)}"
         case ConfigType.LIST:
             if config.valid_values:
@@ -197,6 +234,10 @@ def _throttled_replicas(text: str) -> tuple[str, ...] | None:
     if items == ["*"] or all(map(_THROTTLED.fullmatch, items)):
         return tuple(sorted(set(items)))
     return None
+
+
+def _list_in_order(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, _items(text)))
 
 
 def _items(text: str) -> list[str]:

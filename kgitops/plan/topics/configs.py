@@ -10,6 +10,7 @@ from kgitops.model.resources.topic_configs import (
     effective_default,
     is_throttle,
     normal_value,
+    topic_configs,
 )
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.source import Finding
@@ -97,6 +98,8 @@ def config_field(
     if risk.level is RiskLevel.SAFE:  # a worse one says already what is at stake
         harm = hazard(key, old, new, configs, broker_defaults)
         risk = risk if harm is None else risks.TOPIC_HAZARD
+    if key not in topic_configs() and default is None:
+        default, source = "the default of the brokers", "unknown to kgitops"
     notes = [note for note in (harm, _note(before, after, default, source)) if note is not None]
     return FieldChange(
         path=f"configs.{key}",

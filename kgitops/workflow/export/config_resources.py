@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
+from kgitops.desired.matching.reported_types import reported_problem, reported_text
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import OffsetReset, read_part
 from kgitops.model.registry import Json
@@ -22,10 +23,16 @@ from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document,
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def export_groups(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
+def export_groups(
+    state: ClusterState,
+    scope: ExportScope,
+    notes: ExportNotes,
+    reported: Mapping[str, ConfigType],
+) -> list[Item]:
     """Every group with configs outside of virtual clusters, and every one that is managed.
 
-    A reset of offsets is written as it was applied: a plan takes it for done.
+    A reset of offsets is written as it was applied: a plan takes it for done. ``reported`` are the
+    types of configs that only the brokers know.
     """
     local = {
         physical_id(name, group)
@@ -41,7 +48,7 @@ def export_groups(state: ClusterState, scope: ExportScope, notes: ExportNotes) -
         if not scope.may_declare(address):
             continue
         last = scope.last_applied(address)
-        configs = _configs(ConfigResourceType.GROUP, address, group.configs, last, notes)
+        configs = _configs(ConfigResourceType.GROUP, address, group.configs, last, notes, reported)
         if not configs and not last:
             notes.lost |= {address} if group.configs else set()
             continue
@@ -66,7 +73,10 @@ def _without_configs(state: ClusterState, scope: ExportScope) -> Mapping[str, Fo
 
 
 def export_client_metrics(
-    state: ClusterState, scope: ExportScope, notes: ExportNotes
+    state: ClusterState,
+    scope: ExportScope,
+    notes: ExportNotes,
+    reported: Mapping[str, ConfigType],
 ) -> list[Item]:
     """Every subscription that the project may declare."""
     items: list[Item] = []
@@ -75,7 +85,8 @@ def export_client_metrics(
         if not scope.may_declare(address):
             continue
         last = scope.last_applied(address)
-        configs = _configs(ConfigResourceType.CLIENT_METRICS, address, metrics.configs, last, notes)
+        kind, own = ConfigResourceType.CLIENT_METRICS, metrics.configs
+        configs = _configs(kind, address, own, last, notes, reported)
         if configs:
             spec = {"configs": configs, **written_policy(last)}
             items.append(Item(name, [as_document("ClientMetrics", name, spec)]))
@@ -90,35 +101,38 @@ def _configs(
     configs: Mapping[str, str],
     last: Mapping[str, Json],
     notes: ExportNotes,
+    reported: Mapping[str, ConfigType],
 ) -> dict[str, Json]:
     """The configs that can be declared; of others that were applied, the value of then."""
     applied: Mapping[str, str] = last.get("configs", {})
     written: dict[str, Json] = {}
     for key, value in sorted(configs.items()):
-        is_known = key in resource_configs(kind)
-        problem = (
-            resource_config_problem(kind, key, value)
-            if is_known
-            else f"the config {key} is not known to kgitops"
-        )
+        type_ = reported.get(key)
+        if key in resource_configs(kind):
+            problem = resource_config_problem(kind, key, value)
+        elif type_ is None:
+            problem = f"the config {key} is not known to kgitops"
+        else:
+            problem = reported_problem(key, type_, value)
         if problem is None:
-            written[key] = _written(kind, key, value)
+            written[key] = _written(kind, key, value, type_)
         elif key in applied:
-            written[key] = _written(kind, key, applied[key])
+            written[key] = _written(kind, key, applied[key], type_)
             notes.add(address, f"{problem}; the value last applied is written instead")
         else:
             notes.add(address, f"{problem}; it is left out and stays as it is")
     return written
 
 
-def _written(kind: ConfigResourceType, key: str, value: str) -> Json:
+def _written(kind: ConfigResourceType, key: str, value: str, reported: ConfigType | None) -> Json:
     """As a person would write it: numbers, booleans and lists plain, the rest as Kafka does."""
     text = normal_resource_value(kind, key, value)
+    text = text if reported is None else reported_text(key, reported, value)
     reader = resource_configs(kind).get(key)
-    match reader.config.type if reader else ConfigType.STRING:
+    match reader.config.type if reader else reported:
         case ConfigType.BOOLEAN:
             return text == "true"
-        case ConfigType.INT:
+        case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
             return int(text)
         case ConfigType.LIST:
             return list(filter(None, text.split(",")))

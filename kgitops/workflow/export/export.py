@@ -14,12 +14,18 @@ from kgitops.desired.build import build_desired
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.layers import defaults_layer
 from kgitops.desired.findings import Findings
+from kgitops.desired.matching.reported_types import (
+    NOTHING_REPORTED,
+    ReportedTypes,
+    with_reported_types,
+)
 from kgitops.desired.state import DesiredState, Project
 from kgitops.manifests.files import display_name
 from kgitops.manifests.load import load_manifests
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
 from kgitops.model.wording import counted
@@ -53,26 +59,33 @@ def export_manifests(
     project: Project,
     allow_configs: Sequence[str] = (),
     defaults: Sequence[WrittenDefaults] = (),
+    reported: ReportedTypes = NOTHING_REPORTED,
 ) -> Export:
     """The cluster as ``project`` may declare it. Planned against it they ask for no request.
 
     What the project manages is written as it was declared: by assignment or by counts, with its
     deletionPolicy. Where others set a value that no manifest may say, the one that was last applied
-    is written, because leaving it out would mean to remove it; the notes say so.
+    is written, because leaving it out would mean to remove it; the notes say so. ``reported`` are
+    the types of configs that only the brokers know.
     """
     scope = ExportScope(build_ownership(project, state.registry))
     notes = ExportNotes()
     unheard = Findings()  # loading the manifests reports them
     layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
+    groups = reported.get(ConfigResourceType.GROUP, {})
+    metrics = reported.get(ConfigResourceType.CLIENT_METRICS, {})
     files = {
         **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
-        **arrange("topics", export_topics(state, scope, notes, allow_configs, layer)),
+        **arrange(
+            "topics",
+            export_topics(state, scope, notes, allow_configs, layer, reported.get(None, {})),
+        ),
         **arrange("links", export_links(state, scope, notes)),
         **arrange("acls", export_acls(state, scope, notes)),
         **arrange("quotas", export_quotas(state, scope, notes)),
         **arrange("users", export_users(state, scope, notes)),
-        **arrange("groups", export_groups(state, scope, notes)),
-        **arrange("client-metrics", export_client_metrics(state, scope, notes)),
+        **arrange("groups", export_groups(state, scope, notes, groups)),
+        **arrange("client-metrics", export_client_metrics(state, scope, notes, metrics)),
     }
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)
@@ -130,6 +143,7 @@ def write_and_plan(
     workspace: Workspace,
     state: ClusterState,
     capabilities: Capabilities,
+    reported: ReportedTypes = NOTHING_REPORTED,
 ) -> PlannedExport:
     """Write the manifests, without those that a plan would refuse, and plan them.
 
@@ -147,7 +161,7 @@ def write_and_plan(
     missing = frozenset(build_ownership(workspace.project, state.registry).mine())
     while files:
         try:
-            desired = _load(folder, workspace)
+            desired = with_reported_types(_load(folder, workspace), reported, state)
         except FindingsError as error:
             _drop(error.findings, files, folder, notes)
             continue
@@ -175,6 +189,7 @@ def _load(folder: Path, workspace: Workspace) -> DesiredState:
         principal=workspace.principal,
         allow_configs=workspace.allow_configs,
         defaults=workspace.defaults,
+        asks_brokers=True,
     )
 
 

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from kgitops.desired.expansion.layers import Layer
+from kgitops.desired.matching.reported_types import reported_problem, reported_text
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import ConfigsPolicy
 from kgitops.model.registry import Json
@@ -32,14 +33,16 @@ def export_topics(
     notes: ExportNotes,
     allow_configs: Sequence[str],
     defaults: Layer,
+    reported: Mapping[str, ConfigType],
 ) -> list[Item]:
     """Every topic that the project may declare, with the configs set on the topic itself.
 
-    A config that only the ``defaults`` would set is taken out. The placement of replicas is only
+    ``reported`` are the types of configs that only the brokers know. A config that only the
+    ``defaults`` would set is taken out. The placement of replicas is only
     written if it was declared: with counts, a plan moves no replicas, and a later rebalancing of
     the cluster causes no drift.
     """
-    exporter = _Topics(state, scope, notes, allow_configs, defaults)
+    exporter = _Topics(state, scope, notes, allow_configs, defaults, reported)
     made = local_topics(state, scope.ownership.owners)
     shared = sharers(state, made)
     items = []
@@ -64,6 +67,7 @@ class _Topics(Struct, frozen=True):
     notes: ExportNotes
     allow_configs: Sequence[str]
     defaults: Layer
+    reported: Mapping[str, ConfigType]
 
     def spec(self, address: str, topic: TopicState) -> _Spec | None:
         """The spec of the topic's document; None if it gets no document."""
@@ -168,9 +172,9 @@ class _Topics(Struct, frozen=True):
                 continue  # set and removed by the tool that moves replicas
             problem = self._problem(key, value)
             if problem is None:
-                spec[key] = _written(key, value)
+                spec[key] = self._written(key, value)
             elif key in last:
-                spec[key] = _written(key, last[key])
+                spec[key] = self._written(key, last[key])
                 self.notes.add(address, f"{problem}; the value last applied is written instead")
             else:
                 complete = False
@@ -185,17 +189,19 @@ class _Topics(Struct, frozen=True):
             return None
         if removed_config(key) is not None:
             return f"Kafka 4 has no config {key} any more"
+        if (type_ := self.reported.get(key)) is not None:
+            return reported_problem(key, type_, value)
         return f"the config {key} is not known to kgitops (see spec.allowConfigs)"
 
-
-def _written(key: str, value: str) -> Json:
-    """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
-    text = normal_value(key, value)
-    definition = topic_configs().get(key)
-    match definition.type if definition else ConfigType.STRING:
-        case ConfigType.BOOLEAN:
-            return text == "true"
-        case ConfigType.INT | ConfigType.LONG:
-            return int(text)
-        case _:
-            return text
+    def _written(self, key: str, value: str) -> Json:
+        """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
+        type_ = self.reported.get(key)
+        text = normal_value(key, value) if type_ is None else reported_text(key, type_, value)
+        definition = topic_configs().get(key)
+        match definition.type if definition else type_:
+            case ConfigType.BOOLEAN:
+                return text == "true"
+            case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
+                return int(text)
+            case _:
+                return text

@@ -9,6 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from kgitops.cluster.embedded.effective.entries import EntryType
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 
 _FACTS = Path(__file__).with_name("known_configs.jsonl")
 _BROKER, _CLIENT_METRICS, _GROUP = 4, 16, 32
@@ -43,6 +45,19 @@ def known_group_configs() -> Mapping[str, KnownConfig]:
 def known_client_metrics_configs() -> Mapping[str, KnownConfig]:
     """Those of a subscription to clients' metrics (KIP-714), by name."""
     return _known()[_CLIENT_METRICS]
+
+
+def known_types(kind: ConfigResourceType | None) -> Mapping[str, ConfigType]:
+    """The types of the configs of a resource of this type, or without one of a topic."""
+    known: Mapping[str, KnownConfig | TopicConfig]
+    match kind:
+        case None:
+            known = topic_configs()
+        case ConfigResourceType.GROUP:
+            known = known_group_configs()
+        case ConfigResourceType.CLIENT_METRICS:
+            known = known_client_metrics_configs()
+    return {name: ConfigType(config.type) for name, config in known.items()}
 
 
 def known_broker_config(key: str) -> KnownConfig | None:

@@ -1,0 +1,52 @@
+"""Configs of a cluster that kgitops has no definition of: the types that brokers report."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from kgitops.cluster.port import Cluster
+from kgitops.desired.matching.reported_types import ReportedTypes
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.config_resources import ConfigResourceType, resource_configs
+from kgitops.model.resources.topic_configs import (
+    ConfigType,
+    is_throttle,
+    removed_config,
+    topic_configs,
+)
+
+
+def read_reported_types(
+    cluster: Cluster, state: ClusterState, allow_configs: Sequence[str]
+) -> ReportedTypes:
+    """Ask the brokers for the types of the configs in ``state`` that kgitops does not know.
+
+    Raises:
+        UnreachableError: they can't be read.
+    """
+    set_on_topics = {name: topic.configs for name, topic in state.topics.items()}
+    set_on_others = {
+        ConfigResourceType.GROUP: {name: it.configs for name, it in state.groups.items()},
+        ConfigResourceType.CLIENT_METRICS: {
+            name: it.configs for name, it in state.client_metrics.items()
+        },
+    }
+    types: dict[ConfigResourceType | None, Mapping[str, ConfigType]] = {}
+    keys = frozenset(
+        key for key in _unknown(set_on_topics, topic_configs()) if _is_asked(key, allow_configs)
+    )
+    if keys:
+        types[None] = cluster.read_config_types(None, min(set_on_topics), keys)
+    for kind, configs in set_on_others.items():
+        if keys := _unknown(configs, resource_configs(kind)):
+            types[kind] = cluster.read_config_types(kind, min(configs), keys)
+    return types
+
+
+def _unknown(configs: Mapping[str, Mapping[str, str]], known: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*configs.values()) - frozenset(known)
+
+
+def _is_asked(key: str, allow_configs: Sequence[str]) -> bool:
+    if is_throttle(key) or removed_config(key) is not None:
+        return False
+    return not any(fnmatchcase(key, pattern) for pattern in allow_configs)
