@@ -60,11 +60,9 @@ def phase(change: Change) -> Phase:
         case Kind.ACL:
             if deletes and _is_migrated(change):
                 return Phase.MIGRATED
-            view = change.after or change.before
-            denies = view is not None and view["permission"] == PermissionType.DENY
             if deletes:
-                return Phase.DENY_LIFT if denies else Phase.REVOKE
-            return Phase.DENY if denies else Phase.ALLOW
+                return Phase.DENY_LIFT if _denies(change) else Phase.REVOKE
+            return Phase.DENY if _denies(change) else Phase.ALLOW
         case Kind.VIRTUAL_CLUSTER:
             return _either(change, Phase.VIRTUAL_CLUSTER, Phase.VIRTUAL_CLUSTER_DELETE)
         case Kind.LINK:
@@ -113,6 +111,15 @@ def _either(change: Change, makes: Phase, breaks: Phase) -> Phase:
     if Action.DELETE in change.actions:
         return breaks
     return Phase.HANDED_OVER if Action.FORGET in change.actions else makes
+
+
+def _denies(change: Change) -> bool:
+    """Whether it is about a Deny, of which there may be nothing to show but its removal."""
+    for planned in change.requests:
+        if isinstance(planned.request, AclRequest):
+            return planned.request.binding.permission_type is PermissionType.DENY
+    view = change.after or change.before
+    return view is not None and view["permission"] == PermissionType.DENY
 
 
 def _is_migrated(change: Change) -> bool:

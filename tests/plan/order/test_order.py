@@ -195,6 +195,20 @@ def test_every_dependency_comes_earlier_in_the_plan() -> None:
         seen.add(planned.id)
 
 
+def test_rules_that_are_shown_no_more_are_removed_in_the_same_order() -> None:
+    """Of a rule of a virtual cluster whose bindings others deleted, no more than a record is left;
+    lifted as if it allowed, a Deny waited for what waited for it."""
+    deny = a_binding("User:*", "All", "*", virtual_cluster="emea", permission="Deny")
+    allow = a_binding("User:jane", "Read", "orders", virtual_cluster="emea")
+    ordered = plan([an_acl(deny), an_acl(allow)], [])
+    again = order_changes(replace(change, before=None) for change in ordered.changes)
+    seen: set[str] = set()
+    for planned in [planned for change in again for planned in change.requests]:
+        assert seen.issuperset(planned.depends_on)
+        seen.add(planned.id)
+    assert [change.address for change in again] == [an_acl(allow).address, an_acl(deny).address]
+
+
 def test_what_only_the_registry_records_takes_no_number() -> None:
     current = with_changes(applied(OTHER), a_topic_state("there"))
     found = plan_of(a_desired(OTHER, a_topic("there"), a_topic("new")), current)
