@@ -201,6 +201,14 @@ class Cluster(Protocol):
         """
         ...
 
+    def matches_host_ranges(self) -> bool:
+        """Return whether brokers match the hosts of ACLs as ranges (KIP-1276), if they can be.
+
+        Raises:
+            UnreachableError: they can't be asked.
+        """
+        ...
+
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Read each partition's first offset of that time or later; without one it is left out.
 

@@ -191,6 +191,10 @@ class SnapshotCluster:
         del kind, name
         return _not_held("the types of the configs", keys)
 
+    def matches_host_ranges(self) -> bool:
+        """False: a snapshot does not hold the version of the cluster."""
+        return False
+
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Refuse, if there are any: a snapshot does not hold them."""
         del timestamp_ms

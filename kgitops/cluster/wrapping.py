@@ -60,6 +60,10 @@ class WrappedCluster(Generic[Physical]):
         """Read the types of configs that the brokers know."""
         return self.physical.read_config_types(kind, name, keys)
 
+    def matches_host_ranges(self) -> bool:
+        """True if the physical cluster does."""
+        return self.physical.matches_host_ranges()
+
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Read the offsets of topics by time."""
         return self.physical.read_offsets_since(topics, timestamp_ms)

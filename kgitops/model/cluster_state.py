@@ -221,6 +221,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
     ``virtual_clusters`` is its support for virtual clusters (VC-351). ``client`` is None where
     quotas don't throttle kgitops. ``private``: nobody can read what is sent to the cluster.
+    ``host_ranges``: brokers match hosts of ACLs such as ``10.0.0.0/8`` as ranges.
     """
 
     backend: str
@@ -228,6 +229,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     virtual_clusters: VirtualClusterSupport = VirtualClusterSupport.NONE
     client: Client | None = None
     private: bool = True
+    host_ranges: bool = False
 
     def supports(self, api: str) -> bool:
         """True if the cluster can carry out requests of this api."""

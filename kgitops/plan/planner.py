@@ -9,6 +9,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from kgitops.desired.claims import claims_of
+from kgitops.desired.matching.clients import warn_of_ranges
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
@@ -91,7 +92,7 @@ def make_plan(
 
     ``pending_undo_requests`` are requests of an unfinished run of this project that undo its
     temporary settings; this plan takes them over. Without ``advise`` it has no warnings about the
-    consequences for clients of virtual clusters. ``unchanged_counts`` counts by kind the objects
+    consequences for clients of virtual clusters, and about hosts that older brokers never match. ``unchanged_counts`` counts by kind the objects
     of this project that both sides leave out, because they are as declared and as last applied;
     ``base_digest`` is then that of the whole cluster.
 
@@ -134,6 +135,8 @@ def make_plan(
     )
     last = own_quota_ranks(client, desired.principal)
     draft.warnings += warn_of_twins(desired, current)
+    if advise and not capabilities.host_ranges:
+        draft.warnings += warn_of_ranges(desired.acls)
     shown_addresses = {change.address for change in draft.changes}
     shown_addresses |= {row.address for row in draft.drift}
     draft.warnings += warn_of_shown_names(shown_addresses - desired.addresses)
@@ -141,7 +144,9 @@ def make_plan(
     shown = with_shown(draft.changes, current.broker_defaults, takeovers)
     named = _with_origins(_with_labels(shown, desired), desired)
     changes = order_changes(named, capabilities.validation, last)
-    losses = access_losses(current.acls, changes, desired.principal)
+    losses = access_losses(
+        current.acls, changes, desired.principal, host_ranges=capabilities.host_ranges
+    )
     changes = with_rights_lost(changes, losses)
     scope = desired.scope
     return Plan(

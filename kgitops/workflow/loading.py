@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.desired.build import build_desired
+from kgitops.desired.matching.clients import warn_of_ranges
 from kgitops.desired.matching.declared_names import warn_of_misspelt_names
 from kgitops.desired.selector import narrow_to_labels
 from kgitops.desired.state import DesiredState
@@ -194,6 +195,7 @@ def validate_manifests(
                     *here.desired.warnings,
                     *map(_warning_of, here.desired.empty_folders),
                     *warn_of_misspelt_names(here.desired),
+                    *warn_of_ranges(here.desired.acls),
                     *here.policies.bundle.warnings,
                 )
         except FindingsError as error:

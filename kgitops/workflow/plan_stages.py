@@ -18,10 +18,16 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.matching.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
-from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
+from kgitops.model.cluster_state import (
+    Capabilities,
+    ClusterState,
+    Validator,
+    VirtualClusterSupport,
+)
 from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
+from kgitops.model.resources.acls import host_range
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
@@ -87,6 +93,20 @@ def with_brokers_configs(
         if (name := min(named[kind], default=None)) is not None
     }
     return with_reported_types(desired, types, current)
+
+
+def with_host_ranges(
+    cluster: Cluster, desired: DesiredState, current: ClusterState
+) -> Capabilities:
+    """Return what the cluster can do; how it matches ranges is asked only where there are any.
+
+    Raises:
+        UnreachableError: it can't be asked.
+    """
+    hosts = (acl.host for acl in (*(item.binding for item in desired.acls), *current.acls))
+    is_asked = any("/" in host and host_range(host) is not None for host in hosts)
+    ranges = is_asked and cluster.matches_host_ranges()
+    return replace(cluster.capabilities, host_ranges=ranges)
 
 
 def with_all_users(cluster: Cluster, state: ClusterState) -> tuple[ClusterState, tuple[str, ...]]:

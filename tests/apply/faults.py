@@ -114,6 +114,10 @@ class FaultyCluster:
         self.before_read()
         return self.real.read_config_types(kind, name, keys)
 
+    def matches_host_ranges(self) -> bool:
+        self.before_read()
+        return self.real.matches_host_ranges()
+
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         self.before_read()
         return self.real.read_offsets_since(topics, timestamp_ms)

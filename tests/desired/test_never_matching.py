@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from manifests.loading import acl, findings, load, quota, write
+from manifests.loading import acl, build, findings, load, quota, write
 
-from kgitops.desired.matching.clients import host_mismatch, principal_mismatch
+from kgitops.desired.matching.clients import host_mismatch, principal_mismatch, warn_of_ranges
 
 RIGHT = "permission: Allow\noperations: [Read]\nresource: {type: topic, name: orders}"
 RATE = "{producer_byte_rate: 1024}"
@@ -106,7 +106,11 @@ def test_a_principal_that_a_client_may_have(principal: str) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        "10.0.0.0/8",
+        "10.0.0.0/33",
+        "10.0.0.0/",
+        "10.0.0.0/255.0.0.0",
+        "localhost/8",
+        "::ffff:127.0.0.0/104",
         "10.0.*",
         "localhost",
         "app.example.com",
@@ -128,10 +132,33 @@ def test_a_host_that_is_no_clients_address(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["10.0.0.1", "127.0.0.1", "0:0:0:0:0:0:0:1", "fe80:0:0:0:0:0:0:1%eth0"]
+    "host",
+    [
+        "10.0.0.1",
+        "127.0.0.1",
+        "0:0:0:0:0:0:0:1",
+        "fe80:0:0:0:0:0:0:1%eth0",
+        "10.0.0.0/8",
+        "10.1.2.3/08",
+        "2001:DB8::1/32",
+    ],
 )
 def test_a_host_that_is_a_clients_address(host: str) -> None:
     assert host_mismatch(host) is None
+
+
+def test_a_range_is_told_once_a_document(tmp_path: Path) -> None:
+    spec = "principal: User:a\npermission: Allow\noperations: [Read, Write]\nhost: {}\n"
+    spec += "resource: {{type: topic, name: t}}"
+    hosts = ("10.0.0.0/8", "10.0.0.1")
+    write(tmp_path, {f"{n}.yaml": acl(spec.format(host), f"a{n}") for n, host in enumerate(hosts)})
+    desired = build(load(tmp_path))
+    assert not desired.warnings
+    (warning,) = warn_of_ranges(desired.acls)
+    assert str(warning).endswith(
+        "0.yaml:8:9: warning: the host '10.0.0.0/8' is a range, which matches clients since Kafka "
+        "4.4 (metadata.version 4.4-IV1) and none before; write IP addresses for an older cluster"
+    )
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def forget_what_is_implied(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_narrow_denies(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(access, "_meet", lambda allow, _: allow)
+    patch.setattr(access, "_meet", lambda allow, _, *, ranges: allow)
 
 
 def overlook_what_stays(patch: pytest.MonkeyPatch) -> None:

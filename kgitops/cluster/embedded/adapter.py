@@ -174,6 +174,10 @@ class EmbeddedCluster:
         known = known_types(kind)
         return {key: known[key] for key in sorted(keys & known.keys())}
 
+    def matches_host_ranges(self) -> bool:
+        """False: the embedded brokers compare hosts as Kafka 4.3 does."""
+        return False
+
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Look through the record batches of the store."""
         with self.controller.reading_batches() as image:

@@ -14,6 +14,7 @@ from kgitops.cluster.kafka.configs.client_configs import (
     without_secrets,
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
+from kgitops.cluster.kafka.read.acls import matches_host_ranges
 from kgitops.cluster.kafka.read.config_resources import read_client_metrics, read_config_types
 from kgitops.cluster.kafka.read.consumer_groups import (
     list_configured,
@@ -128,6 +129,10 @@ class KafkaCluster:
     ) -> Mapping[str, ConfigType]:
         """Ask for these configs of the resource."""
         return read_config_types(self.wire, kind, name, keys)
+
+    def matches_host_ranges(self) -> bool:
+        """Ask for the cluster's metadata.version."""
+        return matches_host_ranges(self.wire)
 
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Ask the leaders of the partitions."""

@@ -6,13 +6,16 @@ character; only User:* is everyone (StandardAuthorizer). Quotas have no wildcard
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from msgspec import Struct
 
 from kgitops.desired.findings import address, address_in_java
 from kgitops.manifests.yaml.text import shown
-from kgitops.model.resources.acls import EVERYONE
+from kgitops.model.json.declared import DesiredAcl
+from kgitops.model.resources.acls import EVERYONE, host_range
+from kgitops.model.source import Finding, Severity
 
 _USER = "User"
 _KNOWN_TYPES = (_USER, "Group")
@@ -117,6 +120,8 @@ def _dn_mismatch(name: str, kind: str | None = None) -> Mismatch | None:
 
 def host_mismatch(host: str) -> Mismatch | None:
     """Return why no client's address is spelled like this; None if one's may be."""
+    if host_range(host) is not None:
+        return None  # the version of the cluster decides: warn_of_ranges
     spelt = address_in_java(host)
     if spelt is None:
         return Mismatch(
@@ -132,6 +137,25 @@ def host_mismatch(host: str) -> Mismatch | None:
             f'write "{spelt}"',
         )
     return None
+
+
+def warn_of_ranges(acls: Iterable[DesiredAcl]) -> tuple[Finding, ...]:
+    """Warn of hosts that are ranges, for a cluster that is not known to match them."""
+    found = {
+        acl.located.at("spec", "host"): acl.binding.host
+        for acl in acls
+        if "/" in acl.binding.host and host_range(acl.binding.host) is not None
+    }
+    return tuple(
+        Finding(
+            source=place,
+            problem=f"the host {shown(host)} is a range, which matches clients since Kafka 4.4 "
+            "(metadata.version 4.4-IV1) and none before",
+            advice="write IP addresses for an older cluster",
+            severity=Severity.WARNING,
+        )
+        for place, host in found.items()
+    )
 
 
 def ip_mismatch(ip: str) -> Mismatch | None:

@@ -37,7 +37,7 @@ class AclSpec:
     """Several principals, instead of principal."""
     host: Text = "*"
     """The address that the client connects from, as brokers write it, IPv6 in full
-    (2001:db8:0:0:0:0:0:1), or "*" for any."""
+    (2001:db8:0:0:0:0:0:1), or "*" for any. Since Kafka 4.4 also a range: 10.0.0.0/8."""
     permission: Annotated[PermissionType | None, EnumName(PermissionType), NotNull()] = None
     """Allow or Deny; a Deny wins over every Allow. Needed, unless there is a role, which allows."""
     operations: Annotated[

@@ -1,5 +1,6 @@
 """ACL bindings, with Kafka's enumerations in Kafka's spelling."""
 
+import ipaddress
 from enum import StrEnum
 
 from msgspec import Struct
@@ -146,3 +147,37 @@ class AclBinding(Struct, frozen=True, kw_only=True, order=True):
     def scoped(self) -> bool:
         """True if the binding belongs to virtual clusters, false if it is global."""
         return self.virtual_cluster != CLUSTER_NAME
+
+
+HostRange = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def host_range(host: str) -> HostRange | None:
+    """Return the addresses that a host such as ``10.0.0.0/8`` stands for; None if it is no range.
+
+    Brokers match ranges since metadata.version 4.4-IV1 (KIP-1276). They refuse one of IPv4
+    addresses that is written as IPv6.
+    """
+    address, slash, bits = host.partition("/")
+    if not slash or "%" in address or not (bits.isascii() and bits.isdigit()):
+        return None
+    try:
+        found = ipaddress.ip_network((address, int(bits)), strict=False)
+    except ValueError:
+        return None
+    mapped = isinstance(found, ipaddress.IPv6Network) and ipaddress.IPv6Address(address).ipv4_mapped
+    return None if mapped else found
+
+
+def host_covers(rule: str, other: str, *, ranges: bool) -> bool:
+    """Return whether the host of a rule matches all that the other does; ``ranges``: as a range."""
+    if rule in ("*", other):
+        return True
+    covering = host_range(rule) if ranges else None
+    if covering is None or other == "*":
+        return False
+    try:
+        inner = host_range(other) or ipaddress.ip_network(other)
+    except ValueError:
+        return False
+    return inner.version == covering.version and inner.subnet_of(covering)  # type: ignore[arg-type]

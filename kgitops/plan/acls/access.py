@@ -22,6 +22,7 @@ from kgitops.model.resources.acls import (
     PatternType,
     PermissionType,
     ResourceType,
+    host_covers,
 )
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.source import Finding, Severity
@@ -30,10 +31,11 @@ from kgitops.plan.document.plan import AccessLoss, Change
 
 
 def access_losses(
-    before: Set[AclBinding], changes: Iterable[Change], requester: str
+    before: Set[AclBinding], changes: Iterable[Change], requester: str, *, host_ranges: bool = False
 ) -> tuple[AccessLoss, ...]:
     """Return every (principal, operation, resource) that is allowed before the changes, not after.
 
+    ``host_ranges``: the brokers match hosts such as ``10.0.0.0/8`` as ranges.
     Rights that only move into a virtual cluster are not lost (VC-191).
     """
     added, removed = set(), set()
@@ -49,13 +51,19 @@ def access_losses(
     denies = [acl for acl in added if acl.permission_type is PermissionType.DENY]
     if denies:
         allows = AclIndex((a, a) for a in before if a.permission_type is PermissionType.ALLOW)
-        questions |= {_meet(allow, deny) for deny in denies for allow in allows.meeting(deny)}
+        questions |= {
+            _meet(allow, deny, ranges=host_ranges)
+            for deny in denies
+            for allow in allows.meeting(deny)
+        }
     if not questions:
         return ()
     # ACLs of other principals, nearly all of a large cluster's, are irrelevant to the questions.
     asked = {requester, EVERYONE, *(question.principal for question in questions)}
     there = {acl for acl in before if acl.principal in asked}
-    check = _AccessComparison(old=_rules(there), new=_rules((there | added) - removed))
+    check = _AccessComparison(
+        old=_rules(there), new=_rules((there | added) - removed), ranges=host_ranges
+    )
     losses = {
         AccessLoss(
             principal=question.principal,
@@ -115,11 +123,15 @@ class _AccessComparison(Struct, frozen=True):
 
     old: AclIndex[AclBinding]
     new: AclIndex[AclBinding]
+    ranges: bool
 
     def lost(self, question: AclBinding) -> frozenset[Operation]:
         """Return the operations of the question that its principal could do, and now can't."""
         granted = _granted(question)
-        return _allowed(self.old, question, granted) - _allowed(self.new, question, granted)
+        before, after = (
+            _allowed(rules, question, granted, ranges=self.ranges) for rules in (self.old, self.new)
+        )
+        return before - after
 
 
 def _rules(acls: Iterable[AclBinding]) -> AclIndex[AclBinding]:
@@ -127,13 +139,17 @@ def _rules(acls: Iterable[AclBinding]) -> AclIndex[AclBinding]:
 
 
 def _allowed(
-    rules: AclIndex[AclBinding], question: AclBinding, operations: frozenset[Operation]
+    rules: AclIndex[AclBinding],
+    question: AclBinding,
+    operations: frozenset[Operation],
+    *,
+    ranges: bool,
 ) -> frozenset[Operation]:
     """Return the operations that the question's principal may do on its whole resource pattern."""
     allowed: set[Operation] = set()
     denied: set[Operation] = set()
     for rule in rules.covering(question):
-        if rule.host not in ("*", question.host):
+        if not host_covers(rule.host, question.host, ranges=ranges):
             continue
         if rule.permission_type is PermissionType.ALLOW:
             allowed |= _granted(rule)
@@ -162,13 +178,13 @@ def resource_text(question: AclBinding) -> str:
     return f"{question.resource_type} {question.resource_name} ({question.pattern_type}){where}"
 
 
-def _meet(allow: AclBinding, deny: AclBinding) -> AclBinding:
+def _meet(allow: AclBinding, deny: AclBinding, *, ranges: bool) -> AclBinding:
     """Intersect an Allow with a Deny that meets it: the narrower of each part."""
     narrower = allow if covers(deny, allow) else deny
     return replace(
         allow,
         principal=deny.principal if allow.principal == EVERYONE else allow.principal,
-        host=deny.host if allow.host == "*" else allow.host,
+        host=deny.host if host_covers(allow.host, deny.host, ranges=ranges) else allow.host,
         resource_name=narrower.resource_name,
         pattern_type=narrower.pattern_type,
     )

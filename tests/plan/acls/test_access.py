@@ -1,8 +1,10 @@
 """What principals can no longer do after a plan, by Kafka's authorization rules."""
 
 import pytest
-from builders import a_binding, a_desired, a_quota, an_acl, applied, plan_of
+from builders import ALL_CAPABILITIES, a_binding, a_desired, a_quota, an_acl, applied, plan_of
+from msgspec.structs import replace
 
+from kgitops.model.cluster_state import Capabilities
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document.plan import Plan
 
@@ -225,3 +227,53 @@ def test_a_deny_says_nothing_of_what_it_takes_from_narrower_rules() -> None:
     deny = a_binding(name="ord", pattern="prefixed", permission="Deny")
     assert rights([READ], [READ, deny]) == [None]
     assert lost([READ], [READ, deny]) == {"User:billing Read topic orders (literal)"}
+
+
+RANGES = replace(ALL_CAPABILITIES, host_ranges=True)
+NET, INSIDE, OUTSIDE = (a_binding(host=host) for host in ("10.0.0.0/8", "10.1.2.3", "11.0.0.1"))
+
+
+def a_denial(host: str) -> AclBinding:
+    return a_binding(host=host, permission="Deny")
+
+
+def lost_hosts(before: list[AclBinding], after: list[AclBinding], *, ranges: bool) -> set[str]:
+    planned = plan_of(
+        a_desired(OTHER, *map(an_acl, after)),
+        applied(OTHER, *map(an_acl, before)),
+        RANGES if ranges else ALL_CAPABILITIES,
+    )
+    return {loss.resource.partition("from ")[2] for loss in planned.access_losses}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        ([INSIDE, OUTSIDE], [NET], {"11.0.0.1"}),
+        ([a_binding(host="10.2.0.0/16")], [NET], set()),
+        ([NET], [a_binding(host="10.2.0.0/16")], {"10.0.0.0/8"}),
+        ([INSIDE, OUTSIDE], [INSIDE, OUTSIDE, a_denial("10.0.0.0/8")], {"10.1.2.3"}),
+        ([NET], [NET, a_denial("10.1.2.3")], {"10.1.2.3"}),
+        ([NET], [NET, a_denial("11.0.0.1")], set()),
+        ([a_binding()], [NET], {""}),
+        ([a_binding(host="::1")], [a_binding(host="0.0.0.0/0")], {"::1"}),
+    ],
+)
+def test_a_range_covers_addresses_where_brokers_match_ranges(
+    before: list[AclBinding], after: list[AclBinding], lost: set[str]
+) -> None:
+    assert lost_hosts(before, after, ranges=True) == lost
+
+
+def test_a_range_is_a_text_where_they_do_not() -> None:
+    assert lost_hosts([INSIDE], [NET], ranges=False) == {"10.1.2.3"}
+    assert not lost_hosts([INSIDE], [INSIDE, a_denial("10.0.0.0/8")], ranges=False)
+
+
+def test_a_plan_warns_of_ranges_where_brokers_do_not_match_them() -> None:
+    def warned(capabilities: Capabilities) -> bool:
+        planned = plan_of(a_desired(an_acl(NET)), applied(OTHER), capabilities)
+        return any("is a range" in warning.problem for warning in planned.warnings)
+
+    assert warned(ALL_CAPABILITIES)
+    assert not warned(RANGES)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.metadata import ApiVersionsRequest
 from msgspec import Struct
 
 from kgitops.cluster.kafka.answers import unreadable_error, with_retries
@@ -22,6 +23,9 @@ from kgitops.model.results import ErrorCode
 T = TypeVar("T")
 _ANY = 1  # org.apache.kafka.common.acl.AclOperation.ANY, and so in its three siblings
 _WITH_USERS = 3
+_WITH_FEATURES = 3
+_RANGES_SINCE = 32
+"""4.4-IV1 in org.apache.kafka.server.common.MetadataVersion (isCidrAclSupported)."""
 
 
 class AclListing(Struct, frozen=True, kw_only=True):
@@ -30,6 +34,25 @@ class AclListing(Struct, frozen=True, kw_only=True):
     bindings: frozenset[AclBinding] = frozenset()
     enforced: bool = True
     not_checked: tuple[NotChecked, ...] = ()
+
+
+def matches_host_ranges(wire: Wire) -> bool:
+    """Return whether brokers match a host such as 10.0.0.0/8 as a range, by metadata.version.
+
+    Raises:
+        UnreachableError: no broker answers.
+    """
+    request = ApiVersionsRequest(
+        client_software_name="kgitops", client_software_version="1", min_version=_WITH_FEATURES
+    )
+    response = with_retries(wire, request, wire.send(request))
+    if response.error_code:
+        what = "the version of the cluster's metadata"
+        raise unreadable_error(wire, "ApiVersions", what, response.error_code)
+    return any(
+        row.name == "metadata.version" and row.max_version_level >= _RANGES_SINCE
+        for row in response.finalized_features
+    )
 
 
 def acls_request() -> Message:
