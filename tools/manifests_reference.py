@@ -56,10 +56,10 @@ with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows
   number.
 - A key of `configs` that kgitops has no definition of, because the cluster's Kafka is newer, is for
   the brokers to decide: a plan asks them for its type (DescribeConfigs), and refuses a key that
-  they don't know, a value of another type, and a secret. Texts are compared as they are written,
-  lists in their order. Brokers describe only a topic that exists, so a cluster without any topic
-  can't tell. Without a cluster (`validate`, `plan --snapshot`, fleets) such a key is a warning, and
-  its value is taken as written; a key that is spelled nearly as a known one is an error there.
+  they don't know, a value of another type, and a secret. Texts are compared character by
+  character, lists in their order. Brokers describe only a topic that exists, so a cluster without
+  any topic can't tell. Without a cluster (`validate`, `plan --snapshot`, fleets) such a key is a
+  warning, and its value is not checked; a key that is spelled nearly as a known one is an error.
   `spec.allowConfigs` of the project file lets keys of topics through unasked.
 
 All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what to do`.

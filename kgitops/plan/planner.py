@@ -92,9 +92,10 @@ def make_plan(
 
     ``pending_undo_requests`` are requests of an unfinished run of this project that undo its
     temporary settings; this plan takes them over. Without ``advise`` it has no warnings about the
-    consequences for clients of virtual clusters, and about hosts that older brokers never match. ``unchanged_counts`` counts by kind the objects
-    of this project that both sides leave out, because they are as declared and as last applied;
-    ``base_digest`` is then that of the whole cluster.
+    consequences for clients of virtual clusters, nor about hosts that older brokers never match.
+    ``unchanged_counts`` counts by kind the objects of this project that both sides leave out,
+    because they are as declared and as last applied; ``base_digest`` is then that of the whole
+    cluster.
 
     Raises:
         FindingsError: the state has configs of which no brokers were asked.

@@ -18,12 +18,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.matching.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
-from kgitops.model.cluster_state import (
-    Capabilities,
-    ClusterState,
-    Validator,
-    VirtualClusterSupport,
-)
+from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name

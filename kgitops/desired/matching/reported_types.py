@@ -74,20 +74,18 @@ def _check(unknown: UnknownConfig, type_: ConfigType | None, wrong: Findings) ->
 
 
 def _with_types(item: DesiredObject, types: ReportedTypes, current: ClusterState) -> DesiredObject:
-    match item:
-        case DesiredTopic():
-            found = current.topics.get(item.name) if item.virtual_cluster is None else None
-            return _typed(item, types.get(None, {}), found.configs if found else {})
-        case DesiredGroup():
-            group = current.groups.get(item.name)
-            own = types.get(ConfigResourceType.GROUP, {})
-            return _typed(item, own, group.configs if group else {})
-        case DesiredClientMetrics():
-            metrics = current.client_metrics.get(item.name)
-            own = types.get(ConfigResourceType.CLIENT_METRICS, {})
-            return _typed(item, own, metrics.configs if metrics else {})
-        case _:
-            return item
+    if isinstance(item, DesiredTopic):
+        found = current.topics.get(item.name) if item.virtual_cluster is None else None
+        return _typed(item, types.get(None, {}), found.configs if found else {})
+    if isinstance(item, DesiredGroup):
+        group = current.groups.get(item.name)
+        own = types.get(ConfigResourceType.GROUP, {})
+        return _typed(item, own, group.configs if group else {})
+    if isinstance(item, DesiredClientMetrics):
+        metrics = current.client_metrics.get(item.name)
+        own = types.get(ConfigResourceType.CLIENT_METRICS, {})
+        return _typed(item, own, metrics.configs if metrics else {})
+    return item
 
 
 def _typed(

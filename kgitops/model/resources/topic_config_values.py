@@ -74,7 +74,7 @@ def value_reader(config: TopicConfig) -> ValueReader:
 def reported_reader(name: str, type_: ConfigType) -> ValueReader:
     """Return the reader of a config of which only the type is known, as brokers report it.
 
-    A text stays as it is written; a list keeps its order, which may matter.
+    A text is not changed; a list keeps its order, which may matter.
     """
     config = TopicConfig(
         name=name,
@@ -93,8 +93,10 @@ def reported_reader(name: str, type_: ConfigType) -> ValueReader:
             return ValueReader(config=config, parse=_list_in_order, legal="a list of texts")
         case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
             return ValueReader(config=config, parse=str, legal="a text")
-        case _:
+        case ConfigType.BOOLEAN | ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
             return value_reader(config)
+        case _:
+            assert_never(type_)
 
 
 def value_parser(config: TopicConfig) -> Callable[[str], Value | None]:

@@ -114,7 +114,7 @@ def _either(change: Change, makes: Phase, breaks: Phase) -> Phase:
 
 
 def _denies(change: Change) -> bool:
-    """Whether it is about a Deny, of which there may be nothing to show but its removal."""
+    """Return whether it is about a Deny, of which there may be nothing to show but its removal."""
     for planned in change.requests:
         if isinstance(planned.request, AclRequest):
             return planned.request.binding.permission_type is PermissionType.DENY
