@@ -103,6 +103,20 @@ def test_a_policy_that_hangs_while_it_is_loaded_is_a_broken_revision(
     assert revisions.first.topics() == {"orders"}
 
 
+def test_a_config_that_the_brokers_do_not_know_is_a_broken_revision(revisions: Revisions) -> None:
+    """It shows only on the cluster, when the revision is loaded already."""
+    loops = revisions.loops
+    revisions.publish("2", topic(configs={**ZSTD, "past.config": 1}))
+    revisions.first.set_behind("orders", compression_type="gzip")
+    for _ in range(2):
+        loops.go(301)
+        result = loops.turns[-1]
+        assert (result.outcome, result.last_good) == (TurnOutcome.REFUSED, "1"), result
+        assert "Kafka has no topic config 'past.config'" in result.reasons[0].sentence
+        assert result.drifting == {"Topic": 1}
+    assert revisions.first.configs("orders")["compression.type"] == "gzip"
+
+
 def test_the_plan_that_waits_stays_while_a_revision_is_broken(revisions: Revisions) -> None:
     loops = revisions.loops
     revisions.publish("2", topic(configs=ZSTD, partitions=6))

@@ -16,7 +16,7 @@ from kgitops.apply.journal.reading import Latest, latest_values
 from kgitops.cluster.port import Cluster
 from kgitops.manifests.files import names_from
 from kgitops.model import clock as moments
-from kgitops.model.errors import KgitopsError, SafetyError, StaleError
+from kgitops.model.errors import FindingsError, KgitopsError, SafetyError, StaleError
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
@@ -97,10 +97,14 @@ class _Turn:
 
         Where the revision can't be loaded, the cluster is compared with the last one that could.
         """
+        good = self.memory.loaded
         try:
             self._take(self._revision)
         except KgitopsError as error:
-            good = self.memory.loaded
+            if isinstance(error, FindingsError):
+                # A config that the brokers don't know shows when the revision is loaded already.
+                self._is_loaded = False
+                self.memory = replace(self.memory, loaded=good)
             if self._is_loaded or good is None or not self._context.is_copy:
                 raise  # what lies in a user's folder is not there any more as it was
             self._report.stopped(error.reasons)
