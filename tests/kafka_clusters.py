@@ -15,7 +15,7 @@ import pytest
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jars import libs_folder
+from kgitops.sandbox.jars import KAFKA, fetch_jars, libs_folder, pinned_jars
 from kgitops.sandbox.sandbox import Sandbox, prepare_jvm, start
 
 
@@ -60,6 +60,20 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartKafka]:
     yield start_one
     for sandbox in started:
         sandbox.kill_all()
+
+
+NEWER = "4.4.0"
+RELEASES = (KAFKA, NEWER)
+"""Releases of Kafka for tests of what differs between them; all else runs with the first."""
+
+
+def libs_of(release: str) -> Path | None:
+    """The folder of a release's jars for ``own_kafka(libs=…)``, downloaded once; None for KAFKA."""
+    if release == KAFKA:
+        return None
+    jars = pinned_jars(Path(__file__).with_name(f"kafka-{release}.txt"))
+    folder = libs_folder().with_name(f"kafka-{release}")
+    return fetch_jars(jars, folder, f"Kafka {release} (56 MB, once)", lambda _: None)
 
 
 def download_notice() -> str | None:

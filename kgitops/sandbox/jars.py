@@ -19,7 +19,7 @@ from kgitops.model.origin import install_command
 from kgitops.sandbox.files import exclusive
 
 KAFKA = "4.3.0"
-"""The newest complete release: 4.4.0 has no ``kafka-tools`` (docs/guides/sandbox.md)."""
+"""The release whose brokers the embedded cluster answers like (docs/guides/sandbox.md)."""
 _MEGABYTES = 56
 
 
@@ -37,9 +37,12 @@ class Jar(Struct, frozen=True, kw_only=True):
         return f"{self.name}-{self.version}.jar"
 
 
-def pinned_jars() -> tuple[Jar, ...]:
-    """Every jar that a broker and Kafka's tools need, each in one version."""
-    text = files("kgitops.sandbox").joinpath("jars.txt").read_text("utf-8")
+def pinned_jars(listed: Path | None = None) -> tuple[Jar, ...]:
+    """Every jar that a broker and Kafka's tools need, each in one version.
+
+    ``listed`` is the list of another release.
+    """
+    text = (listed or files("kgitops.sandbox").joinpath("jars.txt")).read_text("utf-8")
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
     split = ((*coordinates.split(":"), digest) for coordinates, digest in rows)
     return tuple(Jar(group=g, name=n, version=v, sha256=digest) for g, n, v, digest in split)

@@ -38,6 +38,7 @@ def start(
     users: Mapping[str, str] = USERS,
     properties: Mapping[str, str] | None = None,
     class_path: Sequence[Path] = (),
+    libs: Path | None = None,
     detached: bool = False,
     wanted_ports: Sequence[int] = (),
     on_stage: Callable[[str], None] = lambda _: None,
@@ -47,7 +48,8 @@ def start(
     With ``sasl`` clients log in as one of ``users`` (passwords by name, ``admin`` among them), with
     ``tls`` they present a certificate; both together give a listener for each and one for both.
     ``properties`` go into every server.properties and win over the sandbox's own. ``class_path``
-    holds the caller's own jars and folders, for policies. Brokers die with this process, however it
+    holds the caller's own jars and folders, for policies, ``libs`` the jars of another release of
+    Kafka. Brokers die with this process, however it
     ends, unless they are ``detached``. They listen on free ports; ``wanted_ports`` are tried first.
     A start that loses a port to another process, or elects no leader, is repeated.
 
@@ -57,7 +59,7 @@ def start(
         UnreachableError: the brokers run but don't answer.
     """
     check_users(users)
-    jvm = prepare_jvm(home, class_path, on_stage)
+    jvm = prepare_jvm(home, class_path, on_stage, libs)
     certificates = issue_certificates(home / "tls", tuple(users)) if tls else None
     for attempt in range(1, _ATTEMPTS + 1):
         layout = Layout(
@@ -98,14 +100,19 @@ def elected_no_leader(sandbox: Sandbox, error: BaseException) -> bool:
     return isinstance(error, KgitopsError) and sandbox.elected_no_leader
 
 
-def prepare_jvm(home: Path, class_path: Sequence[Path], on_stage: Callable[[str], None]) -> Jvm:
+def prepare_jvm(
+    home: Path,
+    class_path: Sequence[Path],
+    on_stage: Callable[[str], None],
+    libs: Path | None = None,
+) -> Jvm:
     """A Java with Kafka's jars, which are downloaded if this machine has none yet.
 
     Raises:
         KgitopsError: there is no Java, or the download fails.
     """
     java = find_java()
-    libs = fetch_libs(on_stage)
+    libs = libs or fetch_libs(on_stage)
     home.mkdir(parents=True, exist_ok=True)
     log4j2 = home / "log4j2.properties"
     jvm = Jvm(java=java, libs=libs, class_path=class_path, log4j2=log4j2)

@@ -1,14 +1,17 @@
 """Real brokers that know configs which this version of kgitops has no definition of."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from cli.conftest import Kgitops
-from cli.projects import document, topic
+from cli.projects import Project, document, topic
+from kafka_clusters import NEWER, StartKafka, libs_of
 from patience import eventually
 
-from kgitops.cluster.kafka.adapter import KafkaCluster
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.resources import config_resources, topic_configs
 
 if TYPE_CHECKING:
@@ -88,3 +91,35 @@ def test_they_are_declared_changed_exported_and_removed(
     project.write(topic(**orders), group)
     applied()
     unclean(None)
+
+
+def test_a_dead_letter_queue_of_a_group(
+    own_kafka: StartKafka, kgitops: Kgitops, tmp_path: Path
+) -> None:
+    """Kafka 4.4 has group configs of which kgitops has no definition (KIP-1191)."""
+    sandbox = own_kafka(libs=libs_of(NEWER))
+    project = Project(tmp_path / "newer")
+    queue = {"errors.deadletterqueue.topic.name": "dlq.orders"}
+    copies = {"errors.deadletterqueue.copy.record.enable": True}
+    url = f"kafka://{sandbox.servers}"
+
+    def run(*words: object, **configs: object) -> str:
+        project.write(document("ConsumerGroup", "app", configs=configs))
+        project.write_file(clusters={"kafka": {"url": url}})
+        done = kgitops(*words)
+        assert done.code == 0, done.said
+        return done.out
+
+    run("apply", project.folder, "--auto-approve", **queue, **copies)
+    assert "No changes." in run("plan", project.folder, **queue, **copies)
+    run("export", project.folder, "-o", project.folder / "out", **queue, **copies)
+    text = (project.folder / "out" / "groups.yaml").read_text()
+    assert "errors.deadletterqueue.topic.name: dlq.orders" in text
+    assert "errors.deadletterqueue.copy.record.enable: true" in text
+    run("apply", project.folder, "--auto-approve", **queue)
+    with closing(boot(sandbox.servers, sandbox.configs, Path())) as cluster:
+        eventually(
+            lambda: cluster.read_groups(frozenset({"app"}))["app"].configs,
+            lambda configs: configs == queue,
+            what="the brokers have removed the other config",
+        )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Document, Project, document, topic
-from kafka_clusters import StartKafka
+from kafka_clusters import NEWER, RELEASES, StartKafka, libs_of
 from patience import eventually
 
 from kgitops.cluster.kafka.adapter import boot
@@ -53,10 +53,15 @@ def is_let_in(sandbox: Sandbox, topic_name: str) -> bool:
     return error is None
 
 
+@pytest.mark.parametrize("release", RELEASES)
 def test_kgitops_says_what_the_brokers_do(
-    own_kafka: StartKafka, kgitops: Kgitops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_kafka: StartKafka,
+    kgitops: Kgitops,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    release: str,
 ) -> None:
-    sandbox = own_kafka(sasl=True)
+    sandbox = own_kafka(sasl=True, libs=libs_of(release))
     project = Project(tmp_path / "ranges")
     hosts = (*RANGES, *OTHERS, EXACT)
     project.write(
@@ -74,6 +79,7 @@ def test_kgitops_says_what_the_brokers_do(
     )
     with closing(boot(sandbox.servers, sandbox.configs, Path())) as cluster:
         ranges = cluster.matches_host_ranges()
+    assert ranges is (release == NEWER)
     assert {host: is_let_in(sandbox, name_of(host)) for host in hosts} == {
         **dict.fromkeys(RANGES, ranges),
         **dict.fromkeys(OTHERS, False),
