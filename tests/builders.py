@@ -23,16 +23,14 @@ from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredCredential,
     DesiredGroup,
-    DesiredLink,
-    DesiredMember,
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
     DesiredUser,
-    DesiredVirtualCluster,
     OffsetReset,
     Tombstone,
     last_applied,
@@ -41,13 +39,15 @@ from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
     acl_address,
+    broker_config_address,
     client_metrics_address,
+    config_resource_address,
     group_address,
     quota_address,
     topic_address,
     user_address,
 )
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import Assignment, TopicState
@@ -73,9 +73,7 @@ ALL_CAPABILITIES = Capabilities(
 
 IN_ENVIRONMENT = PasswordSource(env="SALES_APP_PASSWORD")
 
-ClusterObject = (
-    TopicState | AclBinding | ClientQuotaState | UserState | FoundGroup | ClientMetricsState
-)
+ClusterObject = TopicState | AclBinding | ClientQuotaState | UserState | FoundGroup | FoundConfigs
 
 
 class Place(Struct, frozen=True):
@@ -218,6 +216,34 @@ def some_client_metrics(
     )
 
 
+def some_broker_configs(
+    name: str = "<default>", *, deletion_policy: DeletionPolicy | None = None, **configs: str
+) -> DesiredBrokerConfig:
+    """Declared configs of brokers; ``num_io_threads="9"`` gives one."""
+    given = {key.replace("_", "."): value for key, value in configs.items()}
+    return DesiredBrokerConfig(
+        address=broker_config_address(name),
+        name=name,
+        configs=given or {"num.io.threads": "12"},
+        deletion_policy=deletion_policy or DeletionPolicy.DELETE,
+        deletion_policy_written=deletion_policy is not None,
+        located=Place("brokers.yaml"),
+    )
+
+
+def some_configs(kind: ConfigResourceType, name: str, configs: Mapping[str, str]) -> FoundConfigs:
+    """What a cluster holds of a resource."""
+    return FoundConfigs(type=kind, name=name, configs=configs)
+
+
+def with_configs(state: ClusterState, *found: FoundConfigs) -> ClusterState:
+    """The cluster with these resources, and no others."""
+    return replace(
+        state,
+        config_resources={config_resource_address(it.type, it.name): it for it in found},
+    )
+
+
 def a_tombstone(
     target: DesiredObject | str, *, topic_id: str | None = None, name: str = "drop"
 ) -> Tombstone:
@@ -258,18 +284,9 @@ def a_desired(
         ),
         safety=safety or Safety(replication_throttle=0),
         principal=principal,
-        topics=tuple(item for item in ordered if isinstance(item, DesiredTopic)),
-        acls=tuple(item for item in ordered if isinstance(item, DesiredAcl)),
-        quotas=tuple(item for item in ordered if isinstance(item, DesiredQuota)),
-        users=tuple(item for item in ordered if isinstance(item, DesiredUser)),
-        groups=tuple(item for item in ordered if isinstance(item, DesiredGroup)),
-        client_metrics=tuple(item for item in ordered if isinstance(item, DesiredClientMetrics)),
-        virtual_clusters=tuple(i for i in ordered if isinstance(i, DesiredVirtualCluster)),
-        links=tuple(item for item in ordered if isinstance(item, DesiredLink)),
-        members=tuple(item for item in ordered if isinstance(item, DesiredMember)),
         tombstones=tuple(item for item in ordered if isinstance(item, Tombstone)),
         digest="sha256:" + "d" * 64,
-    )
+    ).with_objects(item for item in ordered if not isinstance(item, Tombstone))
 
 
 def an_owner(
@@ -364,7 +381,11 @@ def a_cluster(
         quotas={item.entity: item for item in objects if isinstance(item, ClientQuotaState)},
         users={item.name: item.held for item in objects if isinstance(item, UserState)} or None,
         groups={it.name: it for it in objects if isinstance(it, FoundGroup) and it.exists},
-        client_metrics={it.name: it for it in objects if isinstance(it, ClientMetricsState)},
+        config_resources={
+            config_resource_address(it.type, it.name): it
+            for it in objects
+            if isinstance(it, FoundConfigs)
+        },
         usage=usage or {},
         broker_defaults=broker_defaults or {},
         registry=registry,
@@ -391,7 +412,9 @@ def on_cluster(declared: DesiredObject) -> ClusterObject:
         case DesiredGroup():
             return FoundGroup(name=declared.name, configs=declared.configs)
         case DesiredClientMetrics():
-            return ClientMetricsState(name=declared.name, configs=declared.configs)
+            return some_configs(ConfigResourceType.CLIENT_METRICS, declared.name, declared.configs)
+        case DesiredBrokerConfig():
+            return some_configs(ConfigResourceType.BROKER, declared.name, declared.configs)
         case _:
             raise TypeError(f"{declared.address} is a part of a virtual cluster")
 

@@ -153,7 +153,7 @@ def _configs(wire: Wire, broker: int) -> list[str]:
 
 def _resources(wire: Wire, broker: int) -> list[str]:
     """The configs of groups and of client metrics."""
-    types = [int(code) for code in CONFIG_RESOURCES.values()]
+    types = [int(code) for code in CONFIG_RESOURCES.values() if code != BROKER]
     listed = wire.send(ListConfigResourcesRequest(resource_types=types), to=broker)
     described = DescribeConfigsRequest.DescribeConfigsResource
     altered = IncrementalAlterConfigsRequest.AlterConfigsResource

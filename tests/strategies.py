@@ -18,6 +18,7 @@ from builders import (
     a_user,
     an_acl,
     an_entity,
+    some_broker_configs,
     some_client_metrics,
 )
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
 USERS = ("reports", "etl")
 ITERATIONS = (4096, 4097)
 SOURCES = (IN_ENVIRONMENT, PasswordSource(env="OTHER_PASSWORD"))
-# Configs of resources beside topics: groups of the cluster, and subscriptions to client metrics.
+# Configs of resources beside topics: groups of the cluster, client metrics and brokers.
 RESOURCES: Mapping[ConfigResourceType, tuple[str, Mapping[str, tuple[str, ...]]]] = {
     ConfigResourceType.GROUP: (
         "etl",
@@ -88,13 +89,17 @@ RESOURCES: Mapping[ConfigResourceType, tuple[str, Mapping[str, tuple[str, ...]]]
         "lag",
         {"interval.ms": ("30000", "60000"), "metrics": ("org.apache.kafka.",)},
     ),
+    ConfigResourceType.BROKER: (
+        "<default>",
+        {"log.retention.ms": ("1000", "2000"), "background.threads": ("9", "11")},
+    ),
 }
 SALTED = SaltedPassword(b"salt", b"salted password of others")
 HIGH_WATERMARK = 20
 """Where every partition that others write to ends."""
 
 
-DELETED = ("Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics")
+DELETED = ("Topic", "Acl", "ClientQuota", "User", "ConsumerGroup", "ClientMetrics", "BrokerConfig")
 
 
 class Team(Struct, frozen=True):
@@ -221,12 +226,14 @@ def declared_users(draw: st.DrawFn, name: str, held: ScramIterations | None = No
 
 @st.composite
 def declared_resources(draw: st.DrawFn, kind: ConfigResourceType) -> DesiredObject:
-    """The declared group, or the declared client metrics."""
+    """The declared group, client metrics or broker configs."""
     name, values = RESOURCES[kind]
     keys = draw(some_of(one_of(tuple(sorted(values))), min_size=1))
     configs = {key: draw(one_of(values[key])) for key in sorted(keys)}
     if kind is ConfigResourceType.GROUP:
         return a_consumer_group(name, configs=configs, deletion_policy=draw(policies))
+    if kind is ConfigResourceType.BROKER:
+        return replace(some_broker_configs(name, deletion_policy=draw(policies)), configs=configs)
     return replace(some_client_metrics(name, deletion_policy=draw(policies)), configs=configs)
 
 

@@ -19,7 +19,7 @@ from kgitops.wire.codec import read
 from kgitops.wire.frames import request_frame, response_tags
 from kgitops.wire.messages import Message
 
-FACTS = Path(__file__).parents[1] / "kgitops/cluster/embedded/effective/known_configs.jsonl"
+FACTS = Path(__file__).parents[1] / "kgitops/model/data/known_configs.jsonl"
 _BROKER, _CLIENT_METRICS, _GROUP = 4, 16, 32
 _DEFAULT = 5
 _TYPES = (

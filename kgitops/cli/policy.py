@@ -118,8 +118,8 @@ def audit(
     """Show what the cluster holds today, declared or not, that breaks a policy.
 
     Each topic, ACL, quota, user and virtual cluster, with its links and members, is judged as if it
-    were made now as it is; so are the configs of groups and client metrics. Exit 3 if a policy
-    would deny one.
+    were made now as it is; so are the configs of groups, client metrics and brokers. Exit 3 if a
+    policy would deny one.
 
     Example: kgitops policy audit examples/policies
     """

@@ -9,7 +9,7 @@ from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets
 from kgitops.model.errors import LockedError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType
@@ -171,8 +171,12 @@ class Cluster(Protocol):
         """
         ...
 
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
-        """Read the subscriptions to clients' metrics; one that does not exist is left out.
+    def read_configs(
+        self, kind: ConfigResourceType, names: frozenset[str]
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Read the configs that these resources set themselves; one that sets none is left out.
+
+        Those of brokers are the dynamic ones, without passwords.
 
         Raises:
             UnreachableError: they can't be read.
@@ -180,7 +184,7 @@ class Cluster(Protocol):
         ...
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """List all groups, by physical id, or all client metrics that set configs of their own.
+        """List all resources of this type that set configs of their own; groups by physical id.
 
         Kafka before 4.1 lists no group that has configs only.
 

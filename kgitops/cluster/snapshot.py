@@ -29,7 +29,7 @@ from kgitops.model.json.codec import from_json
 from kgitops.model.json.strict import ShapeError, parse_whole_numbers
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations
@@ -169,17 +169,16 @@ class SnapshotCluster:
         """Refuse, if there are any: a snapshot does not hold them."""
         return _not_held("the consumer groups", groups)
 
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+    def read_configs(
+        self, kind: ConfigResourceType, names: frozenset[str]
+    ) -> Mapping[str, Mapping[str, str]]:
         """Refuse, if there are any: a snapshot does not hold them."""
-        return _not_held("the client metrics", names)
+        return _not_held(_CONFIG_RESOURCES[kind], names)
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """Refuse: a snapshot holds neither groups nor client metrics."""
-        what = {
-            ConfigResourceType.GROUP: "the consumer groups",
-            ConfigResourceType.CLIENT_METRICS: "the client metrics",
-        }
-        raise UnreachableError(f"the snapshot does not hold {what[kind]}; ask the cluster itself")
+        """Refuse: a snapshot does not hold them."""
+        what = _CONFIG_RESOURCES[kind]
+        raise UnreachableError(f"the snapshot does not hold {what}; ask the cluster itself")
 
     def read_config_types(
         self,
@@ -276,6 +275,13 @@ class SnapshotRegistryLog:
     def now_ms(self) -> int:
         """Refuse: time does not pass in a snapshot."""
         _refuse()
+
+
+_CONFIG_RESOURCES = {
+    ConfigResourceType.GROUP: "the consumer groups",
+    ConfigResourceType.CLIENT_METRICS: "the client metrics",
+    ConfigResourceType.BROKER: "the configs of brokers",
+}
 
 
 def _not_held(what: str, names: frozenset[str]) -> Mapping[Any, Any]:

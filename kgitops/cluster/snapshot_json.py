@@ -160,7 +160,7 @@ def state_of(document: SnapshotDocument) -> ClusterState:
         document,
         moving={},
         groups={},
-        client_metrics={},
+        config_resources={},
         offsets_since={},
         topics=by_key("topics", ((topic.name, topic) for topic in document.topics)),
         usage={name: usage_of(usage) for name, usage in document.usage.items()},

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from kgitops.cluster.port import Authors, ChecksLogins, Cluster, RecordsAuthors
 from kgitops.model.cluster_state import GroupOffsets, Usage
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType
@@ -46,12 +46,14 @@ class WrappedCluster(Generic[Physical]):
         """Read these groups."""
         return self.physical.read_groups(groups)
 
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
-        """Read the subscriptions to clients' metrics."""
-        return self.physical.read_client_metrics(names)
+    def read_configs(
+        self, kind: ConfigResourceType, names: frozenset[str]
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Read the configs of these resources."""
+        return self.physical.read_configs(kind, names)
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """List the groups or client metrics that have configs."""
+        """List the resources that have configs."""
         return self.physical.list_configured(kind)
 
     def read_config_types(

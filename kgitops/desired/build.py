@@ -12,7 +12,7 @@ from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
-from kgitops.desired.groups import build_client_metrics, build_group
+from kgitops.desired.groups import build_broker_config, build_client_metrics, build_group
 from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
@@ -179,6 +179,9 @@ def _build_one(
             built.objects.append((build_group(declared, document, findings), document))
         case "ClientMetrics":
             built.objects.append((build_client_metrics(declared, document, findings), document))
+        case "BrokerConfig":
+            if (brokers := build_broker_config(declared, document, findings)) is not None:
+                built.objects.append((brokers, document))
         case "VirtualClusterBinding":
             if (member := build_binding(declared, document, findings)) is not None:
                 built.objects.append((member, document))

@@ -1,5 +1,6 @@
-"""Builds consumer groups and client metrics from their documents, and reads their configs."""
+"""Builds consumer groups, client metrics and broker configs from their documents."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,33 +14,47 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import (
     DeletionPolicy,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredMember,
     OffsetReset,
 )
-from kgitops.model.resources.addresses import client_metrics_address, group_address
+from kgitops.model.resources.addresses import (
+    broker_config_address,
+    client_metrics_address,
+    group_address,
+)
 from kgitops.model.resources.config_resources import (
+    ALL_BROKERS,
     ConfigResourceType,
     nearest_resource_config,
     normal_resource_value,
+    refused_broker_config,
     resource_config_problem,
     resource_configs,
 )
 from kgitops.model.resources.names import is_internal, text_problem, topic_name_problem
 from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.resources.topics import RATES
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.consumer_group import ConsumerGroup, ResetOffsets
 
 _RESET: Path = ("spec", "resetOffsets")
+_BROKER_ID = re.compile("0|[1-9][0-9]{0,9}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 if TYPE_CHECKING:
+    from kgitops.manifests.kinds.broker_config import BrokerConfig
     from kgitops.manifests.kinds.client_metrics import ClientMetrics
 _WORDS = {
     ConfigResourceType.GROUP: "group config",
     ConfigResourceType.CLIENT_METRICS: "config of client metrics",
+    ConfigResourceType.BROKER: "broker config",
 }
+_LISTED = 20
+_LEAVE = "remove it, and set it in the broker's properties file"
+_INSTEAD = dict.fromkeys(RATES, "remove it: --replication-throttle sets how fast replicas move")
 
 
 def build_group(
@@ -149,6 +164,37 @@ def build_client_metrics(
     )
 
 
+def build_broker_config(
+    declared: "BrokerConfig", document: Document, findings: Findings
+) -> DesiredBrokerConfig | None:
+    """Build the configs of brokers that a document declares; None if it names no broker."""
+    name, spec = declared.metadata.name, declared.spec
+    if name != ALL_BROKERS and not _BROKER_ID.fullmatch(name):
+        findings.error(
+            document,
+            ("metadata", "name"),
+            f"{shown(name)} is neither the id of a broker nor {ALL_BROKERS}",
+            f'write the id, such as "1", or "{ALL_BROKERS}" for all brokers',
+        )
+        return None
+    written = dict(spec.configs)
+    for key in spec.configs:
+        if refused := refused_broker_config(key):
+            del written[key]
+            path = ("spec", "configs", key)
+            findings.error(document, path, f"{key} {refused}", _INSTEAD.get(key, _LEAVE), key=True)
+    kind, policy = ConfigResourceType.BROKER, spec.deletion_policy
+    return DesiredBrokerConfig(
+        address=broker_config_address(name),
+        name=name,
+        configs=read_resource_configs(kind, written, document, findings),
+        deletion_policy=DeletionPolicy(policy) if policy else DeletionPolicy.DELETE,
+        deletion_policy_written=policy is not None,
+        labels=declared.metadata.labels,
+        located=document,
+    )
+
+
 def check_resource_name(name: str, document: Document, findings: Findings) -> None:
     """Report a name that no group or subscription can have."""
     if problem := text_problem(name):
@@ -168,13 +214,16 @@ def read_resource_configs(
         reader = resource_configs(kind).get(key)
         if reader is None:
             near = nearest_resource_config(kind, key)
-            known = ", ".join(sorted(resource_configs(kind)))
+            known = sorted(resource_configs(kind))
+            others = f"write one of {', '.join(known)}"
+            if len(known) > _LISTED:
+                others = "correct the key, or remove it"
             configs[key] = config_text(value, whole=False)
             findings.unknown_config(
                 document,
                 path,
                 f"Kafka has no {_WORDS[kind]} {shown(key)}",
-                f"did you mean {near}?" if near else f"write one of {known}",
+                f"did you mean {near}?" if near else others,
                 kind=kind,
                 text=configs[key],
                 listed=isinstance(value, list),

@@ -10,6 +10,7 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import (
     DesiredAcl,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredLink,
@@ -151,6 +152,7 @@ def _place_of_name(desired: DesiredObject) -> Path:
             | DesiredLink()
             | DesiredGroup()
             | DesiredClientMetrics()
+            | DesiredBrokerConfig()
         ):
             return ("metadata", "name")
         case DesiredAcl():

@@ -10,6 +10,7 @@ from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.declared import (
     DesiredAcl,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredLink,
@@ -98,6 +99,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     users: tuple[DesiredUser, ...] = ()
     groups: tuple[DesiredGroup, ...] = ()
     client_metrics: tuple[DesiredClientMetrics, ...] = ()
+    broker_configs: tuple[DesiredBrokerConfig, ...] = ()
     virtual_clusters: tuple[DesiredVirtualCluster, ...] = ()
     links: tuple[DesiredLink, ...] = ()
     members: tuple[DesiredMember, ...] = ()
@@ -119,6 +121,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
             *self.users,
             *self.groups,
             *self.client_metrics,
+            *self.broker_configs,
             *self.virtual_clusters,
             *self.links,
             *self.members,
@@ -135,6 +138,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
             users=tuple(item for item in every if isinstance(item, DesiredUser)),
             groups=tuple(item for item in every if isinstance(item, DesiredGroup)),
             client_metrics=tuple(item for item in every if isinstance(item, DesiredClientMetrics)),
+            broker_configs=tuple(item for item in every if isinstance(item, DesiredBrokerConfig)),
             virtual_clusters=tuple(
                 item for item in every if isinstance(item, DesiredVirtualCluster)
             ),

@@ -1,5 +1,6 @@
 """Builds tombstones from ``kind: Tombstone`` documents: the addresses of objects to delete."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, scope_of
@@ -8,6 +9,7 @@ from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import Tombstone
 from kgitops.model.resources.addresses import (
     DECLARABLE,
+    broker_config_address,
     client_metrics_address,
     group_address,
     kind_of,
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from kgitops.manifests.kinds import tombstone
 
 _TARGET: Path = ("spec", "target")
+_GLOBAL: Mapping[str, tuple[Callable[[str], str], str]] = {
+    "ClientMetrics": (client_metrics_address, "client metrics"),
+    "BrokerConfig": (broker_config_address, "configs of brokers"),
+}
 _MEMBERS = {"TopicLink": EntityType.TOPIC, "ConsumerGroup": EntityType.GROUP}
 
 
@@ -89,10 +95,11 @@ def _named(
         findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
     elif kind == "ConsumerGroup" and scope is None:
         return group_address(name)
-    elif kind == "ClientMetrics":
+    elif kind in _GLOBAL:
+        address, words = _GLOBAL[kind]
         if target.virtual_cluster is None:
-            return client_metrics_address(name)
-        problem = "client metrics can't be in a virtual cluster"
+            return address(name)
+        problem = f"{words} can't be in a virtual cluster"
         findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
     elif kind in _MEMBERS:
         if scope is not None:
@@ -100,7 +107,7 @@ def _named(
         problem = f"a {kind} lies in a virtual cluster, and the target names none"
         findings.error(document, _TARGET, problem, "add virtualCluster")
     else:
-        kinds = ", ".join(("Topic", "User", "VirtualCluster", *_MEMBERS, "ClientMetrics"))
+        kinds = ", ".join(("Topic", "User", "VirtualCluster", *_MEMBERS, *_GLOBAL))
         problem = f"{shown(kind)} can't be named by kind and name, only {kinds} can"
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)

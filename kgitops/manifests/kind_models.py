@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.access import Acl, ClientQuota
+    from kgitops.manifests.kinds.broker_config import BrokerConfig
     from kgitops.manifests.kinds.client_metrics import ClientMetrics
     from kgitops.manifests.kinds.consumer_group import ConsumerGroup
     from kgitops.manifests.kinds.folder import Folder
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         | TopicLink
         | ConsumerGroup
         | ClientMetrics
+        | BrokerConfig
         | VirtualClusterBinding
         | Tombstone
         | TopicProfile
@@ -50,6 +52,7 @@ KINDS: Mapping[str, str] = {
     "TopicLink": "kinds.topic",
     "ConsumerGroup": "kinds.consumer_group",
     "ClientMetrics": "kinds.client_metrics",
+    "BrokerConfig": "kinds.broker_config",
     "VirtualClusterBinding": "kinds.virtual_cluster",
     "TopicProfile": "kinds.topic_profile",
     "Folder": "kinds.folder",

@@ -10,7 +10,7 @@ from kgitops.model import requests as req
 from kgitops.model.lowered import Lowered
 from kgitops.model.registry import RegistryState
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import FoundConfigs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
@@ -73,9 +73,9 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     to (physical topic, partition) to committed offset.
     ``users`` holds only those that were asked for with ``read_users``, by name; None if none were
     asked for, and a user without credentials is left out.
-    ``groups`` and ``client_metrics`` hold only what was asked for with ``read_groups`` and
-    ``read_client_metrics``, those that exist; ``offsets_since`` what ``read_offsets_since`` found,
-    by the time in milliseconds.
+    ``groups`` holds only what was asked for with ``read_groups``; ``config_resources``, by address,
+    what was asked for with ``read_configs`` and has any; ``offsets_since`` what
+    ``read_offsets_since`` found, by the time in milliseconds.
     ``settings`` are the broker configs that isolation depends on (VC-391), where they are known.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
     """
@@ -96,7 +96,7 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     group_offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
     users: Mapping[str, ScramIterations] | None = None
     groups: Mapping[str, FoundGroup] = field(default_factory=dict)
-    client_metrics: Mapping[str, ClientMetricsState] = field(default_factory=dict)
+    config_resources: Mapping[str, FoundConfigs] = field(default_factory=dict)
     offsets_since: Mapping[int, CommittedOffsets] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     registry: RegistryState | None = None

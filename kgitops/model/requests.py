@@ -156,7 +156,8 @@ class AlterClientQuotaRequest(LabelledRequest, frozen=True, kw_only=True):
 class AlterBrokerRequest(LabelledRequest, frozen=True, kw_only=True):
     """IncrementalAlterConfigs of one broker's replication throttle: key to value, None removes it.
 
-    No other config of a broker is ever changed: :data:`kgitops.model.resources.topics.RATES`.
+    The keys are :data:`kgitops.model.resources.topics.RATES`. What documents declare of a broker is
+    an :class:`AlterConfigResourceRequest`.
     """
 
     broker: int
@@ -164,9 +165,10 @@ class AlterBrokerRequest(LabelledRequest, frozen=True, kw_only=True):
 
 
 class AlterConfigResourceRequest(LabelledRequest, frozen=True, kw_only=True):
-    """IncrementalAlterConfigs of a group or of a subscription to clients' metrics.
+    """IncrementalAlterConfigs of a group, of a subscription to clients' metrics or of brokers.
 
-    Key to the new value, None for a key that is removed. Neither has to exist before.
+    Key to the new value, None for a key that is removed. Groups and subscriptions need not exist
+    before. A broker's name is its id, or ``ALL_BROKERS``.
     """
 
     resource_type: ConfigResourceType

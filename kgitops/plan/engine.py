@@ -10,7 +10,8 @@ from typing import ClassVar, Generic, TypeVar
 from kgitops.model.json.declared import DesiredObject, Record, last_applied
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.addresses import config_resource_address
+from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift, Kind
 from kgitops.plan.document.risks import Risk
@@ -98,7 +99,7 @@ class ValuesPlanner(KindPlanner[D]):
         raise NotImplementedError
 
     @classmethod
-    def risk(cls, before: str | None, after: str | None) -> Risk:
+    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
         """Return the risk of a value that changes."""
         raise NotImplementedError
 
@@ -190,7 +191,10 @@ class ValuesPlanner(KindPlanner[D]):
 
 
 class ConfigsPlanner(ValuesPlanner[D]):
-    """A kind whose values are the configs of a resource that Kafka has by type and name."""
+    """A kind whose values are the configs of a resource that Kafka has by type and name.
+
+    Unless it says otherwise, the resource exists as long as it has configs.
+    """
 
     field = "configs"
     resource: ClassVar[ConfigResourceType]
@@ -202,10 +206,21 @@ class ConfigsPlanner(ValuesPlanner[D]):
         return {"kind": cls.kind.value, "name": record["name"], "configs": in_order(values)}
 
     @classmethod
-    def risk(cls, before: str | None, after: str | None) -> Risk:
+    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
         """Return whether the config is set or goes."""
-        del before
+        del key, before
         return cls.removed if after is None else cls.changed
+
+    def existing(self) -> Iterable[str]:
+        """Return the addresses of all resources that were read."""
+        found = self.current.config_resources.items()
+        return (address for address, held in found if held.type is self.resource)
+
+    def held(self, record: Record) -> Values:
+        """Return the configs of the resource."""
+        address = config_resource_address(self.resource, record["name"])
+        found = self.current.config_resources.get(address)
+        return normal_resource_configs(self.resource, found.configs) if found else NO_VALUES
 
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the request that sets and removes all configs."""

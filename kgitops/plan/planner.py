@@ -58,6 +58,7 @@ from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
 from kgitops.plan.users.diff import plan_users
+from kgitops.plan.values.broker_configs import BrokerConfigPlanner
 from kgitops.plan.values.client_metrics import ClientMetricsPlanner
 from kgitops.plan.values.groups import GroupPlanner
 from kgitops.plan.values.quotas import QuotaPlanner
@@ -246,6 +247,7 @@ def _plan_kinds(
             plan_users(context(), capabilities.client),
             GroupPlanner(context()).plan(),
             ClientMetricsPlanner(context()).plan(),
+            BrokerConfigPlanner(context()).plan(),
             VirtualClusterPlanner(context()).plan(),
             MemberPlanner(context()).plan(),
         )
@@ -396,9 +398,9 @@ def _digest(current: ClusterState) -> str:
         group = current.groups[name]
         offsets = sorted(group.offsets.items())
         digest.update(f"group {name} {sorted(group.configs.items())} {offsets}\n".encode())
-    for name in sorted(current.client_metrics):
-        settings = sorted(current.client_metrics[name].configs.items())
-        digest.update(f"client metrics {name} {settings}\n".encode())
+    for _, found in sorted(current.config_resources.items()):
+        kind, settings = found.type.lower().replace("_", " "), sorted(found.configs.items())
+        digest.update(f"{kind} {found.name} {settings}\n".encode())
     for virtual_cluster in sorted(current.virtual_clusters):
         digest.update(_as_text(current.virtual_clusters[virtual_cluster]).encode())
     return f"sha256:{digest.hexdigest()}"

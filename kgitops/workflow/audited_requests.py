@@ -18,10 +18,9 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, local_topic_address, quota_address
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.names import is_internal
-from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.topics import RATES, RequestedTopicState
 from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
@@ -72,18 +71,15 @@ def _requests(current: ClusterState) -> Iterator[Request]:
             yield AlterUserScramCredentialsRequest(
                 user=name, mechanism=mechanism, iterations=iterations
             )
-    yield from _configured(ConfigResourceType.GROUP, current.groups)
-    yield from _configured(ConfigResourceType.CLIENT_METRICS, current.client_metrics)
+    for name, group in sorted(current.groups.items()):
+        yield from _configured(ConfigResourceType.GROUP, name, group.configs)
+    for _, found in sorted(current.config_resources.items()):
+        yield from _configured(found.type, found.name, found.configs)
 
 
-def _configured(
-    kind: ConfigResourceType, resources: Mapping[str, FoundGroup | ClientMetricsState]
-) -> Iterator[Request]:
-    for name, resource in sorted(resources.items()):
-        if resource.configs:
-            yield AlterConfigResourceRequest(
-                resource_type=kind, resource_name=name, configs=dict(resource.configs)
-            )
+def _configured(kind: ConfigResourceType, name: str, held: Mapping[str, str]) -> Iterator[Request]:
+    if configs := {key: held[key] for key in held if key not in RATES}:
+        yield AlterConfigResourceRequest(resource_type=kind, resource_name=name, configs=configs)
 
 
 def _adding(

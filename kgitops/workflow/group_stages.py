@@ -1,10 +1,10 @@
-"""Reads the consumer groups and client metrics that a plan is about."""
+"""Reads the consumer groups and config resources that a plan is about."""
 
 from collections import defaultdict
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.groups import with_groups
+from kgitops.apply.observe.groups import CONFIG_RESOURCES, with_groups
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
@@ -16,17 +16,18 @@ from kgitops.plan.context import selected
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
 from kgitops.plan.values.resets import is_due, reset_topics
 
-_PREFIXES = ("group/", "client-metrics/")
+_PREFIXES = ("group/", *(f"{kind}/" for kind in CONFIG_RESOURCES.values()))
 _PLURAL = {
     ConfigResourceType.GROUP: "Groups",
     ConfigResourceType.CLIENT_METRICS: "Client metrics",
+    ConfigResourceType.BROKER: "Configs of brokers",
 }
 
 
 def with_group_states(
     cluster: Cluster, desired: DesiredState, current: ClusterState
 ) -> ClusterState:
-    """Add the groups and client metrics that are declared or that this project manages.
+    """Add the groups and config resources that are declared or that this project manages.
 
     Of groups that are to be reset, the offsets of their topics are read as well.
 
@@ -35,7 +36,7 @@ def with_group_states(
     """
     owners = current.registry.owners if current.registry else {}
     recorded = [address for address in owners if address.startswith(_PREFIXES)]
-    declared = (*desired.groups, *desired.client_metrics)
+    declared = (*desired.groups, *desired.client_metrics, *desired.broker_configs)
     if not recorded and not declared:
         return current
     ownership = build_ownership(desired.project, current.registry)
@@ -55,7 +56,7 @@ def with_group_states(
 def with_all_groups(
     cluster: Cluster, current: ClusterState, project: Project
 ) -> tuple[ClusterState, tuple[str, ...]]:
-    """Add each group and client metrics with configs, and all that ``project`` manages.
+    """Add each group and resource with configs, and all that ``project`` manages.
 
     Also returns why others are missing, where they can't be read. Groups without configs, of which
     a cluster may have very many, are not looked at.
@@ -64,7 +65,7 @@ def with_all_groups(
         UnreachableError: those that the project manages can't be read.
     """
     ownership = build_ownership(project, current.registry)
-    mine = frozenset(ownership.mine(GLOBAL_GROUP, "client-metrics"))
+    mine = frozenset(ownership.mine(GLOBAL_GROUP, *CONFIG_RESOURCES.values()))
     current = with_groups(cluster, current, mine)
     unread: list[str] = []
     for kind in ConfigResourceType:

@@ -249,6 +249,7 @@ def _counts(desired: DesiredState, bundle: Bundle) -> Mapping[str, int]:
         "users": len(desired.users),
         "consumer groups": len(desired.groups),
         "client metrics": len(desired.client_metrics),
+        "broker configs": len(desired.broker_configs),
     }
     return {
         **{name: count for name, count in virtual.items() if count},

@@ -81,6 +81,7 @@ def with_brokers_configs(
         None: current.topics,  # brokers describe only a topic that exists
         ConfigResourceType.GROUP: (item.name for item in desired.groups),
         ConfigResourceType.CLIENT_METRICS: (item.name for item in desired.client_metrics),
+        ConfigResourceType.BROKER: (str(it.id) for it in current.brokers if not it.fenced),
     }
     types = {
         kind: cluster.read_config_types(kind, name, frozenset(asked))

@@ -36,8 +36,8 @@ class AuditedObject(Struct, frozen=True, kw_only=True):
 class PolicyAudit(Struct, frozen=True, kw_only=True):
     """The objects of a cluster that break policies, by address; ``judged`` were asked about.
 
-    ``users``: the users who log in were known, and judged. ``unread`` has the reasons why groups or
-    client metrics were not.
+    ``users``: the users who log in were known, and judged. ``unread`` has the reasons why groups,
+    client metrics or configs of brokers were not.
     """
 
     cluster: str
@@ -58,8 +58,8 @@ def audit_policies(
 ) -> PolicyAudit:
     """Ask the policies about each object of the cluster, as if it were made now as it is.
 
-    Of groups and client metrics these are all that have configs: policies judge nothing else of
-    them.
+    Of groups, client metrics and brokers these are all that have configs: policies judge nothing
+    else of them.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -72,7 +72,7 @@ def audit_policies(
     return audit_state(current, declared, workspace.target_name, workspace.principal, unread=unread)
 
 
-_NOT_HELD = "Groups and client metrics are left out: a snapshot does not hold them."
+_NOT_HELD = "Groups, client metrics and broker configs are left out: no snapshot holds them."
 
 
 def audit_state(
@@ -130,7 +130,7 @@ def _judged(
         quotas={},
         users={},
         groups={},
-        client_metrics={},
+        config_resources={},
         virtual_clusters={},
         usage={},
         registry=None,

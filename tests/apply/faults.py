@@ -7,7 +7,7 @@ from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations
@@ -100,9 +100,11 @@ class FaultyCluster:
         self.before_read()
         return self.real.read_groups(groups)
 
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
+    def read_configs(
+        self, kind: ConfigResourceType, names: frozenset[str]
+    ) -> Mapping[str, Mapping[str, str]]:
         self.before_read()
-        return self.real.read_client_metrics(names)
+        return self.real.read_configs(kind, names)
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         self.before_read()

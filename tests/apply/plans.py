@@ -205,7 +205,7 @@ def comparable(state: ClusterState) -> Mapping[str, object]:
         "quotas": dict(state.quotas),
         "users": dict(state.users or {}),
         "groups": dict(state.groups),
-        "client metrics": dict(state.client_metrics),
+        "config resources": dict(state.config_resources),
         "projects": dict(state.registry.projects),
         "owners": {
             address: replace(

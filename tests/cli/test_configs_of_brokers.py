@@ -12,7 +12,11 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import AlterConfigResourceRequest, AlterStep, AlterTopicRequest
 from kgitops.model.resources import config_resources
-from kgitops.model.resources.config_resources import ConfigResourceType, resource_configs
+from kgitops.model.resources.config_resources import (
+    ConfigResourceType,
+    known_configs,
+    resource_configs,
+)
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.topics import RequestedTopicState
 
@@ -40,8 +44,10 @@ def newer(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 @pytest.fixture
 def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This version of kgitops has no definition of a group config that the brokers have."""
-    numbers = tuple(key for key in config_resources._NUMBERS if key != STANDBY)
-    monkeypatch.setattr(config_resources, "_NUMBERS", numbers)
+    fewer = {
+        key: it for key, it in known_configs(ConfigResourceType.GROUP).items() if key != STANDBY
+    }
+    monkeypatch.setattr(config_resources, "known_configs", lambda _: fewer)
     resource_configs.cache_clear()
     yield
     monkeypatch.undo()

@@ -111,13 +111,18 @@ def test_client_metrics_exist_as_long_as_they_have_configs(cluster: Cluster):
     names = frozenset({METRICS})
     asked = metrics_configs({"interval.ms": "60000", "metrics": "org.apache.kafka.consumer."})
     assert judge(cluster, asked) is ErrorCode.NONE
-    assert cluster.read_client_metrics(names) == {}
+    assert cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names) == {}
     assert send(cluster, asked).ok
-    held = eventually(lambda: cluster.read_client_metrics(names), what="the resource is there")
-    assert held[METRICS].configs == dict(asked.configs)
+    held = eventually(
+        lambda: cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names),
+        what="the resource is there",
+    )
+    assert held[METRICS] == dict(asked.configs)
     assert send(cluster, metrics_configs(dict.fromkeys(asked.configs))).ok
     eventually(
-        lambda: cluster.read_client_metrics(names), lambda left: not left, what="it is removed"
+        lambda: cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names),
+        lambda left: not left,
+        what="it is removed",
     )
 
 

@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 from manifests.loading import build, declaration, findings, load, write
 
-from kgitops.cluster.embedded.effective.known import (
-    known_client_metrics_configs,
-    known_group_configs,
-)
 from kgitops.desired.last_applied import RegistrySource
 from kgitops.model.json.declared import (
     DeletionPolicy,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
@@ -19,7 +16,12 @@ from kgitops.model.json.declared import (
     declared_object,
     last_applied,
 )
-from kgitops.model.resources.config_resources import ConfigResourceType, resource_configs
+from kgitops.model.resources.config_resources import (
+    ConfigResourceType,
+    known_configs,
+    refused_broker_config,
+    resource_configs,
+)
 
 NOON_MS = 1_793_534_400_000
 
@@ -30,6 +32,10 @@ def group(spec: str = "{}", metadata: str = "{name: billing}") -> str:
 
 def metrics(spec: str) -> str:
     return declaration("ClientMetrics", "{name: lag}", spec)
+
+
+def brokers(spec: str, name: str = "<default>") -> str:
+    return declaration("BrokerConfig", f"{{name: '{name}'}}", spec)
 
 
 def reset(to: str, more: str = "topics: [orders]") -> str:
@@ -72,6 +78,18 @@ def test_client_metrics_have_all_they_declare(tmp_path: Path) -> None:
         configs={"metrics": "a.,b.", "interval.ms": "60000", "match": ""},
         located=built.located,
     )
+
+
+@pytest.mark.parametrize("name", ["<default>", "0", "12"])
+def test_broker_configs_have_all_they_declare(tmp_path: Path, name: str) -> None:
+    built = one(tmp_path, brokers("{configs: {log.retention.ms: 1m, num.io.threads: 9}}", name))
+    assert built == DesiredBrokerConfig(
+        address=f"broker-config/{name}",
+        name=name,
+        configs={"log.retention.ms": "60000", "num.io.threads": "9"},
+        located=built.located,
+    )
+    assert declared_object(built.address, last_applied(built), built.located) == built
 
 
 @pytest.mark.parametrize(
@@ -153,6 +171,19 @@ def test_a_reset_says_where_to(tmp_path: Path, text: str, expected: OffsetReset)
         (group("{configs: {share.isolation.level: any}}"), "4:", "one of read_committed"),
         (metrics("{configs: {retention.ms: 1}}"), "4:", "kgitops knows no config of client"),
         (metrics("{configs: {}}"), "4:", "configs"),
+        (brokers("{configs: {log.dirs: /x}}"), "4:", "log.dirs is read when a broker starts"),
+        (brokers("{configs: {num.io.thread: 1}}"), "4:", "did you mean num.io.threads?"),
+        (brokers("{configs: {ssl.keystore.password: x}}"), "4:", "is a password"),
+        (brokers("{configs: {listener.name.x.ssl.client.auth: none}}"), "4:", "to listeners"),
+        (brokers("{configs: {num.io.threads: many}}"), "4:", "a whole number"),
+        (brokers("{configs: {log.cleanup.policy: shred}}"), "4:", "a list of compact and delete"),
+        (brokers("{configs: {num.io.threads: 8}}", "one"), "3:", "neither the id of a broker"),
+        (brokers("{configs: {num.io.threads: 8}}", "01"), "3:", "neither the id of a broker"),
+        (
+            brokers("{configs: {leader.replication.throttled.rate: 1}}"),
+            "4:",
+            "--replication-throttle sets how fast",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_at_its_place(
@@ -172,16 +203,16 @@ def test_a_name_is_declared_once_and_may_be_one_of_a_virtual_cluster_too(tmp_pat
 
 
 @pytest.mark.parametrize("kind", ConfigResourceType)
-def test_the_configs_are_those_of_the_brokers(kind: ConfigResourceType) -> None:
-    known = (
-        known_group_configs()
-        if kind is ConfigResourceType.GROUP
-        else known_client_metrics_configs()
-    )
-    configs = resource_configs(kind)
-    assert configs.keys() == known.keys()
-    assert {name: str(reader.config.type) for name, reader in configs.items()} == {
-        name: str(config.type) for name, config in known.items()
-    }
-    for name, config in known.items():
-        assert configs[name].legal_value(config.default or "") is not None, name
+def test_kafkas_own_defaults_can_be_declared(kind: ConfigResourceType) -> None:
+    for name, reader in resource_configs(kind).items():
+        default = known_configs(kind)[name].default
+        assert default is None or reader.legal_value(default) is not None, name
+
+
+def test_what_documents_cant_declare_of_brokers() -> None:
+    declarable = resource_configs(ConfigResourceType.BROKER)
+    for name, known in known_configs(ConfigResourceType.BROKER).items():
+        refused = refused_broker_config(name)
+        assert (name in declarable) is (refused is None)
+        if known.read_only or known.sensitive or name.startswith(("ssl.", "sasl.", "listener")):
+            assert refused

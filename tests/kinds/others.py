@@ -90,6 +90,12 @@ CHANGES: Mapping[str, Mapping[str, Request | None]] = {
         "client-metrics/lag": configs(ConfigResourceType.CLIENT_METRICS, "lag", interval_ms="7000"),
         "client-metrics/kept": configs(ConfigResourceType.CLIENT_METRICS, "kept", interval_ms=None),
     },
+    "BrokerConfig": {
+        "broker-config/<default>": configs(
+            ConfigResourceType.BROKER, "<default>", num_io_threads="10"
+        ),
+        "broker-config/1": configs(ConfigResourceType.BROKER, "1", background_threads=None),
+    },
     "VirtualCluster": {
         "vc/emea": AlterVirtualClusterRequest(
             virtual_cluster="emea", options=LoweringOptions(cap_lowering=CapLowering.NONE)

@@ -111,6 +111,12 @@ DOCUMENTS: Mapping[str, Sequence[Document]] = {
         document("ClientMetrics", "lag", configs=_METRICS),
         document("ClientMetrics", "kept", configs={"interval.ms": 5000}, deletionPolicy="Protect"),
     ],
+    "BrokerConfig": [
+        document(
+            "BrokerConfig", "<default>", configs={"log.retention.ms": "7d", "num.io.threads": 9}
+        ),
+        document("BrokerConfig", "1", configs={"background.threads": 11}, deletionPolicy="Protect"),
+    ],
     "VirtualCluster": [
         document(
             "VirtualCluster",
@@ -200,6 +206,7 @@ ADDRESSES: Mapping[str, Sequence[str]] = {
         "vc/emea/group/plain",
     ],
     "ClientMetrics": ["client-metrics/kept", "client-metrics/lag"],
+    "BrokerConfig": ["broker-config/1", "broker-config/<default>"],
     "VirtualCluster": ["vc/apac", "vc/emea"],
     "VirtualClusterBinding": [
         "vc/apac/client/c-1",
@@ -213,7 +220,17 @@ ADDRESSES: Mapping[str, Sequence[str]] = {
 }
 """Kind to the addresses that its documents declare, as plans name them."""
 
-NOT_IN_SNAPSHOTS = {"group/": "consumer groups", "client-metrics/": "client metrics"}
+ASKED_OF_BROKERS = {
+    "broker-config/1": ("broker/1",),
+    "broker-config/<default>": ("broker/1", "broker/2", "broker/3"),
+}
+"""What a plan asks once, and brokers ask for each of them that takes it (P201-89)."""
+
+NOT_IN_SNAPSHOTS = {
+    "group/": "consumer groups",
+    "client-metrics/": "client metrics",
+    "broker-config/": "configs of brokers",
+}
 """The addresses of objects that no snapshot holds begin with these; how plans call them."""
 
 NOTHING_TO_JUDGE = ("group/not-there-yet", "group/reset-")
@@ -222,7 +239,7 @@ NOTHING_TO_JUDGE = ("group/not-there-yet", "group/reset-")
 NO_NAMES = ("Acl", "ClientQuota", "VirtualClusterBinding")
 """The kinds whose objects no name tells apart: Tombstones name them by address."""
 
-NO_SCOPE = ("VirtualCluster", "ClientMetrics")
+NO_SCOPE = ("VirtualCluster", "ClientMetrics", "BrokerConfig")
 """The kinds that have names, and never lie in a virtual cluster."""
 
 HELD_IN = {
@@ -232,7 +249,8 @@ HELD_IN = {
     "ClientQuota": "quotas",
     "User": "users",
     "ConsumerGroup": "groups",
-    "ClientMetrics": "client_metrics",
+    "ClientMetrics": "config_resources",
+    "BrokerConfig": "config_resources",
     "VirtualCluster": "virtual_clusters",
     "VirtualClusterBinding": "virtual_clusters",
 }

@@ -35,6 +35,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request, api_name, request_address
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.policy import evaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
@@ -51,6 +52,7 @@ Asked = set[tuple[str, str]]
 
 UNREAD = [
     *DOCUMENTS["ClientMetrics"],
+    *DOCUMENTS["BrokerConfig"],
     *(it for it in DOCUMENTS["ConsumerGroup"] if "virtualCluster" not in it["metadata"]),
 ]
 """The documents of what no snapshot holds."""
@@ -378,10 +380,16 @@ class Story:
         (folder / "all.yaml").write_text(as_yaml([judged]))
 
 
+def asked_as(request: Request) -> str:
+    """The API of a request; configs of brokers have the one that brokers ask about themselves."""
+    kind = getattr(request, "resource_type", None)
+    return "AlterBroker" if kind is ConfigResourceType.BROKER else api_name(request)
+
+
 def _remembering(asked: Asked) -> type[InThisProcess]:
     class Remembering(InThisProcess):
         def judge(self, request: Request, **more: object) -> RequestRulings:
-            asked.add((api_name(request), request_address(request)))
+            asked.add((asked_as(request), request_address(request)))
             return super().judge(request, **more)  # type: ignore[arg-type]
 
     return Remembering

@@ -16,6 +16,7 @@ from kafka_wiping import wipe
 from kinds.others import CHANGES, OTHER
 from kinds.samples import (
     ADDRESSES,
+    ASKED_OF_BROKERS,
     DOCUMENTS,
     HELD_IN,
     LOST,
@@ -26,7 +27,7 @@ from kinds.samples import (
     NOT_SETTLED_BY_A_STATE,
     NOTHING_TO_JUDGE,
 )
-from kinds.story import Changes, Place, Story, in_snapshots, tell
+from kinds.story import Changes, Place, Story, asked_as, in_snapshots, tell
 from msgspec.structs import replace
 
 from kgitops.apply.rights.owner_records import recorded_declaration
@@ -39,7 +40,6 @@ from kgitops.manifests.policies.fields import API_NAMES
 from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
-from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.object_names import object_name
@@ -206,7 +206,12 @@ def test_brokers_ask_the_policies_that_the_plan_asked(story: Story, kind: str) -
     assert {address for _, address in by_plans} == {
         address for address in ADDRESSES[kind] if story.planned[address]["requests"]
     }
-    assert by_brokers == {it for it in by_plans if story.place.knows(it[1])}
+    assert by_brokers == {
+        (api, each)
+        for api, address in by_plans
+        if story.place.knows(address)
+        for each in ASKED_OF_BROKERS.get(address, (address,))
+    }
 
 
 @each_kind
@@ -253,8 +258,8 @@ def test_what_can_not_be_exported_is_a_finding(story: Story) -> None:
     ran = story.exported_without
     assert ran.code == 5
     assert (
-        "acl/User:writer/Allow/Write/topic/literal/orders@*, client-metrics/kept, user/by-file "
-        "and 3 more: managed by this project and gone from the cluster" in ran.said
+        "acl/User:writer/Allow/Write/topic/literal/orders@*, broker-config/1, client-metrics/kept "
+        "and 4 more: managed by this project and gone from the cluster" in ran.said
     )
     assert "client-metrics/kept is protected: its document was removed" in ran.said
 
@@ -356,7 +361,7 @@ def test_policies_on_it_are_tried_and_tested(story: Story, kgitops: Kgitops, kin
     """On samples when they are loaded, and on the requests of a PolicyTest."""
     steps = json.loads(kgitops("schema", "PolicyTest").out)["$defs"]["RequestStep"]["properties"]
     tried = {
-        (api_name(it.policy_input.sent), form_of(it.policy_input.address)): api
+        (asked_as(it.policy_input.sent), form_of(it.policy_input.address)): api
         for api in API_NAMES
         for it in samples(api, ())
     }
@@ -386,7 +391,9 @@ def test_help_lists_every_kind_of_config_resource(kgitops: Kgitops) -> None:
     schema = json.loads(kgitops("schema", "PolicyTest").out)
     given = schema["$defs"]["AlterConfigResourceStep"]["properties"]["resourceType"]
     for text in (given["description"], CONFIG_RESOURCE.fields["resourceType"].doc):
-        assert text == f"{' or '.join(ConfigResourceType)}."
+        # Policies judge those of brokers as AlterBroker.
+        judged = (kind for kind in ConfigResourceType if kind is not ConfigResourceType.BROKER)
+        assert text == f"{' or '.join(judged)}."
 
 
 def texts_and_numbers(value: Json, *path: str | int) -> Iterator[tuple[str | int, ...]]:
@@ -415,4 +422,7 @@ def asked_for(changes: Changes, address: str) -> list[tuple[str, Json]]:
 
 def kind_of(address: str) -> str | None:
     """The kind whose samples the address is among; None for what there was before them."""
-    return next((kind for kind, found in ADDRESSES.items() if address in found), None)
+    asked = [it for it, brokers in ASKED_OF_BROKERS.items() if address in brokers]
+    return next(
+        (kind for kind, found in ADDRESSES.items() if not {address, *asked}.isdisjoint(found)), None
+    )

@@ -141,7 +141,10 @@ def test_groups_that_may_not_be_read_are_told_and_managed_ones_exported(
     ran = kgitops("export", project.folder, "-o", "exported")
     assert (ran.code, "Wrote 1 document in 1 file" in ran.said) == (0, True)
     audited = kgitops("policy", "audit", project.folder)
-    assert (audited.code, "groups and client metrics were not read" in audited.said) == (0, True)
+    assert (
+        audited.code,
+        "groups, client metrics and broker configs were not read" in audited.said,
+    ) == (0, True)
     for said in (ran.said, audited.said):
         for kind in ("Groups", "Client metrics"):
             missing = f"{kind} that this project does not manage are left out: grant it Describe"

@@ -7,6 +7,7 @@ owner's record after an object's last request.
 from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
+from builders import some_configs, with_configs
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -238,11 +239,11 @@ class Model(Struct, frozen=True):
             return self._with_group(
                 replace(group, configs=overlaid(group.configs, request.configs))
             )
-        known = self.state.client_metrics
-        configs = overlaid(known[name].configs if name in known else {}, request.configs)
-        others = {key: known[key] for key in known if key != name}
-        made = {name: ClientMetricsState(name=name, configs=configs)} if configs else {}
-        return self._with(client_metrics=others | made)
+        known, address = self.state.config_resources, req.request_address(request)
+        configs = overlaid(known[address].configs if address in known else {}, request.configs)
+        rest = [it for key, it in known.items() if key != address]
+        made = [some_configs(request.resource_type, name, configs)] if configs else []
+        return Model(state=with_configs(self.state, *rest, *made))
 
     def _with_group(self, group: FoundGroup) -> "Model":
         """The cluster with the group, if there is anything of that name."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, sealed_now
+from builders import some_configs, with_configs
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
@@ -64,12 +66,14 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 def seen(cluster: EmbeddedCluster) -> ClusterState:
     """All that the model knows of the cluster."""
-    (group, _), (metrics, _) = RESOURCES.values()
-    return replace(
-        used(cluster),
-        groups=cluster.read_groups(frozenset({group})),
-        client_metrics=cluster.read_client_metrics(frozenset({metrics})),
-    )
+    named = {kind: frozenset({name}) for kind, (name, _) in RESOURCES.items()}
+    groups = cluster.read_groups(named.pop(ConfigResourceType.GROUP))
+    found = [
+        some_configs(kind, name, configs)
+        for kind, names in named.items()
+        for name, configs in cluster.read_configs(kind, names).items()
+    ]
+    return replace(with_configs(used(cluster), *found), groups=groups)
 
 
 def ready_plans(

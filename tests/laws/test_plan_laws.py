@@ -20,6 +20,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.declared import (
     ConfigsPolicy,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
@@ -35,13 +36,14 @@ from kgitops.model.resources.addresses import (
     GLOBAL_GROUP,
     acl_address,
     broker_address,
-    client_metrics_address,
     group_address,
     kind_of,
     quota_address,
     topic_address,
     user_address,
 )
+from kgitops.model.resources.config_resources import FoundConfigs
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import ScramMechanism
@@ -86,7 +88,7 @@ def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
         found = after.quotas[quota.entity].quotas
         assert quota.quotas.items() <= found.items()
         assert left_over(quota, turn, "quotas").isdisjoint(found)
-    for resource in (*turn.desired.groups, *turn.desired.client_metrics):
+    for resource in resources(turn.desired):
         found = configs_of(resource, after)
         assert resource.configs.items() <= found.items()
         assert left_over(resource, turn, "configs").isdisjoint(found)
@@ -137,7 +139,7 @@ def nothing_outside_the_managed_scope_changes(turn: Turn, _: Sequence[Turn]) -> 
         quotas_of_others_stay(quota, turn)
     for user in turn.desired.users:
         mechanisms_of_others_stay(user, turn)
-    for resource in (*turn.desired.groups, *turn.desired.client_metrics):
+    for resource in resources(turn.desired):
         configs_of_resources_stay(resource, turn)
 
 
@@ -268,7 +270,7 @@ def objects(state: ClusterState) -> Mapping[str, object]:
     found |= {broker_address(broker.id): broker for broker in state.brokers}
     found |= {user_address(name): held for name, held in (state.users or {}).items()}
     found |= {group_address(name): group for name, group in state.groups.items()}
-    found |= {client_metrics_address(name): it for name, it in state.client_metrics.items()}
+    found |= state.config_resources
     return found | {quota_address(entity): quota for entity, quota in state.quotas.items()}
 
 
@@ -286,7 +288,11 @@ def without(addresses: set[str], state: ClusterState) -> Mapping[str, object]:
     }
 
 
-Resource = DesiredGroup | DesiredClientMetrics
+Resource = DesiredGroup | DesiredClientMetrics | DesiredBrokerConfig
+
+
+def resources(desired: DesiredState) -> Sequence[Resource]:
+    return (*desired.groups, *desired.client_metrics, *desired.broker_configs)
 
 
 def left_over(
@@ -332,8 +338,11 @@ def quotas_of_others_stay(quota: DesiredQuota, turn: Turn) -> None:
 
 
 def configs_of(resource: Resource, state: ClusterState) -> Mapping[str, str]:
-    held = state.groups if isinstance(resource, DesiredGroup) else state.client_metrics
-    found = held.get(resource.name)
+    found: FoundGroup | FoundConfigs | None
+    if isinstance(resource, DesiredGroup):
+        found = state.groups.get(resource.name)
+    else:
+        found = state.config_resources.get(resource.address)
     return found.configs if found else {}
 
 
@@ -380,6 +389,8 @@ RESOURCE_RISKS = (
     *(risks.GROUP_CONFIG, risks.GROUP_CONFIG_REMOVE),
     *(risks.CLIENT_METRICS_SET, risks.CLIENT_METRICS_REMOVE),
     *(risks.CLIENT_METRICS_ADOPT, risks.CLIENT_METRICS_FORGET),
+    *(risks.BROKER_CONFIG_SET, risks.BROKER_CONFIG_REMOVE, risks.BROKER_CONFIG_DATA),
+    *(risks.BROKER_CONFIG_ADOPT, risks.BROKER_CONFIG_FORGET),
 )
 _DELETIONS = {"DeleteTopic", "DeleteAcl"}
 

@@ -24,7 +24,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
 from kgitops.model.resources.topics import RATES, RequestedTopicState
@@ -118,8 +118,16 @@ requests = st.one_of(
     ),
     st.builds(
         AlterConfigResourceRequest,
-        resource_type=st.sampled_from(ConfigResourceType),
+        resource_type=st.sampled_from(
+            [ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS]
+        ),
         resource_name=any_text,
+        configs=st.dictionaries(any_text, st.none() | any_text, max_size=3),
+    ),
+    st.builds(
+        AlterConfigResourceRequest,
+        resource_type=st.just(ConfigResourceType.BROKER),
+        resource_name=st.just(ALL_BROKERS) | st.integers(0, 2**31 - 1).map(str),
         configs=st.dictionaries(any_text, st.none() | any_text, max_size=3),
     ),
     st.builds(

@@ -13,6 +13,7 @@ from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.resources import config_resources, topic_configs
+from kgitops.model.resources.config_resources import ConfigResourceType, known_configs
 
 if TYPE_CHECKING:
     from real_kafka.conftest import KafkaProject
@@ -40,9 +41,11 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     data = topic_configs._data()
     rows = [row for row in data["configs"] if row["name"] != UNCLEAN]
-    numbers = tuple(key for key in config_resources._NUMBERS if key != STANDBY)
+    fewer = {
+        key: it for key, it in known_configs(ConfigResourceType.GROUP).items() if key != STANDBY
+    }
     monkeypatch.setattr(topic_configs, "_data", lambda: {**data, "configs": rows})
-    monkeypatch.setattr(config_resources, "_NUMBERS", numbers)
+    monkeypatch.setattr(config_resources, "known_configs", lambda _: fewer)
     forget()
     yield
     monkeypatch.undo()

@@ -11,6 +11,7 @@ from cli.projects import Document, document
 from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.sandbox.sandbox import Sandbox
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.kafka
 
+METRICS = ConfigResourceType.CLIENT_METRICS
 GROUP, TOPIC, SESSION = "billing", "orders", "consumer.session.timeout.ms"
 OLD_MS, NEW_MS = 1_793_000_000_000, 1_793_600_000_000
 BETWEEN = "2026-10-29T00:00:00Z"
@@ -173,7 +175,7 @@ def test_configs_of_a_group_and_client_metrics_come_and_go(
     assert run("apply", "--auto-approve") == 0, said
     held = found(kafka_cluster)
     assert held == FoundGroup(name=GROUP, configs={SESSION: "50000"})
-    assert kafka_cluster.read_client_metrics(names)["lag"].configs["metrics"] == "a.,b."
+    assert kafka_cluster.read_configs(METRICS, names)["lag"]["metrics"] == "a.,b."
     assert run("plan", "--detailed-exitcode") == 0, said
     assert run("drift") == 0, said
 
@@ -185,4 +187,4 @@ def test_configs_of_a_group_and_client_metrics_come_and_go(
     project.write(ORDERS)
     assert run("apply", "--auto-approve") == 0, said
     assert found(kafka_cluster) is None
-    assert kafka_cluster.read_client_metrics(names) == {}
+    assert kafka_cluster.read_configs(METRICS, names) == {}

@@ -1,4 +1,4 @@
-"""Reading groups and client metrics, and recognizing results of requests about them."""
+"""Reading groups and config resources, and recognizing results of requests about them."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -9,26 +9,33 @@ from msgspec.structs import replace
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import request_address
+from kgitops.model.resources.addresses import config_resource_address
 from kgitops.model.resources.config_resources import (
-    ClientMetricsState,
+    ALL_BROKERS,
     ConfigResourceType,
+    FoundConfigs,
     normal_resource_value,
 )
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.values import has_configs
 
-_GROUP, _CLIENT_METRICS = "group/", "client-metrics/"
+_GROUP = "group/"
+CONFIG_RESOURCES: Mapping[ConfigResourceType, str] = {
+    ConfigResourceType.CLIENT_METRICS: "client-metrics",
+    ConfigResourceType.BROKER: "broker-config",
+}
+"""The kinds of their addresses."""
 
 
 def has_resource_configs(request: req.AlterConfigResourceRequest, state: ClusterState) -> bool:
     """Return whether the resource has the configs that the request sets, and lacks the others."""
-    kind, name = request.resource_type, request.resource_name
-    held: FoundGroup | ClientMetricsState | None
-    match kind:
-        case ConfigResourceType.GROUP:
-            held = state.groups.get(name)
-        case ConfigResourceType.CLIENT_METRICS:
-            held = state.client_metrics.get(name)
+    kind = request.resource_type
+    held: FoundGroup | FoundConfigs | None
+    if kind is ConfigResourceType.GROUP:
+        held = state.groups.get(request.resource_name)
+    else:
+        held = state.config_resources.get(request_address(request))
     configs = held.configs if held else {}
     return has_configs(configs, request.configs, partial(normal_resource_value, kind))
 
@@ -61,19 +68,25 @@ def is_group_deleted(
 
 
 def with_groups(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
-    """Add the groups and client metrics of these addresses; nothing is read if there are none.
+    """Add the groups and config resources of these addresses; if there are none, read nothing.
 
     Raises:
         UnreachableError: the cluster can't be read.
     """
     wanted = tuple(addresses)
-    groups, metrics = _named(wanted, _GROUP), _named(wanted, _CLIENT_METRICS)
-    if groups:
+    if groups := _named(wanted, _GROUP):
         held: Mapping[str, FoundGroup] = cluster.read_groups(groups)
         state = replace(state, groups={**state.groups, **held})
-    if metrics:
-        found = cluster.read_client_metrics(metrics)
-        state = replace(state, client_metrics={**state.client_metrics, **found})
+    for kind, prefix in CONFIG_RESOURCES.items():
+        names = _named(wanted, f"{prefix}/")
+        if kind is ConfigResourceType.BROKER:
+            # A broker that left the cluster for good has no configs.
+            names &= {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
+        found = {
+            config_resource_address(kind, name): FoundConfigs(type=kind, name=name, configs=configs)
+            for name, configs in (cluster.read_configs(kind, names) if names else {}).items()
+        }
+        state = replace(state, config_resources={**state.config_resources, **found})
     return state
 
 

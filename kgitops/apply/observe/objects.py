@@ -15,7 +15,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.addresses import ScopedAddress, broker_address, split_scoped_address
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
@@ -37,7 +37,7 @@ Object = (
     | UserState
     | Broker
     | FoundGroup
-    | ClientMetricsState
+    | FoundConfigs
     | VirtualCluster
     | TopicLink
     | MemberState
@@ -73,8 +73,8 @@ def find_object(address: str, state: ClusterState) -> Object | None:
             )
         case "group":
             return state.groups.get(unquote(rest))
-        case "client-metrics":
-            return state.client_metrics.get(unquote(rest))
+        case "client-metrics" | "broker-config":
+            return state.config_resources.get(address)
         case "vc":
             return state.virtual_clusters.get(unquote(rest))
         case _:

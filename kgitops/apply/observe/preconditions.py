@@ -12,8 +12,8 @@ from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.config_resources import (
-    ClientMetricsState,
     ConfigResourceType,
+    FoundConfigs,
     normal_resource_value,
 )
 from kgitops.model.resources.groups import FoundGroup
@@ -176,9 +176,8 @@ def _fields(
             return {} if throttles is None else {p: throttles.get(key) for p, key in keys.items()}
         case FoundGroup():
             return {path: text for path in wanted for text in _group_field(actual, path)}
-        case ClientMetricsState():
-            kind = ConfigResourceType.CLIENT_METRICS
-            return {p: t for p in wanted for t in _resource_config(kind, actual.configs, p)}
+        case FoundConfigs(type=kind, configs=held):
+            return {p: t for p in wanted for t in _resource_config(kind, held, p)}
         case VirtualCluster():
             options = {
                 "options.capLowering": actual.options.cap_lowering.value,

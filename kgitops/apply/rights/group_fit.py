@@ -1,10 +1,16 @@
-"""Checking that the requests of a group or of client metrics do exactly what is declared."""
+"""Checking that the requests of groups, client metrics and brokers do exactly what is declared."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import DesiredClientMetrics, DesiredGroup, OffsetReset, part_json
+from kgitops.model.json.declared import (
+    DesiredBrokerConfig,
+    DesiredClientMetrics,
+    DesiredGroup,
+    OffsetReset,
+    part_json,
+)
 from kgitops.model.registry import Json
 from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
@@ -16,19 +22,23 @@ _ELSE = "has a request for something else"
 _OFFSETS = "offsets."
 
 
-def client_metrics_problems(
-    declared: DesiredClientMetrics,
+def config_resource_problems(
+    declared: DesiredClientMetrics | DesiredBrokerConfig,
     change: Change,
     state: ClusterState,
     applied: Mapping[str, Json],
 ) -> Iterator[str]:
-    """Yield the problems of requests about a subscription to clients' metrics."""
+    """Yield the problems of requests about client metrics, or about the configs of brokers."""
     requests = [planned.request for planned in change.requests]
     if any(not isinstance(it, req.AlterConfigResourceRequest) for it in requests):
         yield _ELSE
-    found = state.client_metrics.get(declared.name)
-    kind, held = ConfigResourceType.CLIENT_METRICS, found.configs if found else {}
-    yield from _configs(kind, declared.configs, requests, held, applied)
+    match declared:
+        case DesiredClientMetrics():
+            kind = ConfigResourceType.CLIENT_METRICS
+        case DesiredBrokerConfig():
+            kind = ConfigResourceType.BROKER
+    found = state.config_resources.get(declared.address)
+    yield from _configs(kind, declared.configs, requests, found.configs if found else {}, applied)
 
 
 def group_problems(

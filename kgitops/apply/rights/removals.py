@@ -41,7 +41,7 @@ def is_only_removal(change: Change, live: Owner | None) -> bool:
             return len(requests) == 1 and _removes_only_applied_keys(requests[0], live)
         case Kind.USER:
             return bool(requests) and _removes_only_applied_mechanisms(requests, live)
-        case Kind.CLIENT_METRICS:
+        case Kind.CLIENT_METRICS | Kind.BROKER_CONFIG:
             return len(requests) == 1 and _removes_only_applied_configs(requests[0], live)
         case Kind.GROUP if kind_of(change.address) == GLOBAL_GROUP:
             return _deletes_only_group(requests, live)

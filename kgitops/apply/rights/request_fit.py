@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kgitops.apply.observe.virtual_clusters import MemberState
-from kgitops.apply.rights.group_fit import client_metrics_problems, group_problems
+from kgitops.apply.rights.group_fit import config_resource_problems, group_problems
 from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.apply.rights.users import user_problems
 from kgitops.model import requests as req
@@ -17,6 +17,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     ConfigsPolicy,
     DesiredAcl,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredLink,
@@ -77,8 +78,8 @@ def request_problem(
             problems = user_problems(declared, requests, state, applied)
         case DesiredGroup():
             problems = group_problems(declared, change, state, applied)
-        case DesiredClientMetrics():
-            problems = client_metrics_problems(declared, change, state, applied)
+        case DesiredClientMetrics() | DesiredBrokerConfig():
+            problems = config_resource_problems(declared, change, state, applied)
         case DesiredVirtualCluster():
             problems = _virtual_cluster(declared, requests, actual)
         case DesiredLink():

@@ -10,7 +10,6 @@ from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_c
 from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
-from kgitops.cluster.embedded.effective.known import known_types
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.state import (
     BACKEND,
@@ -35,10 +34,10 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig, known_configs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
-from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.resources.users import ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
@@ -146,33 +145,30 @@ class EmbeddedCluster:
             found = (build_group(image, name, self.faults.busy_groups) for name in sorted(groups))
             return {group.name: group for group in found if group.exists}
 
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
-        """Those of these subscriptions that have configs."""
+    def read_configs(
+        self, kind: ConfigResourceType, names: frozenset[str]
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Those of these resources that have configs."""
         with self.controller.consistent_image() as image:
-            held = image.configs.client_metrics
-            return {
-                name: ClientMetricsState(name=name, configs=dict(sorted(held[name].items())))
-                for name in sorted(names)
-                if held.get(name)
-            }
+            held = image.configs.named(kind)
+            return {name: dict(sorted(held[name].items())) for name in sorted(names & held.keys())}
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         """Those of which the image has configs."""
         with self.controller.consistent_image() as image:
-            match kind:
-                case ConfigResourceType.GROUP:
-                    held = image.configs.groups
-                case ConfigResourceType.CLIENT_METRICS:
-                    held = image.configs.client_metrics
-            return frozenset(name for name, configs in held.items() if configs)
+            return frozenset(image.configs.named(kind))
 
     def read_config_types(
         self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]
     ) -> Mapping[str, ConfigType]:
         """Those that the embedded brokers know of any resource of this type."""
         del name
-        known = known_types(kind)
-        return {key: known[key] for key in sorted(keys & known.keys())}
+        known: Mapping[str, KnownConfig | TopicConfig]
+        if kind is None:
+            known = topic_configs()
+        else:
+            known = {key: it for key, it in known_configs(kind).items() if not it.read_only}
+        return {key: known[key].type for key in sorted(keys & known.keys())}
 
     def matches_host_ranges(self) -> bool:
         """False: the embedded brokers compare hosts as Kafka 4.3 does."""

@@ -17,6 +17,7 @@ from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluste
 from kgitops.cluster.embedded.controls.acl_filter import exact_filter
 from kgitops.cluster.embedded.controls.records import delete_records as records_control
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.effective.checks import check_at_broker
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from kgitops.cluster.embedded.namespaces import namespace
@@ -24,7 +25,7 @@ from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.rights import by_local_name
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import Operation
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.virtual_clusters.rights import ApiKey
 
@@ -74,7 +75,7 @@ def _decide(draft: Draft, request: req.Request) -> RequestResult | None:
             )
             return attempt(quota_control.alter, draft, alteration)
         case req.AlterBrokerRequest():
-            return _alter_broker(draft, request)
+            return _alter_broker(draft, request.broker, request.configs)
         case req.AlterUserScramCredentialsRequest():
             return _alter_user(draft, request)
         case req.AlterConfigResourceRequest():
@@ -144,17 +145,23 @@ def _alter_topic(
             assert_never(request.step)
 
 
-def _alter_broker(draft: Draft, request: req.AlterBrokerRequest) -> RequestResult:
+def _alter_broker(draft: Draft, broker: int, configs: Mapping[str, str | None]) -> RequestResult:
     alive = [broker.id for broker in draft.delta.brokers.all() if not broker.fenced]
-    if request.broker not in alive:
+    if broker not in alive:
         # Only the broker itself takes such a change: no other can answer.
         raise Refusal(
             ErrorCode.NETWORK_EXCEPTION,
-            f"broker {request.broker} is not alive; the cluster has "
+            f"broker {broker} is not alive; the cluster has "
             f"{', '.join(map(str, alive))}; start it or leave it out",
         )
-    resource = config_control.ConfigResource(type=BROKER, name=str(request.broker))
-    return attempt(config_control.alter, draft, resource, _operations(request.configs))
+    return attempt(_alter_as_broker, draft, str(broker), configs)
+
+
+def _alter_as_broker(draft: Draft, name: str, configs: Mapping[str, str | None]) -> None:
+    """Have the broker check them, then the controller; without a ``name`` for all brokers."""
+    check_at_broker(name, {k: v for k, v in configs.items() if v is not None})
+    resource = config_control.ConfigResource(type=BROKER, name=name)
+    config_control.alter(draft, resource, _operations(configs))
 
 
 def _alter_user(draft: Draft, request: req.AlterUserScramCredentialsRequest) -> RequestResult:
@@ -185,6 +192,10 @@ def _alter_config_resource(draft: Draft, request: req.AlterConfigResourceRequest
             )
         case ConfigResourceType.CLIENT_METRICS:
             type_ = CLIENT_METRICS
+        case ConfigResourceType.BROKER if name != ALL_BROKERS:
+            return _alter_broker(draft, int(name), request.configs)
+        case ConfigResourceType.BROKER:
+            return attempt(_alter_as_broker, draft, "", request.configs)
     resource = config_control.ConfigResource(type=type_, name=name)
     return attempt(config_control.alter, draft, resource, _operations(request.configs))
 

@@ -15,7 +15,7 @@ from kgitops.cluster.kafka.configs.client_configs import (
 )
 from kgitops.cluster.kafka.coordinators import read_group_offsets
 from kgitops.cluster.kafka.read.acls import matches_host_ranges
-from kgitops.cluster.kafka.read.config_resources import read_client_metrics, read_config_types
+from kgitops.cluster.kafka.read.config_resources import read_config_types, read_own_configs
 from kgitops.cluster.kafka.read.consumer_groups import (
     list_configured,
     read_groups,
@@ -38,7 +38,7 @@ from kgitops.model.cluster_state import (
 )
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType
@@ -116,9 +116,12 @@ class KafkaCluster:
         """Read what these groups have committed, their members and their configs."""
         return read_groups(self.wire, groups)
 
-    def read_client_metrics(self, names: frozenset[str]) -> Mapping[str, ClientMetricsState]:
-        """Read the configs of these subscriptions."""
-        return read_client_metrics(self.wire, names)
+    def read_configs(
+        self, kind: ConfigResourceType, names: frozenset[str]
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Read the configs of these resources."""
+        found = read_own_configs(self.wire, kind, names)
+        return {name: configs for name, configs in found.items() if configs}
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         """Ask for the resources with configs; older brokers, for the configs of every group."""

@@ -11,6 +11,7 @@ from kgitops.model.resources.config_resources import ConfigResourceType
 
 TOPIC, BROKER = 2, 4  # org.apache.kafka.common.config.ConfigResource.Type
 CONFIG_RESOURCES: Mapping[ConfigResourceType, int] = {
+    ConfigResourceType.BROKER: BROKER,
     ConfigResourceType.CLIENT_METRICS: 16,
     ConfigResourceType.GROUP: 32,
 }

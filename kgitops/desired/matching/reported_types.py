@@ -10,10 +10,17 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
+    DesiredLink,
+    DesiredMember,
     DesiredObject,
+    DesiredQuota,
     DesiredTopic,
+    DesiredUser,
+    DesiredVirtualCluster,
 )
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topic_config_values import ConfigType, reported_reader, to_text
@@ -74,22 +81,38 @@ def _check(unknown: UnknownConfig, type_: ConfigType | None, wrong: Findings) ->
 
 
 def _with_types(item: DesiredObject, types: ReportedTypes, current: ClusterState) -> DesiredObject:
-    if isinstance(item, DesiredTopic):
-        found = current.topics.get(item.name) if item.virtual_cluster is None else None
-        return _typed(item, types.get(None, {}), found.configs if found else {})
-    if isinstance(item, DesiredGroup):
-        group = current.groups.get(item.name)
-        own = types.get(ConfigResourceType.GROUP, {})
-        return _typed(item, own, group.configs if group else {})
-    if isinstance(item, DesiredClientMetrics):
-        metrics = current.client_metrics.get(item.name)
-        own = types.get(ConfigResourceType.CLIENT_METRICS, {})
-        return _typed(item, own, metrics.configs if metrics else {})
-    return item
+    match item:
+        case DesiredTopic():
+            found = current.topics.get(item.name) if item.virtual_cluster is None else None
+            return _typed(item, types.get(None, {}), found.configs if found else {})
+        case DesiredGroup():
+            group = current.groups.get(item.name)
+            own = types.get(ConfigResourceType.GROUP, {})
+            return _typed(item, own, group.configs if group else {})
+        case DesiredClientMetrics():
+            own = types.get(ConfigResourceType.CLIENT_METRICS, {})
+            return _typed(item, own, _held(item, current))
+        case DesiredBrokerConfig():
+            own = types.get(ConfigResourceType.BROKER, {})
+            return _typed(item, own, _held(item, current))
+        case (
+            DesiredAcl()
+            | DesiredQuota()
+            | DesiredUser()
+            | DesiredVirtualCluster()
+            | DesiredLink()
+            | DesiredMember()
+        ):
+            return item
+
+
+def _held(item: DesiredObject, current: ClusterState) -> Mapping[str, str]:
+    found = current.config_resources.get(item.address)
+    return found.configs if found else {}
 
 
 def _typed(
-    item: DesiredTopic | DesiredGroup | DesiredClientMetrics,
+    item: DesiredTopic | DesiredGroup | DesiredClientMetrics | DesiredBrokerConfig,
     types: Mapping[str, ConfigType],
     existing: Mapping[str, str],
 ) -> DesiredObject:

@@ -11,6 +11,7 @@ from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.fleet.tables.desired_header import DesiredPlace
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
@@ -105,10 +106,10 @@ def _in_motion(item: DesiredObject, state: ClusterState) -> bool:
 def depends_on_offsets(item: DesiredObject) -> bool:
     """True if its plan also depends on what states do not hold.
 
-    For a topic these are the offsets at which its records begin; groups and client metrics are in
-    no state at all.
+    For a topic these are the offsets at which its records begin; groups and config
+    resources are in no state at all.
     """
-    if isinstance(item, DesiredGroup | DesiredClientMetrics):
+    if isinstance(item, DesiredGroup | DesiredClientMetrics | DesiredBrokerConfig):
         return True
     return isinstance(item, DesiredTopic) and bool(item.delete_records_before)
 

@@ -5,7 +5,7 @@ field is read strictly, and an optional field is left out: null is never a value
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, TypeVar, dataclass_transform
 
@@ -156,8 +156,9 @@ class Shorthand(Struct, frozen=True):
 class EnumName:
     """Kafka's name of an enum member, read without regard to case, ``_`` and ``-``."""
 
-    def __init__(self, members: type[StrEnum]) -> None:
-        self._members = members
+    def __init__(self, members: type[StrEnum], *, without: Collection[StrEnum] = ()) -> None:
+        self._class = members
+        self._members = [member for member in members if member not in without]
 
     def __get_pydantic_core_schema__(
         self,
@@ -165,7 +166,7 @@ class EnumName:
         _handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
         """The exact name costs no Python; any other spelling is looked up."""
-        members = list(self._members)
+        members = self._members
         by_name = {_fold(name): member for member in members for name in (member, member.name)}
 
         def other_spelling(value: object) -> StrEnum:
@@ -175,7 +176,7 @@ class EnumName:
 
         schema = core_schema.union_schema(
             [
-                core_schema.enum_schema(self._members, members, sub_type="str"),
+                core_schema.enum_schema(self._class, members, sub_type="str"),
                 core_schema.no_info_plain_validator_function(other_spelling),
             ],
             mode="left_to_right",
@@ -198,7 +199,7 @@ def _fold(name: str) -> str:
     return name.casefold().replace("-", "_")
 
 
-def _any_case(members: type[StrEnum]) -> str:
+def _any_case(members: Iterable[StrEnum]) -> str:
     def letters(word: str) -> str:
         return "".join(f"[{letter.upper()}{letter.lower()}]" for letter in word)
 

@@ -12,10 +12,10 @@ class TombstoneTarget:
 
     address: Annotated[Text | None, NotNull()] = None
     """The address, as a plan shows it: topic/orders, acl/…, quota/…, user/…, group/…,
-    client-metrics/…, vc/…."""
+    client-metrics/…, broker-config/…, vc/…."""
     kind: Annotated[Text | None, NotNull()] = None
-    """Topic, User, VirtualCluster, TopicLink, ConsumerGroup or ClientMetrics; others are named by
-    address."""
+    """Topic, User, VirtualCluster, TopicLink, ConsumerGroup, ClientMetrics or BrokerConfig; others
+    are named by address."""
     name: Annotated[Text | None, NotNull()] = None
     """The object's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None

@@ -150,7 +150,7 @@ class Address(_Checked):
             raise _refused(
                 f"{shown(text)} is not an address",
                 "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, group/NAME, "
-                "client-metrics/NAME, broker/ID or vc/…",
+                "client-metrics/NAME, broker-config/ID, broker/ID or vc/…",
             )
         return text
 

@@ -136,9 +136,12 @@ class AlterUserStep:
 
 @manifest
 class AlterConfigResourceStep:
-    """Configs of a group or of client metrics to alter."""
+    """Configs of a group or of client metrics to alter; alterBroker has those of a broker."""
 
-    resource_type: Annotated[ConfigResourceType, EnumName(ConfigResourceType)]
+    resource_type: Annotated[
+        ConfigResourceType,
+        EnumName(ConfigResourceType, without=(ConfigResourceType.BROKER,)),
+    ]
     """GROUP or CLIENT_METRICS."""
     resource_name: Text
     """The group's id, or the name of the subscription."""

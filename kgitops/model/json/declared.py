@@ -218,6 +218,14 @@ class DesiredClientMetrics(_Declared, frozen=True, kw_only=True):
     configs: Mapping[str, str]
 
 
+class DesiredBrokerConfig(_Declared, frozen=True, kw_only=True):
+    """The declared configs of a broker, by its id, or of all (``ALL_BROKERS``)."""
+
+    kind = "BrokerConfig"
+    name: str
+    configs: Mapping[str, str]
+
+
 class MembersMode(StrEnum):
     """The treatment of undeclared members: reported as drift, or ignored."""
 
@@ -295,6 +303,7 @@ DesiredObject = (
     | DesiredUser
     | DesiredGroup
     | DesiredClientMetrics
+    | DesiredBrokerConfig
     | DesiredVirtualCluster
     | DesiredLink
     | DesiredMember
@@ -329,6 +338,8 @@ def own_address(declared: DesiredObject) -> str:
             return addresses.group_address(declared.name)
         case DesiredClientMetrics():
             return addresses.client_metrics_address(declared.name)
+        case DesiredBrokerConfig():
+            return addresses.broker_config_address(declared.name)
         case DesiredVirtualCluster():
             return addresses.virtual_cluster_address(declared.name)
         case DesiredLink(virtual_cluster=scope):
@@ -438,5 +449,6 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "group": {"ConsumerGroup": DesiredMember},
     addresses.GLOBAL_GROUP: {"ConsumerGroup": DesiredGroup},
     "client-metrics": {"ClientMetrics": DesiredClientMetrics},
+    "broker-config": {"BrokerConfig": DesiredBrokerConfig},
 }
 """The classes by the kind of their address and that of the document that declares them."""

@@ -12,7 +12,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
@@ -26,6 +26,7 @@ DECLARABLE = re.compile(
     rf"topic/(?P<topic>{_PART})"
     rf"|user/{_PART}"
     rf"|(?:group|client-metrics)/{_PART}"
+    rf"|broker-config/(?:{ALL_BROKERS}|0|[1-9][0-9]{{0,9}})"
     rf"|{_ACL}"
     rf"|quota/(?:{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART})"
     rf"|vc/{_PART}(?:/(?:topic|link|user|client|group|txn)/{_PART}|/{_ACL}|/quota/(?:{_CLIENTS}))?"
@@ -126,17 +127,24 @@ def client_metrics_address(name: str) -> str:
     return f"client-metrics/{encode(name)}"
 
 
+def broker_config_address(name: str) -> str:
+    """``broker-config/1``: the configs that documents declare of a broker, or of all brokers."""
+    return f"broker-config/{encode(name)}"
+
+
 def config_resource_address(kind: ConfigResourceType, name: str) -> str:
-    """The address of a group or of client metrics."""
+    """The address of a group, of client metrics or of the configs of brokers."""
     match kind:
         case ConfigResourceType.GROUP:
             return group_address(name)
         case ConfigResourceType.CLIENT_METRICS:
             return client_metrics_address(name)
+        case ConfigResourceType.BROKER:
+            return broker_config_address(name)
 
 
 def broker_address(broker: int) -> str:
-    """``broker/1``: only for changes that accompany others, as no document declares a broker."""
+    """``broker/1``: the throttles that accompany moves, which no document declares."""
     return f"broker/{broker}"
 
 
@@ -174,8 +182,7 @@ def kind_of(address: str) -> str:
     """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside a virtual cluster.
 
     The credentials of a user are ``credentials``: ``user`` is a member of a virtual cluster.
-    A group outside of virtual clusters is a ``consumer-group``, and client metrics are
-    ``client-metrics``.
+    A group outside of virtual clusters is a ``consumer-group``.
     """
     parts = split_scoped_address(address)
     if parts:

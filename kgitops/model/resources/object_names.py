@@ -64,6 +64,8 @@ def _global(address: str, kind: str, rest: str = "") -> ObjectName:
             return ObjectName("group", _shown(unquote(rest)))
         case "client-metrics" if rest:
             return ObjectName("client metrics", _shown(unquote(rest)))
+        case "broker-config" if rest:
+            return ObjectName("broker config", _shown(unquote(rest)))
         case "acl" if rest:
             return _acl(address, rest)
         case "vc" if rest:

@@ -51,7 +51,7 @@ def _taken_over(plan: Plan) -> Iterator[Clause]:
 
 def _data(lost: Sequence[Change]) -> Iterator[Clause]:
     found: dict[str, list[Change]] = {
-        key: [] for key in ("deleted", "are", "may be", "offsets", "")
+        key: [] for key in ("deleted", "are", "may be", "offsets", "brokers", "")
     }
     for change in lost:
         found[_fate(change)].append(change)
@@ -64,6 +64,9 @@ def _data(lost: Sequence[Change]) -> Iterator[Clause]:
     if groups := found["offsets"]:
         words = f"the offsets of {counted(len(groups), 'consumer group')} are lost"
         yield _named(words, _names(groups))
+    if brokers := found["brokers"]:
+        words = "records of topics without a value of their own may be lost"
+        yield _named(words, _names(brokers))
     if others := found[""]:
         words = f"data of {counted(len(others), 'object')} may be lost"
         yield _named(words, _names(others))
@@ -72,6 +75,8 @@ def _data(lost: Sequence[Change]) -> Iterator[Clause]:
 def _fate(change: Change) -> str:
     if change.kind is Kind.GROUP:
         return "offsets"
+    if change.kind is Kind.BROKER_CONFIG:
+        return "brokers"
     if change.kind is not Kind.TOPIC:
         return ""
     if Action.DELETE in change.actions:

@@ -46,6 +46,7 @@ class Kind(StrEnum):
     BINDING = "VirtualClusterBinding"
     GROUP = "ConsumerGroup"
     CLIENT_METRICS = "ClientMetrics"
+    BROKER_CONFIG = "BrokerConfig"
 
 
 KIND_OF_ADDRESS: Mapping[str, Kind] = {
@@ -59,6 +60,7 @@ KIND_OF_ADDRESS: Mapping[str, Kind] = {
     "group": Kind.GROUP,
     GLOBAL_GROUP: Kind.GROUP,
     "client-metrics": Kind.CLIENT_METRICS,
+    "broker-config": Kind.BROKER_CONFIG,
     "user": Kind.BINDING,
     "client": Kind.BINDING,
     "txn": Kind.BINDING,

@@ -259,4 +259,14 @@ CLIENT_METRICS_ADOPT = _risk("KG622", "client-metrics-adopt", RiskLevel.SAFE, "t
     "set deletionPolicy explicitly: it decides what removing the document does")
 CLIENT_METRICS_FORGET = _risk("KG623", "client-metrics-forget", RiskLevel.SAFE, "the subscription stays, no longer managed",
     "use a Tombstone where it should end as well")
+BROKER_CONFIG_SET = _risk("KG630", "broker-config-set", RiskLevel.DISRUPTIVE, "brokers work differently from now on, for all clients",
+    "change one broker first, by its id, and watch it")
+BROKER_CONFIG_REMOVE = _risk("KG631", "broker-config-remove", RiskLevel.DISRUPTIVE, "brokers fall back to their properties files, or to Kafka's default",
+    "look up what the files say, or declare the value that should remain")
+BROKER_CONFIG_ADOPT = _risk("KG632", "broker-config-adopt", RiskLevel.SAFE, "the project takes over the configs",
+    "set deletionPolicy explicitly: it decides what removing the document does")
+BROKER_CONFIG_FORGET = _risk("KG633", "broker-config-forget", RiskLevel.SAFE, "the configs stay, no longer managed",
+    "use a Tombstone where they should end as well")
+BROKER_CONFIG_DATA = _risk("KG634", "broker-config-data", RiskLevel.DATA_LOSS, "topics that don't set the config themselves may lose records",
+    "set the config on each topic that must keep more, and apply that first")
 # fmt: on

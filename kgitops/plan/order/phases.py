@@ -69,7 +69,7 @@ def phase(change: Change) -> Phase:
             return _either(change, Phase.LINK, Phase.LINK_REMOVE)
         case Kind.GROUP:
             return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
-        case Kind.CLIENT_METRICS:
+        case Kind.CLIENT_METRICS | Kind.BROKER_CONFIG:
             return _either(change, Phase.QUOTA, Phase.QUOTA_REMOVE)
         case Kind.BINDING:
             scoped = split_scoped_address(change.address)

@@ -24,7 +24,7 @@ from kgitops.plan.document.plan import (
     Takeover,
 )
 from kgitops.plan.shown.acls import shown_acl
-from kgitops.plan.shown.settings import shown_client_metrics, shown_group, shown_quota, shown_user
+from kgitops.plan.shown.settings import shown_configs, shown_group, shown_quota, shown_user
 from kgitops.plan.shown.takeovers import shown_takeover
 from kgitops.plan.shown.topics import deletes_empty, shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
@@ -140,7 +140,8 @@ _SHOWN: Mapping[Kind, Callable[[Change, Surroundings], Shown]] = {
     Kind.LINK: shown_link,
     Kind.BINDING: shown_member,
     Kind.GROUP: shown_group,
-    Kind.CLIENT_METRICS: shown_client_metrics,
+    Kind.CLIENT_METRICS: shown_configs,
+    Kind.BROKER_CONFIG: shown_configs,
 }
 
 

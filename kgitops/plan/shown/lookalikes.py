@@ -98,7 +98,7 @@ def _names_on(current: ClusterState) -> Iterator[str]:
     yield from current.topics
     yield from current.users or ()
     yield from current.groups
-    yield from current.client_metrics
+    yield from (held.name for held in current.config_resources.values())
     for acl in current.acls:
         yield acl.principal
         yield acl.resource_name

@@ -1,6 +1,6 @@
-"""The values shown of quotas, users, consumer groups and client metrics."""
+"""The values shown of quotas, users, consumer groups, client metrics and broker configs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,8 +17,8 @@ from kgitops.model.resources.quotas import quota_text
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, FieldChange
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import Change, FieldChange, Kind
+from kgitops.plan.document.risks import RISK_LEVELS, Risk
 from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
 from kgitops.plan.shown.values import (
     ContradictionError,
@@ -42,6 +42,7 @@ from kgitops.plan.users.credentials import (
     last_credentials,
 )
 from kgitops.plan.users.diff import UserPlanner
+from kgitops.plan.values.broker_configs import BrokerConfigPlanner
 from kgitops.plan.values.client_metrics import ClientMetricsPlanner
 from kgitops.plan.values.groups import GroupPlanner
 from kgitops.plan.values.quotas import QuotaPlanner
@@ -60,15 +61,15 @@ def shown_quota(change: Change, around: Surroundings) -> Shown:
     return _shown_values(change, QuotaPlanner, requested)
 
 
-def shown_client_metrics(change: Change, around: Surroundings) -> Shown:
-    """Derive what is shown of a change of a subscription to clients' metrics."""
+def shown_configs(change: Change, around: Surroundings) -> Shown:
+    """Derive what is shown of a change of clients' metrics, or of the configs of brokers."""
     del around
     requested: dict[str, str | None] = {}
     for request in requests_of(change):
         if not isinstance(request, AlterConfigResourceRequest):
             raise ContradictionError("has a request for something else")
         requested |= request.configs
-    return _shown_values(change, ClientMetricsPlanner, requested)
+    return _shown_values(change, _CONFIGS[change.kind], requested)
 
 
 def shown_user(change: Change, around: Surroundings) -> Shown:
@@ -146,6 +147,9 @@ def _committed(change: Change, topic: str, partition: int) -> int | None:
 
 
 _Kind = type[ValuesPlanner[Any]]
+_CONFIGS: Mapping[Kind, _Kind] = {
+    planner.kind: planner for planner in (ClientMetricsPlanner, BrokerConfigPlanner)
+}
 
 
 def _held(change: Change, kind: _Kind) -> Values:
@@ -154,8 +158,11 @@ def _held(change: Change, kind: _Kind) -> Values:
 
 def _shown_values(change: Change, kind: _Kind, requested: Requested) -> Shown:
     remaining = overlaid(_held(change, kind), requested)
-    removal = kind.removed if requested else kind.forgotten
-    return _shown(change, kind, remaining, _fields(change, kind, requested), removal=removal)
+    fields = _fields(change, kind, requested)
+    lost = [field.risk for field in fields if field.risk is not None]
+    worst = min((kind.removed, *lost), key=lambda risk: RISK_LEVELS.index(risk.level))
+    removal = worst if requested else kind.forgotten
+    return _shown(change, kind, remaining, fields, removal=removal)
 
 
 def _fields(change: Change, kind: _Kind, requested: Requested) -> tuple[FieldChange, ...]:
@@ -165,7 +172,7 @@ def _fields(change: Change, kind: _Kind, requested: Requested) -> tuple[FieldCha
             path=kind.path(key),
             before=held.get(key),
             after=value,
-            risk=kind.risk(held.get(key), value),
+            risk=kind.risk(key, held.get(key), value),
         )
         for key, value in requested.items()
     )

@@ -1,13 +1,12 @@
 """Plans subscriptions to the metrics of clients."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from kgitops.model.json.declared import DesiredClientMetrics, Record
-from kgitops.model.resources.addresses import client_metrics_address
-from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
+from kgitops.model.json.declared import DesiredClientMetrics
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Kind
-from kgitops.plan.engine import NO_VALUES, ConfigsPlanner, Values
+from kgitops.plan.engine import ConfigsPlanner
 
 
 class ClientMetricsPlanner(ConfigsPlanner[DesiredClientMetrics]):
@@ -21,12 +20,3 @@ class ClientMetricsPlanner(ConfigsPlanner[DesiredClientMetrics]):
     def declared(self) -> Sequence[DesiredClientMetrics]:
         """Return the declared subscriptions."""
         return self.context.desired.client_metrics
-
-    def existing(self) -> Iterable[str]:
-        """Return the addresses of all subscriptions."""
-        return map(client_metrics_address, self.current.client_metrics)
-
-    def held(self, record: Record) -> Values:
-        """Return the configs of the subscription."""
-        state = self.current.client_metrics.get(record["name"])
-        return normal_resource_configs(self.resource, state.configs) if state else NO_VALUES

@@ -50,8 +50,9 @@ class QuotaPlanner(ValuesPlanner[DesiredQuota]):
         }
 
     @classmethod
-    def risk(cls, before: str | None, after: str | None) -> Risk:
+    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
         """Return whether the limit comes, goes, rises or falls."""
+        del key
         if after is None:
             return risks.QUOTA_REMOVE
         if before is None:

@@ -96,8 +96,16 @@ class DeleteRecordsRequest(TopicRequest, frozen=True, kw_only=True):
     deleted_message_offsets: Mapping[int, int]
 
 
+ALL_BROKERS_ID = -1
+"""The id of the broker where a plan changes the configs of all brokers."""
+
+
 class AlterBrokerRequest(req.LabelledRequest, frozen=True, kw_only=True):
-    """Configs of a broker are to be changed, or the broker starts with them (P201-84…88)."""
+    """Configs of a broker are to be changed, or the broker starts with them (P201-84…88).
+
+    ``broker_id`` is ``ALL_BROKERS_ID`` where a plan changes the configs of all brokers at once;
+    brokers ask for each of them then (P201-89).
+    """
 
     broker_id: int
     principal: Principal

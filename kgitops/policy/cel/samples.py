@@ -9,7 +9,7 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as Snapshot
 from kgitops.model.resources.acls import CLUSTER_NAME
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.quotas import (
     CLIENT_ID,
@@ -183,7 +183,11 @@ def _brokers(keys: tuple[str, ...]) -> Iterator[Sample]:
     gone: dict[str, str | None] = dict.fromkeys(keys)
     for before, named, racks in ((ones, twos, True), ({}, twos, False), (ones, gone, True)):
         request = req.AlterBrokerRequest(broker=1, configs=named)
-        yield _sample(request, _snapshot(racks=racks), before)
+        of_all = req.AlterConfigResourceRequest(
+            resource_type=ConfigResourceType.BROKER, resource_name=ALL_BROKERS, configs=named
+        )
+        for each in (request, of_all):
+            yield _sample(each, _snapshot(racks=racks), before)
 
 
 def _users() -> Iterator[Sample]:
@@ -205,7 +209,8 @@ def _users() -> Iterator[Sample]:
 def _config_resources(keys: tuple[str, ...]) -> Iterator[Sample]:
     ones: dict[str, str | None] = dict.fromkeys(keys, "1")
     gone: dict[str, str | None] = dict.fromkeys(keys)
-    for kind in ConfigResourceType:
+    # Those of brokers are judged as AlterBroker.
+    for kind in (ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS):
         for named, racks in ((ones, True), (gone, False)):
             request = req.AlterConfigResourceRequest(
                 resource_type=kind, resource_name=_NAME, configs=named

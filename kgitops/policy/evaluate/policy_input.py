@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kgitops.model import requests as req
 from kgitops.model.requests import request_address
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.users import user_principal
 from kgitops.model.resources.virtual_clusters import (
@@ -173,18 +174,15 @@ def _only_for_policies(
                 requested_quotas=MappingProxyType(dict(request.quotas)),
             )
             return policy_requests.AlterClientQuotaRequest, {"requested_state": quotas}
-        case req.AlterBrokerRequest():
-            broker = RequestedBrokerState(
-                configs=MappingProxyType(overlaid(broker_configs, request.configs)),
-                requested_configs=MappingProxyType(dict(request.configs)),
-            )
-            return policy_requests.AlterBrokerRequest, {
-                "broker_id": request.broker,
-                "requested_state": broker,
-            }
+        case req.AlterBrokerRequest(broker=broker, configs=configs):
+            return _about_broker(broker, configs, broker_configs)
         case req.AlterUserScramCredentialsRequest():
             member_of = virtual_clusters.of_user(user_principal(request.user))
             return policy_requests.AlterUserScramCredentialsRequest, {"virtual_cluster": member_of}
+        case req.AlterConfigResourceRequest(resource_type=ConfigResourceType.BROKER):
+            name = request.resource_name
+            broker = policy_requests.ALL_BROKERS_ID if name == ALL_BROKERS else int(name)
+            return _about_broker(broker, request.configs, broker_configs)
         case req.AlterConfigResourceRequest():
             asked = MappingProxyType(dict(request.configs))
             return policy_requests.AlterConfigResourceRequest, {"configs": asked}
@@ -201,6 +199,17 @@ def _only_for_policies(
             return _about_link(request, simulated)
         case _:
             return _about_member(request, simulated)
+
+
+def _about_broker(
+    broker: int, requested: Mapping[str, str | None], held: Mapping[str, str]
+) -> _Judged:
+    """Brokers ask the same policies when their configs are altered (P201-87)."""
+    state = RequestedBrokerState(
+        configs=MappingProxyType(overlaid(held, requested)),
+        requested_configs=MappingProxyType(dict(requested)),
+    )
+    return policy_requests.AlterBrokerRequest, {"broker_id": broker, "requested_state": state}
 
 
 def _about_link(request: req.AlterVirtualClusterRequest, simulated: SimulatedState) -> _Judged:

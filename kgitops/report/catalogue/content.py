@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.json.declared import (
-    DesiredClientMetrics,
     DesiredGroup,
+    DesiredObject,
     DesiredQuota,
     DesiredTopic,
     DesiredUser,
@@ -156,10 +156,12 @@ def _others(desired: DesiredState) -> Iterator[tuple[str, tuple[Entry, ...]]]:
     yield "consumer group", tuple(_entry(group, _of_group(group)) for group in desired.groups)
     metrics = desired.client_metrics
     yield "client metrics", tuple(_entry(item, _configs(item.configs)) for item in metrics)
+    brokers = desired.broker_configs
+    yield "broker config", tuple(_entry(item, _configs(item.configs)) for item in brokers)
 
 
 def _entry(
-    declared: DesiredQuota | DesiredUser | DesiredGroup | DesiredClientMetrics,
+    declared: DesiredObject,
     values: Iterable[tuple[str, str]],
 ) -> Entry:
     source = declared.located.source

@@ -34,6 +34,7 @@ _KINDS = (
     Kind.ACL,
     Kind.QUOTA,
     Kind.USER,
+    Kind.BROKER_CONFIG,
     Kind.BROKER,
 )
 FOLD_ABOVE = 20

@@ -53,7 +53,7 @@ def summary(audit: PolicyAudit) -> str:
     if not audit.policies:
         return "the project has no policies"
     missing = [] if audit.users else ["users"]
-    missing += ["groups and client metrics"] if audit.unread else []
+    missing += ["groups, client metrics and broker configs"] if audit.unread else []
     unread = f"; {' and '.join(missing)} were not read" if missing else ""
     if not audit.objects:
         return f"none of {judged} breaks a policy{unread}"

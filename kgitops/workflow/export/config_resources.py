@@ -1,4 +1,4 @@
-"""Consumer groups and client metrics as documents."""
+"""Consumer groups, client metrics and configs of brokers as documents."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -7,15 +7,17 @@ from kgitops.desired.matching.reported_types import reported_problem, reported_t
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import OffsetReset, read_part
 from kgitops.model.registry import Json
-from kgitops.model.resources.addresses import GLOBAL_GROUP, client_metrics_address, group_address
+from kgitops.model.resources.addresses import GLOBAL_GROUP, group_address
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
+    is_set_by_kafka,
     normal_resource_value,
     resource_config_problem,
     resource_configs,
 )
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.workflow.export.files import Inline, Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
@@ -79,20 +81,47 @@ def export_client_metrics(
     reported: Mapping[str, ConfigType],
 ) -> list[Item]:
     """Every subscription that the project may declare."""
+    kind = ConfigResourceType.CLIENT_METRICS
+    return _export("ClientMetrics", kind, state, scope, notes, reported)
+
+
+def export_broker_configs(
+    state: ClusterState,
+    scope: ExportScope,
+    notes: ExportNotes,
+    reported: Mapping[str, ConfigType],
+) -> list[Item]:
+    """The dynamic configs of each broker, and of all, that the project may declare."""
+    return _export("BrokerConfig", ConfigResourceType.BROKER, state, scope, notes, reported)
+
+
+def _export(
+    document: str,
+    kind: ConfigResourceType,
+    state: ClusterState,
+    scope: ExportScope,
+    notes: ExportNotes,
+    reported: Mapping[str, ConfigType],
+) -> list[Item]:
     items: list[Item] = []
-    for name, metrics in sorted(state.client_metrics.items()):
-        address = client_metrics_address(name)
-        if not scope.may_declare(address):
+    for address, found in sorted(state.config_resources.items()):
+        if found.type is not kind or not scope.may_declare(address):
             continue
         last = scope.last_applied(address)
-        kind, own = ConfigResourceType.CLIENT_METRICS, metrics.configs
-        configs = _configs(kind, address, own, last, notes, reported)
+        own = last.get("configs", {})
+        held = {k: v for k, v in found.configs.items() if k in own or not _is_kafkas(kind, k, v)}
+        configs = _configs(kind, address, held, last, notes, reported)
         if configs:
             spec = {"configs": configs, **written_policy(last)}
-            items.append(Item(name, [as_document("ClientMetrics", name, spec)]))
-        else:
+            items.append(Item(found.name, [as_document(document, found.name, spec)]))
+        elif held:
             notes.lost.add(address)
     return items
+
+
+def _is_kafkas(kind: ConfigResourceType, key: str, value: str) -> bool:
+    """True for what Kafka, or a move of replicas, sets on brokers by itself."""
+    return kind is ConfigResourceType.BROKER and (key in RATES or is_set_by_kafka(key, value))
 
 
 def _configs(

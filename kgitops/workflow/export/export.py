@@ -33,7 +33,11 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.acls import export_acls
-from kgitops.workflow.export.config_resources import export_client_metrics, export_groups
+from kgitops.workflow.export.config_resources import (
+    export_broker_configs,
+    export_client_metrics,
+    export_groups,
+)
 from kgitops.workflow.export.files import Document, arrange, write_manifests
 from kgitops.workflow.export.quotas import export_quotas
 from kgitops.workflow.export.scope import ExportNotes, ExportScope
@@ -74,6 +78,7 @@ def export_manifests(
     layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
     groups = reported.get(ConfigResourceType.GROUP, {})
     metrics = reported.get(ConfigResourceType.CLIENT_METRICS, {})
+    brokers = reported.get(ConfigResourceType.BROKER, {})
     files = {
         **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
         **arrange(
@@ -86,6 +91,7 @@ def export_manifests(
         **arrange("users", export_users(state, scope, notes)),
         **arrange("groups", export_groups(state, scope, notes, groups)),
         **arrange("client-metrics", export_client_metrics(state, scope, notes, metrics)),
+        **arrange("broker-configs", export_broker_configs(state, scope, notes, brokers)),
     }
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)

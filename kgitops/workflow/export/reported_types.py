@@ -6,7 +6,11 @@ from fnmatch import fnmatchcase
 from kgitops.cluster.port import Cluster
 from kgitops.desired.matching.reported_types import ReportedTypes
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.resources.config_resources import ConfigResourceType, resource_configs
+from kgitops.model.resources.config_resources import (
+    ConfigResourceType,
+    refused_broker_config,
+    resource_configs,
+)
 from kgitops.model.resources.topic_configs import (
     ConfigType,
     is_throttle,
@@ -24,12 +28,12 @@ def read_reported_types(
         UnreachableError: they can't be read.
     """
     set_on_topics = {name: topic.configs for name, topic in state.topics.items()}
-    set_on_others = {
-        ConfigResourceType.GROUP: {name: it.configs for name, it in state.groups.items()},
-        ConfigResourceType.CLIENT_METRICS: {
-            name: it.configs for name, it in state.client_metrics.items()
-        },
+    set_on_others: dict[ConfigResourceType, dict[str, Mapping[str, str]]] = {
+        ConfigResourceType.GROUP: {name: it.configs for name, it in state.groups.items()}
     }
+    for it in state.config_resources.values():
+        declarable = {k: v for k, v in it.configs.items() if not refused_broker_config(k)}
+        set_on_others.setdefault(it.type, {})[it.name] = declarable
     types: dict[ConfigResourceType | None, Mapping[str, ConfigType]] = {}
     keys = frozenset(
         key for key in _unknown(set_on_topics, topic_configs()) if _is_asked(key, allow_configs)
@@ -38,8 +42,14 @@ def read_reported_types(
         types[None] = cluster.read_config_types(None, min(set_on_topics), keys)
     for kind, configs in set_on_others.items():
         if keys := _unknown(configs, resource_configs(kind)):
-            types[kind] = cluster.read_config_types(kind, min(configs), keys)
+            name = min(configs) if kind is not ConfigResourceType.BROKER else _alive(state)
+            types[kind] = cluster.read_config_types(kind, name, keys)
     return types
+
+
+def _alive(state: ClusterState) -> str:
+    """The id of a broker that answers."""
+    return str(min(broker.id for broker in state.brokers if not broker.fenced))
 
 
 def _unknown(configs: Mapping[str, Mapping[str, str]], known: Iterable[str]) -> frozenset[str]:

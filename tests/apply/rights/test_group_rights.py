@@ -86,7 +86,7 @@ def test_all_of_it_is_applied_and_then_nothing_is_left_to_do(cluster: EmbeddedCl
     drop = (a_tombstone(GROUP), a_tombstone(METRICS, name="drop-metrics"))
     assert apply(cluster, a_desired(*TOPICS, *drop)) is ExitCode.SUCCESS
     assert found(cluster) is None
-    assert cluster.read_client_metrics(frozenset({"lag"})) == {}
+    assert cluster.read_configs(ConfigResourceType.CLIENT_METRICS, frozenset({"lag"})) == {}
 
 
 def test_a_group_that_got_members_makes_the_plan_stale(cluster: EmbeddedCluster) -> None:

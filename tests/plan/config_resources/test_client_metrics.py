@@ -9,13 +9,13 @@ from builders import (
     only_change,
     plan_of,
     some_client_metrics,
+    some_configs,
 )
-from msgspec.structs import replace
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredClientMetrics
 from kgitops.model.requests import AlterConfigResourceRequest
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change
 
@@ -25,9 +25,8 @@ OTHER = a_topic("else")
 def cluster(*owned: DesiredClientMetrics, **configs: str) -> ClusterState:
     """A cluster with the subscription ``lag``, if it has any configs."""
     given = {key.replace("_", "."): value for key, value in configs.items()}
-    held = {"lag": ClientMetricsState(name="lag", configs=given)} if given else {}
-    owners = {declared.address: an_owner(declared) for declared in owned}
-    return replace(a_cluster(owners=owners), client_metrics=held)
+    held = [some_configs(ConfigResourceType.CLIENT_METRICS, "lag", given)] if given else []
+    return a_cluster(*held, owners={declared.address: an_owner(declared) for declared in owned})
 
 
 def requested(change: Change) -> dict[str, str | None]:

@@ -21,8 +21,11 @@ from builders import (
     applied,
     on_cluster,
     plan_of,
+    some_broker_configs,
     some_client_metrics,
+    some_configs,
     with_changes,
+    with_configs,
 )
 from laws.cluster_model import Model
 from msgspec.structs import replace
@@ -42,7 +45,7 @@ from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, OffsetReset
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.resources.users import ScramMechanism
@@ -150,8 +153,15 @@ def with_group(scenario: Scenario, committed: int | None) -> Scenario:
 def with_metrics(scenario: Scenario) -> Scenario:
     """The subscription is there."""
     desired, state = scenario
-    found = ClientMetricsState(name="lag", configs={"interval.ms": "60000"})
-    return desired, replace(state, client_metrics={"lag": found})
+    found = some_configs(ConfigResourceType.CLIENT_METRICS, "lag", {"interval.ms": "60000"})
+    return desired, with_configs(state, found)
+
+
+def with_threads(scenario: Scenario) -> Scenario:
+    """All brokers have a config of their own."""
+    desired, state = scenario
+    found = some_configs(ConfigResourceType.BROKER, "<default>", {"num.io.threads": "12"})
+    return desired, with_configs(state, found)
 
 
 def with_acls(scenario: Scenario, *bindings: AclBinding) -> Scenario:
@@ -287,6 +297,11 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.CLIENT_METRICS_REMOVE: with_metrics(owned(some_client_metrics())),
     risks.CLIENT_METRICS_ADOPT: with_metrics((a_desired(some_client_metrics()), a_cluster())),
     risks.CLIENT_METRICS_FORGET: with_metrics(owned(some_client_metrics(deletion_policy=ORPHAN))),
+    risks.BROKER_CONFIG_SET: create(some_broker_configs()),
+    risks.BROKER_CONFIG_DATA: create(some_broker_configs(log_retention_ms="1000")),
+    risks.BROKER_CONFIG_REMOVE: with_threads(owned(some_broker_configs())),
+    risks.BROKER_CONFIG_ADOPT: with_threads((a_desired(some_broker_configs()), a_cluster())),
+    risks.BROKER_CONFIG_FORGET: with_threads(owned(some_broker_configs(deletion_policy=ORPHAN))),
     risks.REPLICATION_THROTTLE: (
         a_desired(a_topic(assignment=((1, 3), (2, 3))), safety=Safety()),
         applied(TWO),

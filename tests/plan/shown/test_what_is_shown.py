@@ -16,7 +16,10 @@ from builders import (
     a_topic_state,
     an_owner,
     plan_of,
+    some_broker_configs,
     some_client_metrics,
+    some_configs,
+    with_configs,
 )
 from msgspec.structs import replace
 from plan.plan_json import sealed_to_json
@@ -26,7 +29,7 @@ from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.declared import DeletionPolicy, OffsetReset
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
-from kgitops.model.resources.config_resources import ClientMetricsState
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.plan.document.plan import Kind, Plan
 from kgitops.plan.reading import read_plan
@@ -76,10 +79,13 @@ def of_groups_and_metrics(world: World) -> Plan:
                 name="billing", known=True, offsets={("orders", 0): 15}, configs=held
             ),
         },
-        client_metrics={
-            "left": ClientMetricsState(name="left", configs={"interval.ms": "60000"}),
-            "found": ClientMetricsState(name="found", configs={"interval.ms": "2000"}),
-        },
+    )
+    metrics = ConfigResourceType.CLIENT_METRICS
+    state = with_configs(
+        state,
+        some_configs(metrics, "left", {"interval.ms": "60000"}),
+        some_configs(metrics, "found", {"interval.ms": "2000"}),
+        some_configs(ConfigResourceType.BROKER, "<default>", {"log.retention.ms": "2000"}),
     )
     reset = OffsetReset(version="1", position="earliest", topics=("orders",))
     desired = a_desired(
@@ -87,6 +93,8 @@ def of_groups_and_metrics(world: World) -> Plan:
         a_consumer_group("new", configs={SESSION: "60000"}),
         some_client_metrics("new"),
         some_client_metrics("found", interval_ms="1000"),
+        some_broker_configs(log_retention_ms="1000"),
+        some_broker_configs("1"),
         a_topic("orders", partitions=2),
     )
     return plan_of(desired, state)

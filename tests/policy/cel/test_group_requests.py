@@ -96,3 +96,19 @@ def test_a_policy_in_python_judges_them() -> None:
     deletion = delete_consumer_group("g")
     assert violation(Guarded(), deletion) is None
     assert violation(Guarded(), labelled(deletion, {"team": "payments"}))
+
+
+@pytest.mark.parametrize(("name", "broker_id"), [("<default>", -1), ("2", 2)])
+def test_configs_of_brokers_are_judged_as_brokers_ask(name: str, broker_id: int) -> None:
+    """P201-87: one policy for both, whoever asks."""
+    asked = req.AlterConfigResourceRequest(
+        resource_type=ConfigResourceType.BROKER,
+        resource_name=name,
+        configs={"log.retention.ms": "1000"},
+    )
+    expression = (
+        f"requested.id == {broker_id} && requested.configs['log.retention.ms'] == '1000' "
+        f"&& request.name == '{name}' && request.address == 'broker-config/{name}'"
+    )
+    assert said(one(expression, requests=["AlterBroker"]), asked) == ""
+    assert said(one(f"!({expression})", requests=["AlterBroker"]), asked) != ""

@@ -24,7 +24,9 @@ from builders import (
     an_owner,
     applied,
     plan_of,
+    some_broker_configs,
     some_client_metrics,
+    some_configs,
     with_changes,
 )
 from hypothesis import given, settings
@@ -39,6 +41,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
+    DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
@@ -56,13 +59,12 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import (
     acl_address,
-    client_metrics_address,
     group_address,
     quota_address,
     topic_address,
     user_address,
 )
-from kgitops.model.resources.config_resources import ClientMetricsState, ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.names import collision_key, is_principal
 from kgitops.model.resources.quotas import ClientQuotaState, quota_keys
@@ -518,6 +520,12 @@ RESOURCE_CONFIGS: Mapping[ConfigResourceType, Mapping[str, Sequence[str]]] = {
         "match": (f"client_id={SPLIT_BRAIN}",),
         "future.config": ("no",),
     },
+    ConfigResourceType.BROKER: {
+        "log.cleaner.min.cleanable.ratio": ("0.5", "much"),
+        "log.preallocate": ("TRUE",),
+        "compression.type": ("no",),
+        "future.config": ("1",),
+    },
 }
 
 
@@ -563,11 +571,20 @@ def groups(draw: st.DrawFn) -> tuple[DesiredGroup, FoundGroup]:
 
 
 @st.composite
-def client_metrics(draw: st.DrawFn) -> tuple[DesiredClientMetrics, ClientMetricsState]:
+def client_metrics(draw: st.DrawFn) -> tuple[DesiredClientMetrics, FoundConfigs]:
     name = draw(st.sampled_from(["lag", "true", SPLIT_BRAIN]))
     declared = some_client_metrics(name, deletion_policy=draw(POLICY))
     configs = draw(resource_configs(ConfigResourceType.CLIENT_METRICS))
-    return declared, ClientMetricsState(name=name, configs={**configs, **declared.configs})
+    kind = ConfigResourceType.CLIENT_METRICS
+    return declared, some_configs(kind, name, {**configs, **declared.configs})
+
+
+@st.composite
+def broker_configs(draw: st.DrawFn) -> tuple[DesiredBrokerConfig, FoundConfigs]:
+    name = draw(st.sampled_from(["<default>", "1", "2"]))
+    declared = some_broker_configs(name, deletion_policy=draw(POLICY))
+    configs = draw(resource_configs(ConfigResourceType.BROKER))
+    return declared, some_configs(ConfigResourceType.BROKER, name, {**configs, **declared.configs})
 
 
 @st.composite
@@ -596,7 +613,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
             may_own(an_acl(binding, deletion_policy=draw(POLICY)))
     for quota in draw(st.lists(quotas(), max_size=3)):
         found[quota_address(quota.entity)] = quota
-    named = st.lists(st.one_of(users(), groups(), client_metrics()), max_size=3)
+    named = st.lists(st.one_of(users(), groups(), client_metrics(), broker_configs()), max_size=3)
     for declared, state in draw(named):
         if declared.address not in found:
             found[declared.address] = state
@@ -746,6 +763,7 @@ def test_nothing_is_left_out_in_silence(
         **{user.address: user.credentials.keys() for user in desired.users},
         **{group.address: group.configs.keys() for group in desired.groups},
         **{item.address: item.configs.keys() for item in desired.client_metrics},
+        **{item.address: item.configs.keys() for item in desired.broker_configs},
     }
     found = {
         **{topic_address(name): topic.configs.keys() for name, topic in state.topics.items()},
@@ -753,7 +771,7 @@ def test_nothing_is_left_out_in_silence(
         **{quota_address(key): quota.quotas.keys() for key, quota in state.quotas.items()},
         **{user_address(name): held.keys() for name, held in (state.users or {}).items()},
         **{group_address(it.name): it.configs.keys() for it in state.groups.values()},
-        **{client_metrics_address(name): it.configs for name, it in state.client_metrics.items()},
+        **{address: it.configs for address, it in state.config_resources.items()},
     }
     for address, keys in found.items():
         owner = state.registry.owners.get(address) if state.registry else None

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kgitops.cluster.embedded.broker_messages import name_refusal
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.effective.brokers import known_broker_config
 from kgitops.cluster.embedded.effective.checks import (
     check_at_broker,
     check_broker_configs,
@@ -16,7 +17,6 @@ from kgitops.cluster.embedded.effective.checks import (
     check_lists_at_broker,
     check_topic_configs,
 )
-from kgitops.cluster.embedded.effective.known import KnownConfig, known_broker_config
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import (
     BROKER,
@@ -35,7 +35,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.acls import Operation
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.results import ErrorCode
 

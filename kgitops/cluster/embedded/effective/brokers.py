@@ -1,7 +1,9 @@
 """The configs in effect of one broker, those that are the default of all, and its loggers."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from kgitops.cluster.embedded.draft import Draft
@@ -14,19 +16,16 @@ from kgitops.cluster.embedded.effective.entries import (
     by_key,
     source_of,
 )
-from kgitops.cluster.embedded.effective.known import (
-    broker_config_defaults,
-    known_broker_config,
-    known_broker_configs,
-)
 from kgitops.cluster.embedded.options import AuthorizerKind
 from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig, known_configs
 from kgitops.model.results import ErrorCode
 
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+_OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?P<key>.+)")
 _ROOT = "root"
 _LOGGERS = ("kgitops", "kgitops.cluster.embedded", "kgitops.policy", "kgitops.serve", _ROOT)
 # org.apache.kafka.common.config.LogLevelConfig
@@ -39,6 +38,20 @@ _LEVELS: Mapping[str, int] = {
     "FATAL": logging.CRITICAL,
 }
 _WORDS = {level: word for word, level in _LEVELS.items()}
+
+
+def known_broker_config(key: str) -> KnownConfig | None:
+    """The broker config of this name, also with the prefix of a listener."""
+    configs = known_configs(ConfigResourceType.BROKER)
+    matched = _OF_LISTENER.fullmatch(key)
+    return configs.get(key) or (configs.get(matched["key"]) if matched else None)
+
+
+@cache
+def broker_config_defaults() -> Mapping[str, str]:
+    """The defaults of a broker's configs that have one."""
+    configs = known_configs(ConfigResourceType.BROKER).values()
+    return {config.name: config.default for config in configs if config.default is not None}
 
 
 def broker_layers(
@@ -66,7 +79,7 @@ def broker_entries(
         layers = layers[1:2]
     keys = {key for _, configs in layers for key in configs}
     if broker:
-        keys |= known_broker_configs().keys()
+        keys |= known_configs(ConfigResourceType.BROKER).keys()
     return by_key([_entry(layers, key) for key in keys])
 
 
@@ -79,7 +92,7 @@ def _entry(layers: Layers, key: str) -> ConfigEntry:
         key=key,
         value=None if sensitive else value,
         source=source_of(synonyms),
-        type=EntryType.UNKNOWN if known is None else known.type,
+        type=EntryType.UNKNOWN if known is None else EntryType(known.type),
         sensitive=sensitive,
         # A key with a listener's prefix, too, is not among those that Kafka calls dynamic.
         read_only=known is None or known.name != key or known.read_only,

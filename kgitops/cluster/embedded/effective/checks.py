@@ -10,16 +10,10 @@ from kgitops.cluster.embedded.broker_messages import (
     rate_refusal,
 )
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.effective.entries import EntryType
-from kgitops.cluster.embedded.effective.known import (
-    broker_config_defaults,
-    known_broker_config,
-    known_broker_configs,
-    known_client_metrics_configs,
-    known_group_configs,
-)
+from kgitops.cluster.embedded.effective.brokers import broker_config_defaults, known_broker_config
 from kgitops.cluster.embedded.image.state import topic_defaults
 from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.resources.config_resources import ConfigResourceType, known_configs
 from kgitops.model.resources.topic_configs import (
     ConfigType,
     configs_problems,
@@ -31,11 +25,11 @@ from kgitops.model.results import ErrorCode
 
 _PER_BROKER = re.compile(r"ssl\..*|sasl\..*|listeners|listener\..*|principal\.builder\.class")
 _NUMBERS = {
-    EntryType.BOOLEAN: ConfigType.BOOLEAN,
-    EntryType.INT: ConfigType.INT,
-    EntryType.SHORT: ConfigType.INT,
-    EntryType.LONG: ConfigType.LONG,
-    EntryType.DOUBLE: ConfigType.DOUBLE,
+    ConfigType.BOOLEAN: ConfigType.BOOLEAN,
+    ConfigType.INT: ConfigType.INT,
+    ConfigType.SHORT: ConfigType.INT,
+    ConfigType.LONG: ConfigType.LONG,
+    ConfigType.DOUBLE: ConfigType.DOUBLE,
 }
 _THREADS = frozenset(
     {
@@ -116,7 +110,7 @@ def check_at_broker(name: str, configs: Mapping[str, str]) -> None:
     Raises:
         Refusal: there are such configs (42).
     """
-    known = known_broker_configs()
+    known = known_configs(ConfigResourceType.BROKER)
     static = [key for key in configs if key in known and known[key].read_only]
     if static:
         _refuse(f"Cannot update these configs dynamically: {_listed(static)}")
@@ -156,7 +150,7 @@ def check_lists_at_broker(operations: Sequence[tuple[str, str]]) -> None:
         config = known_broker_config(key)
         if config is None:
             raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown config name: {key}")
-        if config.type is not EntryType.LIST:
+        if config.type is not ConfigType.LIST:
             raise Refusal(
                 ErrorCode.INVALID_CONFIG,
                 f"Config value {operation} is not allowed for config key: {key}",
@@ -171,7 +165,7 @@ def check_group_configs(configs: Mapping[str, str], brokers: Mapping[str, str]) 
     Raises:
         Refusal: there are such configs (40).
     """
-    known = known_group_configs()
+    known = known_configs(ConfigResourceType.GROUP)
     for key, value in configs.items():
         if key not in known:
             raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {key}")
@@ -200,7 +194,7 @@ def check_client_metrics(configs: Mapping[str, str]) -> None:
     Raises:
         Refusal: there are such configs (40, 42).
     """
-    known = known_client_metrics_configs()
+    known = known_configs(ConfigResourceType.CLIENT_METRICS)
     for key, value in configs.items():
         if key not in known:
             _refuse(f"Unknown client metrics configuration: {key}")
@@ -229,7 +223,7 @@ def _reset_refusal(key: str, value: str) -> str | None:
     )
 
 
-def _type_refusal(key: str, type_: EntryType, value: str) -> str | None:
+def _type_refusal(key: str, type_: ConfigType, value: str) -> str | None:
     number = _NUMBERS.get(type_)
     return plain_refusal(key, number, value) if number else None
 

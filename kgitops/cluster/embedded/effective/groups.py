@@ -8,15 +8,12 @@ from kgitops.cluster.embedded.effective.entries import (
     ConfigEntry,
     ConfigSource,
     ConfigSynonym,
+    EntryType,
     broker_synonyms,
     by_key,
     source_of,
 )
-from kgitops.cluster.embedded.effective.known import (
-    KnownConfig,
-    known_client_metrics_configs,
-    known_group_configs,
-)
+from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig, known_configs
 
 
 def group_entries(draft: Draft, own: Mapping[str, str], broker: str) -> dict[str, ConfigEntry]:
@@ -35,13 +32,13 @@ def group_entries(draft: Draft, own: Mapping[str, str], broker: str) -> dict[str
             ConfigSource.DYNAMIC_GROUP_CONFIG,
         )
 
-    return by_key([entry(config) for config in known_group_configs().values()])
+    return by_key([entry(config) for config in known_configs(ConfigResourceType.GROUP).values()])
 
 
 def client_metrics_entries(own: Mapping[str, str]) -> dict[str, ConfigEntry]:
     """Every config of a subscription."""
     source = ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG
-    configs = known_client_metrics_configs().values()
+    configs = known_configs(ConfigResourceType.CLIENT_METRICS).values()
     return by_key([_entry(config, own, (), source) for config in configs])
 
 
@@ -59,6 +56,6 @@ def _entry(
         key=config.name,
         value=synonyms[0].value if synonyms else config.default,
         source=source_of(synonyms),
-        type=config.type,
+        type=EntryType(config.type),
         synonyms=synonyms,
     )

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from kgitops.cluster.embedded.image.records import OffsetsDetails, TransactionContents
 from kgitops.model.cluster_state import Broker, GroupOffsets
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
 from kgitops.virtual_clusters.image import VirtualClustersImage
@@ -69,6 +70,11 @@ class ConfigsImage(Struct, frozen=True, kw_only=True):
                 return self.client_metrics
             case _:
                 return self.brokers
+
+    def named(self, kind: ConfigResourceType) -> Mapping[str, Mapping[str, str]]:
+        """The configs of each resource of this type that has any, by the names in requests."""
+        held = self.of_type(kind.lower())
+        return {name or ALL_BROKERS: configs for name, configs in held.items() if configs}
 
 
 class AclsImage(Struct, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from kgitops.cluster.port import Author, Authors
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
+    broker_config_address,
     client_metrics_address,
     group_address,
     local_topic_address,
@@ -43,6 +44,8 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.config_resources import ALL_BROKERS
+from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, generated_parts
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,
@@ -140,7 +143,7 @@ def _fields(record: Record, topics: dict[str, str]) -> Iterator[tuple[str, str]]
 
 
 def _configured(record: ConfigRecord, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Groups' and client metrics' configs count for the whole: without any, there is no object."""
+    """All but those of topics count for the whole: without any, there is no object."""
     path = f"configs.{record.key}"
     match record.resource_type:
         case kind if kind == TOPIC:
@@ -149,8 +152,11 @@ def _configured(record: ConfigRecord, topics: dict[str, str]) -> Iterator[tuple[
             yield from ((group_address(record.resource), it) for it in (_WHOLE, path))
         case kind if kind == CLIENT_METRICS:
             yield from ((client_metrics_address(record.resource), it) for it in (_WHOLE, path))
-        case kind if kind == BROKER:
+        case kind if kind == BROKER and record.key in RATES:
             if record.resource:
                 yield broker_address(int(record.resource)), f"throttles.{record.key}"
+        case kind if kind == BROKER:
+            address = broker_config_address(record.resource or ALL_BROKERS)
+            yield from ((address, it) for it in (_WHOLE, path))
         case other:
             raise ValueError(f"no address for the configs of a {other}")

@@ -14,7 +14,7 @@ from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.refusals import read_all
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.errors import UnreachableError
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.results import RequestResult
 
@@ -58,10 +58,13 @@ def list_configured(wire: Wire, kind: ConfigResourceType) -> frozenset[str]:
     """List the resources that have configs.
 
     Brokers before 4.1 don't list such groups: the configs of each group that they list are read.
+    Of brokers those that are alive are listed, and what holds for all.
 
     Raises:
         UnreachableError: they can't be listed, or the principal may not.
     """
+    if kind is ConfigResourceType.BROKER:
+        return frozenset({ALL_BROKERS, *map(str, wire.broker_ids())})
     listed = list_resources(wire, kind)
     if listed is not None:
         return listed

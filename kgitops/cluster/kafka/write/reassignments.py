@@ -1,27 +1,14 @@
-"""AlterPartitionReassignments, and the replication throttles of brokers."""
+"""AlterPartitionReassignments: moves of replicas, and their cancellation."""
 
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from kafka.protocol.admin import AlterPartitionReassignmentsRequest, IncrementalAlterConfigsRequest
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
-from kgitops.cluster.kafka.answers import (
-    NOT_ANSWERED,
-    SEND_MS,
-    TIMEOUT_MS,
-    answer,
-    ask_each_broker,
-    result_of,
-)
-from kgitops.cluster.kafka.protocol_values import BROKER, alteration
+from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, result_of
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import PlannedTopic, send_if_topic_ids_match
-from kgitops.model.errors import UnreachableError
-from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
+from kgitops.model.requests import AlterTopicRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
-
-_LEAST_MS = 1_000
 
 _Target = tuple[str, Mapping[int, Sequence[int] | None]]
 """A topic and the replicas its partitions should have; None cancels (A4-80)."""
@@ -51,48 +38,6 @@ def cancel(wire: Wire, moves: Mapping[str, Sequence[int]]) -> list[RequestResult
         OK if result.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS else result
         for result in _ask(wire, asked)
     ]
-
-
-def alter_brokers(
-    wire: Wire, requests: Sequence[AlterBrokerRequest], *, validate_only: bool
-) -> list[RequestResult]:
-    """Set and remove throttle rates; a broker accepts such a change only for itself.
-
-    A broker that can't be reached does not affect the others; its own outcome is unknown. Together
-    they have as much time as any other change.
-    """
-    deadline = time.monotonic() + SEND_MS / 1000
-    by_broker: defaultdict[int, list[AlterBrokerRequest]] = defaultdict(list)
-    for request in requests:
-        by_broker[request.broker].append(request)
-
-    def alter(broker: int) -> Iterator[RequestResult]:
-        return iter(
-            [
-                _alter_broker(wire, request, deadline, validate_only=validate_only)
-                for request in by_broker[broker]
-            ]
-        )
-
-    brokers = sorted(by_broker)
-    results = dict(zip(brokers, ask_each_broker(wire, brokers, alter), strict=True))
-    return [next(results[request.broker]) for request in requests]
-
-
-def _alter_broker(
-    wire: Wire, request: AlterBrokerRequest, deadline: float, *, validate_only: bool
-) -> RequestResult:
-    item = alteration(BROKER, str(request.broker), request.configs)
-    try:
-        response = wire.send(
-            IncrementalAlterConfigsRequest(resources=[item], validate_only=validate_only),
-            to=request.broker,
-            timeout_ms=max(_LEAST_MS, int((deadline - time.monotonic()) * 1000)),
-            may_repeat=validate_only,
-        )
-    except UnreachableError as error:
-        return RequestResult(code=ErrorCode.NETWORK_EXCEPTION, message=str(error))
-    return answer(next(iter(response.responses), None), response)
 
 
 def _target(request: AlterTopicRequest, topic: PlannedTopic) -> _Target:

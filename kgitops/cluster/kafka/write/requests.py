@@ -12,10 +12,10 @@ from typing import TypeVar, assert_never
 
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.acls import create_acls, delete_acls
-from kgitops.cluster.kafka.write.config_resources import alter_config_resources
+from kgitops.cluster.kafka.write.config_resources import alter_brokers, alter_config_resources
 from kgitops.cluster.kafka.write.groups import alter_offsets, copy_group_offsets, delete_groups
 from kgitops.cluster.kafka.write.quotas import alter_quotas
-from kgitops.cluster.kafka.write.reassignments import alter_brokers, reassign
+from kgitops.cluster.kafka.write.reassignments import reassign
 from kgitops.cluster.kafka.write.records import delete_records
 from kgitops.cluster.kafka.write.topics import (
     alter_configs,
@@ -131,8 +131,8 @@ def _execute_alike(
             quotas = _as(req.AlterClientQuotaRequest, batch)
             return alter_quotas(wire, quotas, validate_only=validate_only)
         case req.AlterBrokerRequest():
-            brokers = _as(req.AlterBrokerRequest, batch)
-            return alter_brokers(wire, brokers, validate_only=validate_only)
+            asked = [(it.broker, it.configs) for it in _as(req.AlterBrokerRequest, batch)]
+            return alter_brokers(wire, asked, validate_only=validate_only)
         case req.AlterUserScramCredentialsRequest():
             return alter_users(wire, _as(req.AlterUserScramCredentialsRequest, batch))
         case req.AlterConfigResourceRequest():

@@ -86,7 +86,7 @@ def read_users(cluster: Cluster) -> None:
 
 def list_metrics(cluster: Cluster) -> None:
     names = cluster.list_configured(ConfigResourceType.CLIENT_METRICS)
-    cluster.read_client_metrics(names | {METRICS})
+    cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names | {METRICS})
 
 
 def contend(cluster: Cluster) -> None:

@@ -16,7 +16,7 @@ from serve.answers.settings.asking import (
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.effective.known import known_broker_configs
+from kgitops.model.resources.config_resources import ConfigResourceType, known_configs
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
@@ -104,8 +104,8 @@ def test_a_broker_shows_kafkas_keys(server: KafkaServer, client: RawClient) -> N
     result = describe(client, BROKER, "1")
     names = [config.name for config in result.configs]
     assert names == sorted(names)
-    assert set(known_broker_configs()) <= set(names)
-    assert len(known_broker_configs()) == 340
+    assert set(known_configs(ConfigResourceType.BROKER)) <= set(names)
+    assert len(known_configs(ConfigResourceType.BROKER)) == 340
     found = {
         config.name: (config.value, config.config_source, config.read_only, config.config_type)
         for config in result.configs

@@ -1,4 +1,4 @@
-"""Throttles on brokers that hang: an apply's lock must not run out while it waits for them."""
+"""Configs of brokers that hang: an apply's lock must not run out while it waits for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,9 @@ import pytest
 
 from kgitops.cluster.kafka.answers import SEND_MS
 from kgitops.cluster.kafka.transport.wire import Message
-from kgitops.cluster.kafka.write import reassignments as write_reassignments
-from kgitops.cluster.kafka.write.reassignments import alter_brokers
+from kgitops.cluster.kafka.write import config_resources as write_config_resources
+from kgitops.cluster.kafka.write.config_resources import BrokerConfigs, alter_brokers
 from kgitops.model.errors import UnreachableError
-from kgitops.model.requests import AlterBrokerRequest
 from kgitops.model.resources.topics import LEADER_RATE
 from kgitops.model.results import ErrorCode
 
@@ -39,10 +38,10 @@ def test_brokers_that_hang_have_the_time_of_one_change_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wire = HangingWire()
-    monkeypatch.setattr(write_reassignments, "time", wire)
-    requests = [AlterBrokerRequest(broker=id_, configs={LEADER_RATE: "7"}) for id_ in range(5)]
+    monkeypatch.setattr(write_config_resources, "time", wire)
+    asked: list[BrokerConfigs] = [(id_, {LEADER_RATE: "7"}) for id_ in range(5)]
 
-    results = alter_brokers(wire, requests, validate_only=False)  # type: ignore[arg-type]
+    results = alter_brokers(wire, asked, validate_only=False)  # type: ignore[arg-type]
 
     assert [result.code for result in results] == [ErrorCode.NETWORK_EXCEPTION] * 5
     assert wire.now <= SEND_MS / 1000 + 4  # each is asked all the same, for a second at least
