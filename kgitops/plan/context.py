@@ -115,97 +115,38 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         owner = self.ownership.owner(address)
         return None if owner is None or owner.spent else owner.project
 
-    def create(
+    def change(
         self,
         declared: DesiredObject,
         kind: Kind,
-        requests: Sequence[Request],
+        requests: Sequence[Request | ChainedRequest] = (),
         *,
+        before: Mapping[str, Json] | None = None,
         basis: Basis = _NO_BASIS,
         owner_after: Owner | None = None,
         expects: Precondition | None = None,
+        more_preconditions: tuple[Precondition, ...] = (),
         derived_from: tuple[str, ...] = (),
         missing: bool = True,
     ) -> None:
-        """Add the creation of a declared object; one that was managed is reported as missing.
+        """Add the change that a declared object needs, its adoption included; none, if it has all.
 
-        ``expects`` is by default that there is no such object. Unless its end is no drift: it is
-        not ``missing`` then.
+        Without ``before`` it is created; one that was managed is then drift, unless its end is none
+        (``missing``). ``expects`` is by default that the object exists, or doesn't.
         """
-        address = declared.address
-        if missing and self.ownership.last_applied(address):
-            self.report_missing(address)
-        self._add(
-            declared,
-            kind,
-            requests,
-            before=None,
-            basis=basis,
-            owner_after=owner_after or self.owner_after(declared, adopted=False),
-            expects=expects or self.expect(address, exists=False),
-            derived_from=derived_from,
-        )
-
-    def adopt_or_update(
-        self,
-        declared: DesiredObject,
-        kind: Kind,
-        requests: Sequence[Request],
-        *,
-        before: Mapping[str, Json],
-        expects: Precondition | None = None,
-    ) -> None:
-        """Add the change of an existing object, unless it and its record are as declared."""
-        adopts = self.adopts(declared.address)
-        owner_after = self.record_after(declared, adopts=adopts)
-        if requests or adopts or self.ownership.owner(declared.address) != owner_after:
-            self.update(
-                declared, kind, requests, owner_after=owner_after, before=before, expects=expects
+        address, exists = declared.address, before is not None
+        if owner_after is None:
+            owner_after = (
+                self.record_after(declared, adopts=self.adopts(address))
+                if exists
+                else self.owner_after(declared, adopted=False)
             )
-
-    def update(
-        self,
-        declared: DesiredObject,
-        kind: Kind,
-        requests: Sequence[Request | ChainedRequest],
-        *,
-        owner_after: Owner,
-        before: Mapping[str, Json],
-        basis: Basis = _NO_BASIS,
-        expects: Precondition | None = None,
-        more_preconditions: tuple[Precondition, ...] = (),
-        derived_from: tuple[str, ...] = (),
-    ) -> None:
-        """Add the change of an existing object to its declaration, its adoption included.
-
-        ``expects`` is by default that the object exists.
-        """
-        self._add(
-            declared,
-            kind,
-            requests,
-            before=before,
-            basis=basis,
-            owner_after=owner_after,
-            expects=expects or self.expect(declared.address),
-            more_preconditions=more_preconditions,
-            derived_from=derived_from,
-        )
-
-    def _add(
-        self,
-        declared: DesiredObject,
-        kind: Kind,
-        requests: Sequence[Request | ChainedRequest],
-        *,
-        before: Mapping[str, Json] | None,
-        basis: Basis,
-        owner_after: Owner,
-        expects: Precondition,
-        derived_from: tuple[str, ...],
-        more_preconditions: tuple[Precondition, ...] = (),
-    ) -> None:
-        address = declared.address
+        owner = self.ownership.owner(address)
+        if exists and not requests and owner == owner_after:
+            return
+        if not exists and missing and self.ownership.last_applied(address):
+            self.report_missing(address)
+        expects = expects or self.expect(address, exists=exists)
         self.draft.changes.append(
             Change(
                 address=address,
@@ -214,7 +155,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
                 before=before,
                 preconditions=(expects, *more_preconditions),
                 requests=chain(requests, expects),
-                owner_before=self.ownership.owner(address),
+                owner_before=owner,
                 owner_after=owner_after,
                 derived_from=derived_from,
                 basis=replace(basis, taken_from=self.ownership.taken_from(address)),

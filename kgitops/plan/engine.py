@@ -136,12 +136,8 @@ class ValuesPlanner(KindPlanner[D]):
         requests = self.requests(record, requested) if requested else ()
         keys = self.expected_keys(record, requested, held)
         expects = context.expect(item.address, exists=bool(held), fields=self.expected(keys, held))
-        if not held:
-            context.create(item, self.kind, requests, expects=expects)
-            return
-        context.adopt_or_update(
-            item, self.kind, requests, before=self.view(record, held), expects=expects
-        )
+        before = self.view(record, held) if held else None
+        context.change(item, self.kind, requests, before=before, expects=expects)
 
     def remove_one(self, removal: Removal) -> None:
         """Remove the values that were last applied; others that the object has stay."""

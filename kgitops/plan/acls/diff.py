@@ -211,7 +211,7 @@ def _with_origin(owner: Owner, copy: CopiedAcl | None) -> Owner:
 def _create(
     context: PlanContext, acl: DesiredAcl, in_use: ResourcesInUse, copy: CopiedAcl | None
 ) -> None:
-    context.create(
+    context.change(
         acl,
         Kind.ACL,
         [CreateAclRequest(binding=acl.binding)],
@@ -222,15 +222,11 @@ def _create(
 
 
 def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
-    adopts = context.adopts(acl.address)
-    owner_after = _with_origin(context.record_after(acl, adopts=adopts), copy)
-    if not adopts and context.ownership.owner(acl.address) == owner_after:
-        return
-    context.update(
+    owner_after = context.record_after(acl, adopts=context.adopts(acl.address))
+    context.change(
         acl,
         Kind.ACL,
-        (),
-        owner_after=owner_after,
+        owner_after=_with_origin(owner_after, copy),
         before=acl_view(acl.binding),
         derived_from=(copy.member,) if copy else (),
     )

@@ -63,9 +63,7 @@ def plan_alteration(
         relink=relink,
     )
     owner_after = context.record_after(topic, adopts=adopts, topic_id=state.topic_id)
-    if not requests and not adopts and owner == owner_after:
-        return
-    context.update(
+    context.change(
         topic,
         Kind.TOPIC,
         requests,

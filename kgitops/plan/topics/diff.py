@@ -145,7 +145,7 @@ def _create(context: PlanContext, topic: DesiredTopic) -> None:
         requested_configs=topic.configs,
         generated_replica_assignments=topic.assignment is None,
     )
-    context.create(
+    context.change(
         topic,
         Kind.TOPIC,
         [CreateTopicRequest(topic=state.name, requested_state=state, local=local)],

@@ -86,7 +86,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
         if not found.exists:
             self._create(item, requests, expected, was_there=bool(last))
             return
-        context.adopt_or_update(
+        context.change(
             item,
             self.kind,
             requests,
@@ -107,7 +107,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
         owner_after = context.owner_after(item, adopted=False)
         if not requests and context.ownership.owner(item.address) == owner_after:
             return
-        context.create(
+        context.change(
             item,
             self.kind,
             requests,

@@ -56,7 +56,7 @@ class LinkPlanner(KindPlanner[DesiredLink]):
         context = self.context
         current = context.current.link(link.local)
         if current is None:
-            context.create(link, Kind.LINK, [_request(link, destination)])
+            context.change(link, Kind.LINK, [_request(link, destination)])
             return
         topic = local_topic_address(link.local)
         if context.ownership.status(topic) in (
@@ -82,10 +82,9 @@ class LinkPlanner(KindPlanner[DesiredLink]):
                     )
                 )
                 return
-            context.adopt_or_update(
+            context.change(
                 link,
                 Kind.LINK,
-                (),
                 before=link_view(link.local, current.topic, None),
                 expects=context.expect(link.address, fields={"topic": current.topic}),
             )
@@ -112,7 +111,7 @@ class LinkPlanner(KindPlanner[DesiredLink]):
                     rule="restored",
                 )
             )
-        context.update(
+        context.change(
             link,
             Kind.LINK,
             [_request(link, destination, replaces=current.topic)],

@@ -120,13 +120,13 @@ def _check_sources(context: PlanContext, member: DesiredMember) -> None:
 
 
 def _add(context: PlanContext, member: DesiredMember) -> None:
-    context.create(member, kind_of_member(member.entity_type), _requests(member, None))
+    context.change(member, kind_of_member(member.entity_type), _requests(member, None))
 
 
 def _move(context: PlanContext, member: DesiredMember, moved_from: str, old: str) -> None:
     """Move a member in one step; ``old`` is its address in the other virtual cluster."""
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    context.update(
+    context.change(
         member,
         kind_of_member(member.entity_type),
         _requests(member, moved_from),
@@ -180,7 +180,7 @@ def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Mem
         # A run may have ended between the two: the group is unmanaged, and nothing was copied.
         requests = _copy(member)
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    context.update(
+    context.change(
         member,
         kind_of_member(member.entity_type),
         requests,
