@@ -14,6 +14,7 @@ from kgitops.model.requests import AlterConfigResourceRequest, AlterStep, AlterT
 from kgitops.model.resources import config_resources
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
+    KnownConfig,
     known_configs,
     resource_configs,
 )
@@ -23,6 +24,8 @@ from kgitops.model.resources.topics import RequestedTopicState
 FUTURE = "future.config"
 STANDBY = "streams.num.standby.replicas"
 _BROKERS_KNOW = {FUTURE: ConfigType.BOOLEAN, "future.secret": ConfigType.PASSWORD}
+
+_GROUP = ConfigResourceType.GROUP
 
 
 @pytest.fixture
@@ -44,10 +47,12 @@ def newer(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 @pytest.fixture
 def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This version of kgitops has no definition of a group config that the brokers have."""
-    fewer = {
-        key: it for key, it in known_configs(ConfigResourceType.GROUP).items() if key != STANDBY
-    }
-    monkeypatch.setattr(config_resources, "known_configs", lambda _: fewer)
+    groups = {key: it for key, it in known_configs(_GROUP).items() if key != STANDBY}
+
+    def fewer(kind: ConfigResourceType) -> Mapping[str, KnownConfig]:
+        return groups if kind is _GROUP else known_configs(kind)
+
+    monkeypatch.setattr(config_resources, "known_configs", fewer)
     resource_configs.cache_clear()
     yield
     monkeypatch.undo()

@@ -1,6 +1,6 @@
 """Real brokers that know configs which this version of kgitops has no definition of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from patience import eventually
 
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.resources import config_resources, topic_configs
-from kgitops.model.resources.config_resources import ConfigResourceType, known_configs
+from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig, known_configs
 
 if TYPE_CHECKING:
     from real_kafka.conftest import KafkaProject
@@ -28,7 +28,10 @@ _CACHED = (
     topic_configs._readers,
     topic_configs._legal_value,
     config_resources.resource_configs,
+    config_resources.topic_configs_by_default,
 )
+
+_GROUP = ConfigResourceType.GROUP
 
 
 @pytest.fixture
@@ -41,11 +44,13 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     data = topic_configs._data()
     rows = [row for row in data["configs"] if row["name"] != UNCLEAN]
-    fewer = {
-        key: it for key, it in known_configs(ConfigResourceType.GROUP).items() if key != STANDBY
-    }
+    groups = {key: it for key, it in known_configs(_GROUP).items() if key != STANDBY}
+
+    def fewer(kind: ConfigResourceType) -> Mapping[str, KnownConfig]:
+        return groups if kind is _GROUP else known_configs(kind)
+
     monkeypatch.setattr(topic_configs, "_data", lambda: {**data, "configs": rows})
-    monkeypatch.setattr(config_resources, "known_configs", lambda _: fewer)
+    monkeypatch.setattr(config_resources, "known_configs", fewer)
     forget()
     yield
     monkeypatch.undo()
