@@ -2,6 +2,9 @@
 
     python tools/structure.py            the figures
     python tools/structure.py --check    also lists each place that breaks a rule, and fails then
+    python tools/structure.py --packages modules and lines of code of each package
+
+Lines of code have no blanks, comments, docstrings and imports.
 
 The rules: a docstring does not begin as a relative clause ("What …", "Whether …"), no folder holds
 more modules than a reader takes in at a glance, and a public class name that is defined twice has
@@ -12,8 +15,9 @@ import argparse
 import ast
 import re
 import sys
+import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,11 +58,41 @@ def docstrings(file: Path, tree: ast.Module) -> Iterator[Docstring]:
                 yield Docstring(place, statement.value.value.strip())
 
 
+NO_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    *(tokenize.ENCODING, tokenize.ENDMARKER),
+}
+
+
+def lines_of_code(file: Path, tree: ast.Module) -> int:
+    """The lines without blanks, comments, docstrings and imports."""
+    passed_over: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())) | ast.Import() | ast.ImportFrom():
+                passed_over.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    with file.open("rb") as source:
+        found = [it for it in tokenize.tokenize(source.readline) if it.type not in NO_CODE]
+    lines = {line for it in found for line in range(it.start[0], it.end[0] + 1)}
+    return len(lines - passed_over)
+
+
+def by_package(trees: Mapping[Path, ast.Module]) -> None:
+    """Print modules and lines of code of each package."""
+    packages: defaultdict[str, list[int]] = defaultdict(list)
+    for file, tree in trees.items():
+        package = file.relative_to(PRODUCT).parts[0].removesuffix(".py")
+        packages[package].append(lines_of_code(file, tree))
+    for package, counts in sorted(packages.items()):
+        print(f"{package:24}{len(counts):7,} modules{sum(counts):9,} lines of code")
+
+
 def main() -> int:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--check", action="store_true", help="list what breaks a rule, and fail")
+    options.add_argument("--packages", action="store_true", help="count each package")
     options.add_argument("--under", default="", help="only modules below this folder of kgitops/")
     given = options.parse_args()
     files = sorted((PRODUCT / given.under).rglob("*.py"))
@@ -77,6 +111,8 @@ def main() -> int:
     crowded = {folder: count for folder, count in folders.items() if count > MOST_MODULES}
     print(f"modules                        {len(files):7,}  ({len(folders)} folders)")
     print(f"lines                          {sum(lines.values()):7,}")
+    code = sum(lines_of_code(file, tree) for file, tree in trees.items())
+    print(f"lines of code                  {code:7,}")
     print(f"modules of at most 60 lines    {sum(n <= 60 for n in lines.values()):7,}")
     print(f"longest module                 {max(lines.values()):7,}")
     print(f"most modules in a folder       {max(folders.values()):7,}")
@@ -84,6 +120,8 @@ def main() -> int:
     print(f"  that are relative clauses    {len(riddles):7,}")
     print(f"class names defined twice      {len(twice):7,}")
     print(f"  that the glossary leaves out {len(set(twice) - explained):7,}")
+    if given.packages:
+        by_package(trees)
     if not given.check:
         return 0
     problems = [
