@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
+from kgitops.apply.observe.objects import find_object
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
@@ -31,12 +32,8 @@ CONFIG_RESOURCES: Mapping[ConfigResourceType, str] = {
 def has_resource_configs(request: req.AlterConfigResourceRequest, state: ClusterState) -> bool:
     """Return whether the resource has the configs that the request sets, and lacks the others."""
     kind = request.resource_type
-    held: FoundGroup | FoundConfigs | None
-    if kind is ConfigResourceType.GROUP:
-        held = state.groups.get(request.resource_name)
-    else:
-        held = state.config_resources.get(request_address(request))
-    configs = held.configs if held else {}
+    held = find_object(request_address(request), state)
+    configs = held.configs if isinstance(held, FoundGroup | FoundConfigs) else {}
     return has_configs(configs, request.configs, partial(normal_resource_value, kind))
 
 
@@ -82,9 +79,11 @@ def with_groups(cluster: Cluster, state: ClusterState, addresses: Iterable[str])
         if kind is ConfigResourceType.BROKER:
             # A broker that left the cluster for good has no configs.
             names &= {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
+        if not names:
+            continue
         found = {
             config_resource_address(kind, name): FoundConfigs(type=kind, name=name, configs=configs)
-            for name, configs in (cluster.read_configs(kind, names) if names else {}).items()
+            for name, configs in cluster.read_configs(kind, names).items()
         }
         state = replace(state, config_resources={**state.config_resources, **found})
     return state

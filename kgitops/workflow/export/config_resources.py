@@ -7,7 +7,7 @@ from kgitops.desired.matching.reported_types import reported_problem, reported_t
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import OffsetReset, read_part
 from kgitops.model.registry import Json
-from kgitops.model.resources.addresses import GLOBAL_GROUP, group_address
+from kgitops.model.resources.addresses import GLOBAL_GROUP, group_address, kind_of
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
     is_set_by_kafka,
@@ -19,6 +19,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.virtual_clusters import physical_id
+from kgitops.plan.document.plan import KIND_OF_ADDRESS
 from kgitops.workflow.export.files import Inline, Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
@@ -74,35 +75,14 @@ def _without_configs(state: ClusterState, scope: ExportScope) -> Mapping[str, Fo
     return found
 
 
-def export_client_metrics(
-    state: ClusterState,
-    scope: ExportScope,
-    notes: ExportNotes,
-    reported: Mapping[str, ConfigType],
-) -> list[Item]:
-    """Every subscription that the project may declare."""
-    kind = ConfigResourceType.CLIENT_METRICS
-    return _export("ClientMetrics", kind, state, scope, notes, reported)
-
-
-def export_broker_configs(
-    state: ClusterState,
-    scope: ExportScope,
-    notes: ExportNotes,
-    reported: Mapping[str, ConfigType],
-) -> list[Item]:
-    """The dynamic configs of each broker, and of all, that the project may declare."""
-    return _export("BrokerConfig", ConfigResourceType.BROKER, state, scope, notes, reported)
-
-
-def _export(
-    document: str,
+def export_configured(
     kind: ConfigResourceType,
     state: ClusterState,
     scope: ExportScope,
     notes: ExportNotes,
     reported: Mapping[str, ConfigType],
 ) -> list[Item]:
+    """Every resource of this type that the project may declare, with its own configs."""
     items: list[Item] = []
     for address, found in sorted(state.config_resources.items()):
         if found.type is not kind or not scope.may_declare(address):
@@ -113,7 +93,8 @@ def _export(
         configs = _configs(kind, address, held, last, notes, reported)
         if configs:
             spec = {"configs": configs, **written_policy(last)}
-            items.append(Item(found.name, [as_document(document, found.name, spec)]))
+            document = as_document(KIND_OF_ADDRESS[kind_of(address)].value, found.name, spec)
+            items.append(Item(found.name, [document]))
         elif held:
             notes.lost.add(address)
     return items

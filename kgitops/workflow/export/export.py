@@ -33,12 +33,8 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.acls import export_acls
-from kgitops.workflow.export.config_resources import (
-    export_broker_configs,
-    export_client_metrics,
-    export_groups,
-)
-from kgitops.workflow.export.files import Document, arrange, write_manifests
+from kgitops.workflow.export.config_resources import export_configured, export_groups
+from kgitops.workflow.export.files import Document, Item, arrange, write_manifests
 from kgitops.workflow.export.quotas import export_quotas
 from kgitops.workflow.export.scope import ExportNotes, ExportScope
 from kgitops.workflow.export.topics import export_topics
@@ -77,8 +73,10 @@ def export_manifests(
     unheard = Findings()  # loading the manifests reports them
     layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
     groups = reported.get(ConfigResourceType.GROUP, {})
-    metrics = reported.get(ConfigResourceType.CLIENT_METRICS, {})
-    brokers = reported.get(ConfigResourceType.BROKER, {})
+
+    def configured(kind: ConfigResourceType) -> list[Item]:
+        return export_configured(kind, state, scope, notes, reported.get(kind, {}))
+
     files = {
         **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
         **arrange(
@@ -90,8 +88,8 @@ def export_manifests(
         **arrange("quotas", export_quotas(state, scope, notes)),
         **arrange("users", export_users(state, scope, notes)),
         **arrange("groups", export_groups(state, scope, notes, groups)),
-        **arrange("client-metrics", export_client_metrics(state, scope, notes, metrics)),
-        **arrange("broker-configs", export_broker_configs(state, scope, notes, brokers)),
+        **arrange("client-metrics", configured(ConfigResourceType.CLIENT_METRICS)),
+        **arrange("broker-configs", configured(ConfigResourceType.BROKER)),
     }
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)
