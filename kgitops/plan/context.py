@@ -58,8 +58,9 @@ class PlanContext(Struct, frozen=True, kw_only=True):
 
     def stop(self, address: str, *findings: Finding) -> None:
         """Add findings about one object, and how to plan the other documents."""
-        exclusion = self._exclusion(address)
-        self.draft.findings += [replace(it, advice=f"{it.advice}{exclusion}") for it in findings]
+        self.draft.findings += [
+            replace(it, advice=f"{it.advice}{self._exclusion(address)}") for it in findings
+        ]
 
     def refuse(self, address: str, sentence: str) -> None:
         """Add a refusal of one object, and how to plan the other documents."""

@@ -352,8 +352,14 @@ def is_default_policy(declared: DesiredObject) -> bool:
     """True if a document without a deletion policy means this one; for a group two are the same."""
     if isinstance(declared, DesiredMember) and declared.entity_type is EntityType.GROUP:
         return declared.deletion_policy in (DeletionPolicy.ORPHAN, DeletionPolicy.DELETE)
-    (default,) = (it.default for it in fields(type(declared)) if it.name == "deletion_policy")
-    return declared.deletion_policy is default
+    return declared.deletion_policy is _default_policy(type(declared))
+
+
+@cache
+def _default_policy(kind: type[DesiredObject]) -> DeletionPolicy:
+    default: DeletionPolicy
+    (default,) = (it.default for it in fields(kind) if it.name == "deletion_policy")
+    return default
 
 
 def last_applied(declared: DesiredObject) -> Record:

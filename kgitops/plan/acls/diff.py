@@ -223,10 +223,13 @@ def _create(
 
 def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
     owner_after = context.record_after(acl, adopts=context.adopts(acl.address))
+    owner_after = _with_origin(owner_after, copy)
+    if owner_after == context.ownership.owner(acl.address):  # most ACLs of a fleet
+        return
     context.change(
         acl,
         Kind.ACL,
-        owner_after=_with_origin(owner_after, copy),
+        owner_after=owner_after,
         before=acl_view(acl.binding),
         derived_from=(copy.member,) if copy else (),
     )

@@ -63,6 +63,8 @@ def plan_alteration(
         relink=relink,
     )
     owner_after = context.record_after(topic, adopts=adopts, topic_id=state.topic_id)
+    if not requests and owner == owner_after:  # most topics of a fleet
+        return
     context.change(
         topic,
         Kind.TOPIC,
