@@ -45,7 +45,10 @@ def issue_certificates(folder: Path, names: Sequence[str]) -> Certificates:
 def _signed(
     name: str, by: "tuple[EllipticCurvePrivateKey, Certificate] | None"
 ) -> "tuple[EllipticCurvePrivateKey, Certificate]":
-    """A key and its certificate, signed by the authority ``by``, or by itself without one."""
+    """A key and its certificate, signed by the authority ``by``, or by itself without one.
+
+    It has the extensions that strict clients want, as Python's are from 3.13 on (RFC 5280, 4.2.1).
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -56,15 +59,30 @@ def _signed(
     signing_key, issuer = (by[0], by[1].subject) if by else (key, subject)
     now = datetime.now(UTC)
     hosts = [x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("localhost")]
+    public, signer = key.public_key(), signing_key.public_key()
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=by is None,
+        crl_sign=by is None,
+        encipher_only=False,
+        decipher_only=False,
+    )
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
-        .public_key(key.public_key())
+        .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=_DAYS))
         .add_extension(x509.BasicConstraints(ca=by is None, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
         .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
     )
     return key, builder.sign(signing_key, hashes.SHA256())

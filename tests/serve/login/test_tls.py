@@ -49,6 +49,7 @@ def tls_client(
     server: KafkaServer, certificates: Certificates, name: str | None = None
 ) -> Iterator[RawClient]:
     context = ssl.create_default_context(cafile=certificates.authority)
+    context.verify_flags |= ssl.VERIFY_X509_STRICT  # as by default from Python 3.13 on
     if name is not None:
         context.load_cert_chain(certificates.clients[name])
     with raw_client(server.endpoints[0]) as client:
