@@ -64,6 +64,29 @@ with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows
 
 All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what to do`.
 
+## Lists
+
+Each kind that declares objects of a cluster has a list: `TopicList`, `AclList`, `UserList` and so
+on. `spec.items` has the name of each object, and below it what a document of its own has in `spec`:
+
+```yaml
+apiVersion: kgitops/v1
+kind: TopicList
+metadata: {labels: {team: payments}}
+spec:
+  items:
+    orders:
+      partitions: 12
+      replicationFactor: 3
+    orders.dlq: {partitions: 1, replicationFactor: 3}
+```
+
+A list declares the same objects as one document each, so moving an object from one form to the
+other changes nothing in a plan. `metadata` (`labels`, `clusters`, `virtualCluster`) holds for all
+items; its `name` is not needed. Findings, plans and `explain` name an item's own line. A name that
+is a number (`2024:`) is text; a name that appears twice is an error, with both places. An empty
+list is an error, too. `kgitops export --compact` and `kgitops convert` write lists.
+
 ## Placeholders
 
 `${var:NAME}` stands for one of the cluster's `variables`, `${env:NAME}` for an environment

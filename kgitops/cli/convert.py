@@ -16,7 +16,7 @@ def convert(
         bool,
         typer.Option(
             "--compact/--no-compact",
-            help="Make profiles and defaults of what topics repeat.",
+            help="Make profiles and defaults of what topics repeat, and lists of documents.",
         ),
     ] = True,
     allow_losses: Annotated[

@@ -12,6 +12,10 @@ from kgitops.cli.running.parameters import with_groups
 @with_groups
 def export(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="A new or empty folder.")],
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Write lists: all topics of a file as one TopicList.")
+    ] = False,
+    *,
     project: ProjectOptions,
     no_color: NoColor = False,
 ) -> int:
@@ -47,7 +51,9 @@ def export(
             state, workspace.project, workspace.allow_configs, workspace.defaults, reported
         )
         stage("planning them against the cluster")
-        done = write_and_plan(exported, out, workspace, state, capabilities, reported)
+        done = write_and_plan(
+            exported, out, workspace, state, capabilities, reported, compact=compact
+        )
     for sentence in (*no_users, *no_groups, *done.export.notes):
         print_notice(sentence)
     files = done.export.files

@@ -122,9 +122,9 @@ def _singular(name: str) -> str:
 
 def _complete_kind(incomplete: str) -> list[str]:
     """The kinds of document that begin with ``incomplete``."""
-    from kgitops.manifests.kind_models import KINDS
+    from kgitops.manifests.kind_models import DOCUMENT_KINDS
 
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
+    return [kind for kind in DOCUMENT_KINDS if kind.startswith(incomplete)]
 
 
 def schema(
@@ -190,13 +190,13 @@ def _kind_named(name: str) -> str:
     Raises:
         UsageError: there is no such kind.
     """
-    from kgitops.manifests.kind_models import KINDS
+    from kgitops.manifests.kind_models import DOCUMENT_KINDS
     from kgitops.model.errors import UsageError
     from kgitops.model.wording import nearest
 
-    by_lower = {kind.lower(): kind for kind in KINDS}
+    by_lower = {kind.lower(): kind for kind in DOCUMENT_KINDS}
     if name.lower() in by_lower:
         return by_lower[name.lower()]
-    near = nearest(name, list(KINDS))
-    advice = f"did you mean {near}?" if near else f"there are {', '.join(KINDS)}"
+    near = nearest(name, DOCUMENT_KINDS)
+    advice = f"did you mean {near}?" if near else f"there are {', '.join(DOCUMENT_KINDS)}"
     raise UsageError(f"no kind of document is called {name!r}; {advice}")

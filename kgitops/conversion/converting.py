@@ -37,7 +37,7 @@ class ConvertedProject(Struct, frozen=True, kw_only=True):
 def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> ConvertedProject:
     """Convert the files below ``path``; ``name`` is that of the folder that they will be in.
 
-    ``compacted``: what topics repeat becomes profiles and defaults.
+    ``compacted``: what topics repeat becomes profiles and defaults, and documents become lists.
 
     Raises:
         UsageError: there is nothing to read, or it is of no tool, or of several.
@@ -52,7 +52,7 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     joined, conflicts = join(named)
     conversion = compact(joined) if compacted else joined
     conversion = replace(conversion, files=tuple(map(written_acls, conversion.files)))
-    written = _written(conversion)
+    written = _written(conversion, compact=compacted)
     project = conversion.project or project_text(conversion, project_name(name))
     files = {
         **conversion.copied,
@@ -64,12 +64,12 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     return ConvertedProject(conversion=conversion, files=files, findings=(*conflicts, *refused))
 
 
-def _written(conversion: Conversion) -> dict[str, WrittenFile]:
+def _written(conversion: Conversion, *, compact: bool) -> dict[str, WrittenFile]:
     """The manifests by their paths, which are those of the source with ``.yaml``."""
     files: dict[str, WrittenFile] = {}
     taken: set[str] = set()
     for file in conversion.files:
-        written = file_text(file)
+        written = file_text(file, compact=compact)
         if written is not None:
             own = bool(conversion.project)
             files[file.path if own else _free_path(file.path, taken)] = written

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgitops.manifests.check import RawDocument
+from kgitops.manifests.lists import documents_of
 from kgitops.manifests.yaml.parse import parse
 from kgitops.manifests.yaml.text import SourceText, read_text
 from kgitops.model.source import Finding
@@ -107,7 +108,8 @@ def _documents(file: SourceText) -> Iterator[Item]:
     for parsed in parse(file, findings):
         yield from findings
         findings.clear()
-        yield RawDocument(parsed)
+        for item in documents_of(parsed):
+            yield item if isinstance(item, Finding) else RawDocument(item)
     yield from findings
 
 

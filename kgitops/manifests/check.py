@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from kgitops.manifests.kind_models import KINDS
+from kgitops.manifests.kind_models import DOCUMENT_KINDS, KINDS
 from kgitops.manifests.kinds.fields import API_VERSION
 from kgitops.manifests.problems import model_findings, validated, written_value
 from kgitops.manifests.yaml.construct import Content
@@ -46,7 +46,7 @@ def kind_of(content: Content, document: Document, findings: list[Finding]) -> st
         findings.append(_wrong("apiVersion", content, document, advice))
         return None
     if not isinstance(kind, str) or kind not in KINDS:
-        near = nearest(kind, list(KINDS))
+        near = nearest(kind, DOCUMENT_KINDS)
         known = ", ".join(KINDS)
         advice = f"did you mean {near}?" if near else f"write one of {known}"
         findings.append(_wrong("kind", content, document, advice))
@@ -104,7 +104,8 @@ class RawDocument:
         self.document: Document = document
         self.named: Content = content.get("kind") if isinstance(content, dict) else None
         self.clusters: list[Content] | None = _clusters(content)
-        self.templated = document.file.text.find("${", document.start, document.end) >= 0
+        whole = document.whole
+        self.templated = document.file.text.find("${", whole.start, whole.end) >= 0
         self._content = content
         self._kind: tuple[str | None, tuple[Finding, ...]] | None = None
         self._checked: tuple[Declaration | None, tuple[Finding, ...]] | None = None

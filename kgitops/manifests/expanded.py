@@ -75,7 +75,7 @@ class ExpandedDocument(Document):
         given: Mapping[Path, Given],
         removed: Mapping[Path, Removed] = MappingProxyType({}),
     ) -> None:
-        super().__init__(document.file, document.start, document.end)
+        super().__init__(document.file, document.start, document.end, document.item)
         self.given = given
         self.removed = removed
 

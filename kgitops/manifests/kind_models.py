@@ -62,6 +62,24 @@ KINDS: Mapping[str, str] = {
 }
 
 
+OBJECT_KINDS = (
+    "Topic",
+    "Acl",
+    "ClientQuota",
+    "User",
+    "VirtualCluster",
+    "TopicLink",
+    "ConsumerGroup",
+    "ClientMetrics",
+    "BrokerConfig",
+    "VirtualClusterBinding",
+)
+"""The kinds that declare objects of a cluster."""
+LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in OBJECT_KINDS}
+"""The kind of a list to that of its items."""
+DOCUMENT_KINDS = (*KINDS, *LISTS)
+"""The kinds of documents, lists included."""
+
 _BUILDING = Lock()
 
 

@@ -119,7 +119,7 @@ def load_manifests(
         other_addresses=frozenset(loader.other_addresses),
         other_policies=frozenset(loader.other_policies),
         unknown=tuple(loader.unknown),
-        findings=tuple(loader.findings),
+        findings=tuple(dict.fromkeys(loader.findings)),  # those of a list are found for each item
         env_values=loader.lookup.used_env,
         wrong_profiles=frozenset(loader.wrong_profiles),
         empty_folders=tuple(dict.fromkeys(empty_folders)),

@@ -103,6 +103,11 @@ def dotted(path: Path) -> str:
     return text.removeprefix(".") or "the document"
 
 
+def _named(document: Document, path: Path) -> str:
+    """The path as the file has it."""
+    return dotted(document.written_path(path))
+
+
 def _is_word(step: str | int) -> bool:
     return isinstance(step, str) and _WORD.fullmatch(step) is not None
 
@@ -122,34 +127,35 @@ def _finding(
         case "missing":
             return Finding(
                 source=document.at(*path),
-                problem=f"{dotted(path)} is missing",
-                advice=f"add it{_empty(kind, path)}",
+                problem=f"{_named(document, path)} is missing",
+                advice=f"add it{_empty(kind, document, path)}",
             )
         case "invalid_key":
             key = details["input"]
             return Finding(
                 source=document.key_at(*path, key),
-                problem=f"the key {shown(key)} in {dotted(path)} must be text",
+                problem=f"the key {shown(key)} in {_named(document, path)} must be text",
                 advice="put it in quotes, or remove it",
             )
         case "too_short" | "string_too_short":
             return Finding(
                 source=document.at(*path),
-                problem=f"{dotted(path)} must not be empty",
+                problem=f"{_named(document, path)} must not be empty",
                 advice="write it, or remove the line if it is not needed",
             )
         case error_type if "problem" in details.get("ctx", {}):
             context = details["ctx"]
             return Finding(
                 source=document.at(*path),
-                problem=f"{dotted(path)}: {context['problem']}",
+                problem=f"{_named(document, path)}: {context['problem']}",
                 advice=context["advice"],
             )
         case error_type if is_key:
             expected, advice = _expected(error_type, details.get("ctx", {}))
+            key = _named(document, path)
             return Finding(
                 source=document.key_at(*path),
-                problem=f"the key {dotted(path)} must be {expected}, not {shown(path[-1])}",
+                problem=f"the key {key} must be {expected}, not {shown(path[-1])}",
                 advice=advice,
             )
         case _:
@@ -165,11 +171,13 @@ def _wrong_value(details: ErrorDetails, kind: str, document: Document, path: Pat
     if isinstance(value, list) and (nothing := _first_nothing(value)) is not None:
         path, value, expected = (*path, nothing), value[nothing], "a value"
     text = written_value(document, path, value)
-    problem = f"{dotted(path)} must be {expected}, not {text}"
+    problem = f"{_named(document, path)} must be {expected}, not {text}"
     if value is None or value is EMPTY:
-        advice = _instead_of_nothing(kind, path)
+        advice = _instead_of_nothing(kind, document, path)
         if text != shown(value):
-            problem = f"{dotted(path)} must be {expected}, and {text} is {shown(value)} here"
+            problem = (
+                f"{_named(document, path)} must be {expected}, and {text} is {shown(value)} here"
+            )
     return Finding(source=document.at(*path), problem=problem, advice=advice)
 
 
@@ -187,10 +195,10 @@ def _first_nothing(items: list[object]) -> int | None:
     return next((at for at, item in enumerate(items) if item is None or item is EMPTY), None)
 
 
-def _instead_of_nothing(kind: str, path: Path) -> str:
+def _instead_of_nothing(kind: str, document: Document, path: Path) -> str:
     """The advice about an empty value, or a null where no null is allowed."""
     if may_be_empty(kind, path):
-        return f"write {path[-1]}: {{}}, or its fields below it"
+        return f"write {document.written_path(path)[-1]}: {{}}, or its fields below it"
     if path[-2:-1] in _NULL_REMOVES and may_be_null(kind, path):
         below = {"Topic": "the default or the profile's value", "TopicProfile": "the default"}
         return f"write a value, or null to remove {below.get(kind, 'the key')}"
@@ -208,8 +216,10 @@ def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:
     return _EXPECTED.get(error_type, ("another value", "see docs/reference/manifests.md"))
 
 
-def _empty(kind: str, path: Path) -> str:
-    return f", as {path[-1]}: {{}} if it has no fields" if may_be_empty(kind, path) else ""
+def _empty(kind: str, document: Document, path: Path) -> str:
+    if not may_be_empty(kind, path):
+        return ""
+    return f", as {document.written_path(path)[-1]}: {{}} if it has no fields"
 
 
 def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
@@ -219,25 +229,31 @@ def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
     near = nearest(path[-1], fields)
     if near:
         advice = f"did you mean {near}?"
-    elif (place := _place_of(kind, path)) is not None:
-        advice = f"write it in {place}, indented below it"
+    elif (place := _place_of(kind, path)) == () and document.item:
+        advice = (
+            f"write its fields right below {document.item.name}"
+            if path[-1] == "spec"
+            else "write it once for the list, or a document of its own for this object"
+        )
+    elif place is not None:
+        advice = f"write it in {_named(document, place)}, indented below it"
     else:
         advice = f"remove it; the fields here are {', '.join(fields)}"
     return Finding(
         source=document.key_at(*path),
-        problem=f"{dotted(path)} is not a field of {kind}",
+        problem=f"{_named(document, path)} is not a field of {kind}",
         advice=advice,
     )
 
 
-def _place_of(kind: str, path: Path) -> str | None:
+def _place_of(kind: str, path: Path) -> Path | None:
     """The place of a field that stands too far left or right: ``spec``, ``spec.configs``."""
     name, here = path[-1], path[:-1]
     for place in ((), ("metadata",), ("spec",)):
         if place != here and name in field_names(kind, place):
-            return dotted(place)
+            return place
     is_config = "configs" in field_names(kind, ("spec",)) and "." in str(name)
-    return "spec.configs" if is_config else None
+    return ("spec", "configs") if is_config else None
 
 
 def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:
@@ -245,8 +261,8 @@ def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:
     place = next((at for at in _SCOPE_PLACES if _SCOPE in field_names(kind, at)), None)
     return Finding(
         source=document.key_at(*path),
-        problem=f"{dotted(path)} is not a field of {kind}",
-        advice=f"write {_SCOPE} in {dotted(place)}, where a document of this kind has it"
+        problem=f"{_named(document, path)} is not a field of {kind}",
+        advice=f"write {_SCOPE} in {_named(document, place)}, where a document of this kind has it"
         if place
         else f"remove it: a document of kind {kind} is in no virtual cluster",
     )

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic.alias_generators import to_camel
 
-from kgitops.manifests.kind_models import KINDS, adapter, model
+from kgitops.manifests.kind_models import DOCUMENT_KINDS, LISTS, adapter, model
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -25,14 +25,14 @@ def build_schema(kind: str | None = None) -> Schema:
         schema = _with_placeholders(kind_schema(kind))
         return {"$schema": DIALECT, "title": f"kgitops {kind}", **schema}
     definitions: Schema = {}
-    for name in KINDS:
+    for name in DOCUMENT_KINDS:
         schema = _with_placeholders(kind_schema(name))
         definitions.update(schema.pop("$defs", {}))
         definitions[name] = schema
     return {
         "$schema": DIALECT,
         "title": "kgitops manifest",
-        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in KINDS],
+        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in DOCUMENT_KINDS],
         "$defs": dict(sorted(definitions.items())),
     }
 
@@ -80,19 +80,55 @@ def write_schemas(folder: Path) -> None:
 def schema_files() -> dict[str, str]:
     """The name and text of every schema file."""
     schemas = {"kgitops.schema.json": build_schema(None)}
-    schemas.update((f"{kind}.schema.json", build_schema(kind)) for kind in KINDS)
+    schemas.update((f"{kind}.schema.json", build_schema(kind)) for kind in DOCUMENT_KINDS)
     return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
 
 
 @cache
 def kind_schema(kind: str) -> Schema:
     """The schema of one kind, without placeholders."""
+    if kind in LISTS:
+        return _list_schema(kind, LISTS[kind])
     schema: Schema = _tidy(adapter(kind).json_schema())
     models = _models(model(kind))
     for name, definition in schema.get("$defs", {}).items():
         _describe(definition, models[name])
     _describe(schema, model(kind))
     return schema
+
+
+def _list_schema(kind: str, of: str) -> Schema:
+    """The schema of a list: what its items have in common stands once, without a name."""
+    one = kind_schema(of)
+    fields = one["properties"]
+    metadata = fields["metadata"]["$ref"].rsplit("/", 1)[1]
+    common = dict(one["$defs"][metadata])
+    common["required"] = [name for name in common.get("required", ()) if name != "name"]
+    names = {name: each for name, each in common["properties"].items() if name != "name"}
+    items = {
+        "additionalProperties": {"$ref": fields["spec"]["$ref"]},
+        "description": f"The name of each {of} to what a document of its own has in spec.",
+        "minProperties": 1,
+        "type": "object",
+    }
+    return {
+        **one,
+        "$defs": {**one["$defs"], f"{metadata}OfList": {**common, "properties": names}},
+        "description": f"Any number of {of} documents that have their metadata in common.",
+        "properties": {
+            **fields,
+            "kind": {**fields["kind"], "const": kind},
+            "metadata": {**fields["metadata"], "$ref": f"#/$defs/{metadata}OfList"},
+            "spec": {
+                "additionalProperties": False,
+                "description": fields["spec"]["description"],
+                "properties": {"items": items},
+                "required": ["items"],
+                "type": "object",
+            },
+        },
+        "required": [name for name in one["required"] if name != "metadata" or common["required"]],
+    }
 
 
 def _models(root: type) -> dict[str, type]:

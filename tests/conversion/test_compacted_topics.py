@@ -82,7 +82,7 @@ if FLEET.is_dir():
         assert not project.findings
         before = build(load(source))
         assert objects_of(desired(project, tmp_path / "compacted")) == objects_of(before)
-        assert (lines_of(read(source)), lines_of(project.files.values())) == (19_645, 9_264)
+        assert (lines_of(read(source)), lines_of(project.files.values())) == (19_645, 5_486)
 
     def read(folder: Path) -> Iterator[str]:
         for path in folder.glob("*.yaml"):
@@ -112,6 +112,28 @@ ACLS = st.lists(
     min_size=1,
     max_size=8,
 )
+
+
+def test_a_default_is_not_made_where_a_list_is_copied(tmp_path: Path) -> None:
+    topic = """\
+---
+apiVersion: kgitops/v1
+kind: Topic
+metadata: {{name: t{number}}}
+spec: {{partitions: 3, replicationFactor: 3, configs: {{min.insync.replicas: 2}}}}
+"""
+    copied = """\
+---
+apiVersion: kgitops/v1
+kind: TopicList
+spec: {items: {bare: {partitions: 3, replicationFactor: 2}}}
+"""
+    text = "".join(topic.format(number=number) for number in range(9)) + copied
+    write(tmp_path / "source", {"topics.yaml": text})
+    before = build(load(tmp_path / "source"))
+    project = convert(tmp_path / "source", "kgitops", "compacted")
+    assert "defaults" not in project.files["kgitops.yaml"]
+    assert objects_of(desired(project, tmp_path / "compacted")) == objects_of(before)
 
 
 @given(specs=ACLS)
@@ -162,23 +184,20 @@ spec: {{principal: "User:{who}", permission: Allow, operations: [{what}],
     assert written == (
         "---\n"
         "apiVersion: kgitops/v1\n"
-        "kind: Acl\n"
-        "metadata: {name: a1}\n"
+        "kind: AclList\n"
         "spec:\n"
-        "  principals: ['User:a', 'User:b']\n"
-        "  permission: Allow\n"
-        "  operations: [Read, Describe]\n"
-        "  resource: {type: topic, name: orders}\n"
-        "---\n"
-        "# Audit has more.\n"
-        "apiVersion: kgitops/v1\n"
-        "kind: Acl\n"
-        "metadata: {name: c}\n"
-        "spec:\n"
-        "  principal: User:c\n"
-        "  permission: Allow\n"
-        "  operations: [Read]\n"
-        "  resource: {type: topic, name: orders}\n"
+        "  items:\n"
+        "    a1:\n"
+        "      principals: ['User:a', 'User:b']\n"
+        "      permission: Allow\n"
+        "      operations: [Read, Describe]\n"
+        "      resource: {type: topic, name: orders}\n"
+        "    # Audit has more.\n"
+        "    c:\n"
+        "      principal: User:c\n"
+        "      permission: Allow\n"
+        "      operations: [Read]\n"
+        "      resource: {type: topic, name: orders}\n"
     )
 
 
@@ -203,5 +222,10 @@ spec:
     names = re.findall(r"metadata: \{name: (.*)\}", files["manifests/profiles.yaml"])
     assert sorted(names) == ["compacted-for-ever", "deleted"]
     topics = files["manifests/topics.yaml"]
-    assert "spec: {profile: compacted-for-ever, partitions: 3}" in topics
-    assert "spec: {profile: deleted, partitions: 3, configs: {retention.ms: 86400000}}" in topics
+    items = yaml.safe_load(topics)["spec"]["items"]
+    assert items["t2"] == {"profile": "compacted-for-ever", "partitions": 3}
+    assert items["t1"] == {
+        "profile": "deleted",
+        "partitions": 3,
+        "configs": {"retention.ms": 86400000},
+    }

@@ -221,7 +221,7 @@ class Story:
         saved["digest"] = _digest(saved)
         Path("unowned.json").write_text(json.dumps(saved))
         self._registry("import", "unowned.json", "--replace", "--auto-approve")
-        copy, _ = self._exported("unowned")
+        copy, _ = self._exported("unowned", "--compact")
         found = self.plan(), declared_in(copy), self._planned(copy)
         self._registry("import", "registry.json", "--replace", "--auto-approve")
         return found
@@ -360,11 +360,11 @@ class Story:
         project = open_workspace(Selection(paths=(self.project.folder,))).project
         return with_all_groups(cluster, used(cluster), project)[0]
 
-    def _exported(self, name: str) -> tuple[Path, Ran]:
+    def _exported(self, name: str, *options: str) -> tuple[Path, Ran]:
         """A copy of the project that has the same cluster, and declares what an export found."""
         copy = shutil.copytree(self.project.folder, self._folder / name / "payments")
         shutil.rmtree(copy / "manifests")
-        ran = self.run("export", self.project.folder, "-o", copy / "manifests")
+        ran = self.run("export", self.project.folder, "-o", copy / "manifests", *options)
         assert ran.code == 0, ran.said
         return copy, ran
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from manifests.loading import acl, quota, tombstone, topic
 from manifests_reference import example, render_reference
 
-from kgitops.manifests.kind_models import KINDS, adapter
+from kgitops.manifests.kind_models import DOCUMENT_KINDS, KINDS, LISTS, adapter
 from kgitops.manifests.schema import build_schema, field_names, schema_files
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def test_the_reference_in_the_repository_is_up_to_date() -> None:
     assert page.read_text(encoding="utf-8") == render_reference()
 
 
-@pytest.mark.parametrize("kind", [*KINDS, None])
+@pytest.mark.parametrize("kind", [*DOCUMENT_KINDS, None])
 def test_every_schema_is_a_schema(kind: str | None) -> None:
     assert build_schema(kind)["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
     Draft202012Validator.check_schema(build_schema(kind))
@@ -49,6 +49,16 @@ def test_the_example_of_a_kind_satisfies_its_schema_and_its_model(kind: str) -> 
     validator(kind).validate(document)
     validator().validate(document)
     adapter(kind).validate_python(document)
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_the_example_of_a_kind_is_an_item_of_its_list(kind: str) -> None:
+    one = documents(LISTS[kind])
+    assert isinstance(one, dict)
+    name = one["metadata"].pop("name", "any")
+    document = {**one, "kind": kind, "spec": {"items": {name: one["spec"]}}}
+    validator(kind).validate(document)
+    validator().validate(document)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -118,7 +128,7 @@ def test_every_example_of_the_repository_satisfies_the_schema() -> None:
                 assert validator().is_valid(document), f"{path}: {document}"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DOCUMENT_KINDS)
 def test_every_field_has_a_description(kind: str) -> None:
     schema = build_schema(kind)
     for definition in [schema, *schema.get("$defs", {}).values()]:

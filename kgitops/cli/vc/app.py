@@ -147,13 +147,13 @@ def plan_migration(
 
 def _write_or_print(files: "Mapping[str, Sequence[Document]]", out: Path | None) -> None:
     from kgitops.cli.running.streams import print_result, print_sentence
-    from kgitops.workflow.export.files import check_folder, to_yaml, write_manifests
+    from kgitops.workflow.export.files import check_folder, to_yaml, write_texts
 
     if out is None:
         print_result("".join(to_yaml(documents) for documents in files.values()))
         return
     check_folder(out)
-    write_manifests(files, out)
+    write_texts({name: to_yaml(documents) for name, documents in files.items()}, out)
     print_sentence(f"Wrote {', '.join(str(out / name) for name in files)}.")
 
 

@@ -83,7 +83,8 @@ def _can_take(document: DeclaredDocument) -> bool:
 
 def _may_have_defaults(conversion: Conversion, documents: list[DeclaredDocument]) -> bool:
     copied = any(
-        document.kind == "Topic" and (document.text or "profile" in document.spec)
+        document.kind == "TopicList"
+        or (document.kind == "Topic" and (document.text or "profile" in document.spec))
         for document in documents
     )
     return not copied and not conversion.topic_defaults and not conversion.project

@@ -204,8 +204,7 @@ def read_yaml(
         constructor = Constructor(empty=None)
         constructor.build(root, aliases="&" in text.text)
         if constructor.problems:
-            index, problem, advice = constructor.problems[0]
-            finding = Finding(source=text.place(offset + index), problem=problem, advice=advice)
+            finding = constructor.problems[0].finding(text, offset)
             broken.append(broken_document(_explained(finding, text), file.name))
         else:
             documents.append(Value(source, root, offset))

@@ -8,6 +8,7 @@ from msgspec import Struct
 from kgitops.conversion.objects import ConvertedFile, DeclaredDocument, Loss, SourceObject
 from kgitops.model.registry import Json
 from kgitops.workflow.export.files import Inline, to_yaml
+from kgitops.workflow.export.lists import ListedDocument, file_lines
 
 _WIDTH = 98
 _FEW = 2
@@ -21,20 +22,22 @@ class WrittenFile(Struct, frozen=True):
     starts: tuple[tuple[int, SourceObject], ...]
 
 
-def file_text(file: ConvertedFile) -> WrittenFile | None:
-    """The file's text; None if nothing is to be written."""
-    lines = list(_comment(file.comments))
-    starts: list[tuple[int, SourceObject]] = []
+def file_text(file: ConvertedFile, *, compact: bool) -> WrittenFile | None:
+    """The file's text; None if nothing is to be written. ``compact`` makes lists of documents."""
+    pieces: list[ListedDocument] = []
+    objects: list[SourceObject] = []
     for item in file.objects:
-        pieces = [document_text(document) for document in item.documents]
         notes = [*_comment(item.comments), *loss_comments(item)]
-        if not pieces:
-            lines += notes
-            continue
-        for number, piece in enumerate(pieces):
-            starts.append((len(lines) + 1, item))
-            lines += ["---", *(notes if number == 0 else ()), *piece.splitlines()]
-    return WrittenFile("\n".join(lines) + "\n", tuple(starts)) if lines else None
+        for document in item.documents or (None,):
+            pieces.append(
+                ListedDocument("", notes) if document is None else _piece(document, notes)
+            )
+            objects.append(item)
+            notes = []
+    written = file_lines(pieces, _comment(file.comments), compact=compact)
+    if not written.lines:
+        return None
+    return WrittenFile(written.text, tuple((line, objects[at]) for line, at in written.starts))
 
 
 def documents_text(documents: Iterable[DeclaredDocument]) -> WrittenFile:
@@ -44,20 +47,33 @@ def documents_text(documents: Iterable[DeclaredDocument]) -> WrittenFile:
 
 def document_text(document: DeclaredDocument) -> str:
     """One document, without the line ``---``; a short spec is on one line."""
-    if document.text:
-        return document.text
+    return document.text or _text(_written(document, _spec(document.spec)))
+
+
+def _piece(document: DeclaredDocument, notes: Sequence[str]) -> ListedDocument:
+    if document.text or not document.name:
+        return ListedDocument(document_text(document), notes)
+    return ListedDocument(
+        document_text(document), notes, _written(document, _in_lines(document.spec))
+    )
+
+
+def _written(document: DeclaredDocument, spec: Mapping[str, Json]) -> dict[str, Json]:
     metadata: dict[str, Json] = {"name": document.name} if document.name else {}
     if document.labels:
         metadata["labels"] = Inline(document.labels)
     if document.clusters:
         metadata["clusters"] = list(document.clusters)
-    written = {
+    return {
         "apiVersion": "kgitops/v1",
         "kind": document.kind,
         "metadata": Inline(metadata),
-        "spec": _spec(document.spec),
+        "spec": spec,
     }
-    return to_yaml([written]).removeprefix("---\n")
+
+
+def _text(document: Mapping[str, Json]) -> str:
+    return to_yaml([document]).removeprefix("---\n")
 
 
 def _spec(spec: Mapping[str, Json]) -> dict[str, Json]:

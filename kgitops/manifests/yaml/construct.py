@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgitops.manifests.yaml.nodes import (
     EMPTY,
@@ -16,7 +16,8 @@ from kgitops.manifests.yaml.nodes import (
     is_plain,
     plain_value,
 )
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.text import SourceText, shown
+from kgitops.model.source import Finding
 
 Content = Any
 """The content of a document: dicts, lists, text, numbers, booleans, None for null, and EMPTY."""
@@ -46,15 +47,33 @@ class QuotedPlaceholder(str):
     __slots__ = ()
 
 
+class Mistake(NamedTuple):
+    """A mistake at a character of the parsed text; ``first`` is that of the key it repeats."""
+
+    at: int
+    problem: str
+    advice: str
+    first: int | None = None
+
+    def finding(self, file: SourceText, offset: int) -> Finding:
+        """The finding in the file whose text from ``offset`` on was parsed."""
+        first = "" if self.first is None else f", first at {file.place(offset + self.first)}"
+        return Finding(
+            source=file.place(offset + self.at),
+            problem=f"{self.problem}{first}",
+            advice=self.advice,
+        )
+
+
 class Constructor:
     """Builds the values of one file's documents.
 
-    ``problems`` are (character index in the parsed text, problem, advice), in the order met.
-    ``empty`` is the value of a key or item without one; other tools read it as null.
+    ``problems`` are in the order met. ``empty`` is the value of a key or item without one; other
+    tools read it as null.
     """
 
     def __init__(self, *, empty: NoValue | None = EMPTY) -> None:
-        self.problems: list[tuple[int, str, str]] = []
+        self.problems: list[Mistake] = []
         self._plain: dict[str, Scalar | NoValue] = {"": empty}
         self._built: dict[int, Content] = {}
         self._open: set[int] = set()
@@ -83,7 +102,7 @@ class Constructor:
         if len(_EVERY_DOCUMENT & {key.value for key in again}) < 2:
             return
         marks = {key.start_mark.index for key in again}
-        self.problems[:] = [problem for problem in self.problems if problem[0] not in marks]
+        self.problems[:] = [it for it in self.problems if it.at not in marks]
         for key in again:
             if key.value == again[0].value:
                 self._add(key, "another document begins here", "write a line --- above it")
@@ -159,7 +178,9 @@ class Constructor:
                 continue
             key = self._scalar(key_node)
             if key in result:
-                self._add(key_node, f"the key {shown(key)} appears twice", "keep one of them")
+                first = next(it for it, _ in node.value if self._scalar(it) == key)
+                problem = f"the key {shown(key)} appears twice"
+                self._add(key_node, problem, "keep one of them", first)
                 continue
             result[key] = (
                 self._scalar(value_node)
@@ -211,8 +232,9 @@ class Constructor:
     def _add_tag(self, node: Node) -> None:
         self._add(node, f"the tag {_written_tag(node.tag)} is not allowed", "remove the tag")
 
-    def _add(self, node: Node, problem: str, advice: str) -> None:
-        self.problems.append((node.start_mark.index, problem, advice))
+    def _add(self, node: Node, problem: str, advice: str, first: Node | None = None) -> None:
+        before = first.start_mark.index if first else None
+        self.problems.append(Mistake(node.start_mark.index, problem, advice, before))
 
 
 def _written_tag(tag: str) -> str:

@@ -3,7 +3,9 @@
 It keeps no node tree: its slice of the file is parsed again when a place is needed.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import yaml
 
@@ -21,17 +23,33 @@ from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.source import Source
 
 Step = str | int
+ITEMS = "items"
+"""The field of a list's ``spec`` that has its items."""
+_OWN_PLACES = ((), ("metadata", "name"))
+
+
+class ListItem(NamedTuple):
+    """The place of an item: the document that is the list, and the item's name."""
+
+    list: "Document"
+    name: str
 
 
 class Document:
-    """A document from character ``start`` to ``end`` of its file (see ``model.source.Located``)."""
+    """A document from character ``start`` to ``end`` of its file (see ``model.source.Located``).
 
-    __slots__ = ("end", "file", "start")
+    That of a list's ``item`` begins at its name. Paths are as in a document that is no item.
+    """
 
-    def __init__(self, file: SourceText, start: int, end: int) -> None:
+    __slots__ = ("end", "file", "item", "start")
+
+    def __init__(
+        self, file: SourceText, start: int, end: int, item: ListItem | None = None
+    ) -> None:
         self.file = file
         self.start = start
         self.end = end
+        self.item = item
 
     def __repr__(self) -> str:
         return f"Document({self.source})"
@@ -40,6 +58,17 @@ class Document:
     def source(self) -> Source:
         """The place of the document's first character."""
         return self.file.place(self.start)
+
+    @property
+    def whole(self) -> "Document":
+        """The document as the file has it: that of an item is its list."""
+        return self.item.list if self.item else self
+
+    def written_path(self, path: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The path in the document as the file has it."""
+        if self.item is None or path[:1] != ("spec",):
+            return path
+        return ("spec", ITEMS, self.item.name, *path[1:])
 
     def at(self, *path: Step) -> Source:
         """The place of the value under ``path``; of the nearest parent if it is absent."""
@@ -57,8 +86,15 @@ class Document:
         return value.value if isinstance(value, ScalarNode) else None
 
     def _find(self, path: tuple[Step, ...]) -> tuple[Node | None, Node | None]:
-        node = _compose(self.file, self.start, self.end)
+        whole = self.whole
+        node = _compose(whole.file, whole.start, whole.end)
         key: Node | None = None
+        if self.item is not None and (path[:1] == ("spec",) or path in _OWN_PLACES):
+            items = _items(whole.file, whole.start, whole.end)
+            key, node = items.get(self.item.name, (None, None))
+            if path in _OWN_PLACES:
+                return key, None
+            path = path[1:]
         for step in path:
             child = _child(node, step)
             if child is None:
@@ -69,11 +105,9 @@ class Document:
     def _place(self, node: Node | None) -> Source:
         if node is None:
             return self.source
-        return self.file.place(self.start - self._indent + node.start_mark.index)
-
-    @property
-    def _indent(self) -> int:
-        return self.source.column - 1
+        whole = self.whole
+        indent = whole.source.column - 1
+        return whole.file.place(whole.start - indent + node.start_mark.index)
 
 
 class DocumentPart:
@@ -110,6 +144,21 @@ def _compose(file: SourceText, start: int, end: int) -> Node | None:
         return next(compose_all(indent + file.text[start:end]), None)
     except yaml.YAMLError:  # a document that depends on its %TAG directive
         return None
+
+
+@lru_cache(maxsize=8)
+def _items(file: SourceText, start: int, end: int) -> Mapping[str, tuple[Node, Node]]:
+    """The names of a list's items, and what is written under them."""
+    items = child_of(_compose(file, start, end), "spec", ITEMS)
+    pairs = items.value if isinstance(items, MappingNode) else []
+    return {key.value: (key, value) for key, value in pairs if isinstance(key, ScalarNode)}
+
+
+def child_of(node: Node | None, *path: Step) -> Node | None:
+    """The node under ``path``; None if there is none."""
+    for step in path:
+        _, node = _child(node, step) or (None, None)
+    return node
 
 
 def _matches(key: ScalarNode, step: Step) -> bool:

@@ -29,6 +29,7 @@ class ParsedDocument(Struct, frozen=True):
 
     document: Document
     content: Content
+    root: Node | None = None
 
 
 def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]:
@@ -78,11 +79,8 @@ def _construct(
     start, end = offset + root.start_mark.index, offset + root.end_mark.index
     content = constructor.build(root, aliases=file.text.find("&", start, end) >= 0)
     if not constructor.problems:
-        return ParsedDocument(Document(file, start, end), content)
-    findings.extend(
-        Finding(source=file.place(offset + index), problem=problem, advice=advice)
-        for index, problem, advice in constructor.problems
-    )
+        return ParsedDocument(Document(file, start, end), content, root)
+    findings += (mistake.finding(file, offset) for mistake in constructor.problems)
     constructor.problems.clear()
     return None
 

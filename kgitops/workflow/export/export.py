@@ -3,7 +3,6 @@
 An export is proven: its files are loaded back and planned against the cluster that they came from.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -34,7 +33,8 @@ from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.acls import export_acls
 from kgitops.workflow.export.config_resources import export_configured, export_groups
-from kgitops.workflow.export.files import Document, Item, arrange, write_manifests
+from kgitops.workflow.export.files import Document, Item, arrange, to_yaml, write_texts
+from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
 from kgitops.workflow.export.quotas import export_quotas
 from kgitops.workflow.export.scope import ExportNotes, ExportScope
 from kgitops.workflow.export.topics import export_topics
@@ -148,6 +148,8 @@ def write_and_plan(
     state: ClusterState,
     capabilities: Capabilities,
     reported: ReportedTypes = NOTHING_REPORTED,
+    *,
+    compact: bool = False,
 ) -> PlannedExport:
     """Write the manifests, without those that a plan would refuse, and plan them.
 
@@ -160,14 +162,15 @@ def write_and_plan(
     """
     files = {name: list(documents) for name, documents in export.files.items()}
     notes = ExportNotes()
-    write_manifests(files, folder)
+    written = _write(files, folder, compact=compact)
     plan = None
     missing = frozenset(build_ownership(workspace.project, state.registry).mine())
     while files:
         try:
             desired = with_reported_types(_load(folder, workspace), reported, state)
         except FindingsError as error:
-            _drop(error.findings, files, folder, notes)
+            changed = _drop(error.findings, files, written, folder, notes)
+            written |= _write(changed, folder, compact=compact)
             continue
         plan = make_plan(
             desired, state, target_name=workspace.target_name, capabilities=capabilities
@@ -176,10 +179,25 @@ def write_and_plan(
         _note_changes(plan, missing, notes)
         break
     _note_missing(missing, state, notes)
-    written = Export(
+    kept = Export(
         files=files, notes=(*export.notes, *notes.sentences()), lost=export.lost | notes.lost
     )
-    return PlannedExport(export=written, plan=plan)
+    return PlannedExport(export=kept, plan=plan)
+
+
+def _write(
+    files: Mapping[str, Sequence[Document]], folder: Path, *, compact: bool
+) -> dict[str, FileLines]:
+    """Write the files; also return the lines at which their documents begin."""
+    written = {
+        name: file_lines(
+            [ListedDocument(to_yaml([it]).removeprefix("---\n"), document=it) for it in documents],
+            compact=compact,
+        )
+        for name, documents in files.items()
+    }
+    write_texts({name: file.text for name, file in written.items()}, folder)
+    return written
 
 
 def _load(folder: Path, workspace: Workspace) -> DesiredState:
@@ -198,9 +216,13 @@ def _load(folder: Path, workspace: Workspace) -> DesiredState:
 
 
 def _drop(
-    findings: Sequence[Finding], files: dict[str, list[Document]], folder: Path, notes: ExportNotes
-) -> None:
-    """Take out the documents that are refused, and write the rest of their files again."""
+    findings: Sequence[Finding],
+    files: dict[str, list[Document]],
+    written: Mapping[str, FileLines],
+    folder: Path,
+    notes: ExportNotes,
+) -> Mapping[str, list[Document]]:
+    """Take out the documents that are refused; return the files that have others left."""
     refused: dict[str, dict[int, Finding]] = {}
     names = {display_name(folder / name): name for name in files}
     for finding in findings:
@@ -208,8 +230,7 @@ def _drop(
             name = names.get(finding.source.file)
             if name is None:
                 continue  # of the project file
-            starts = _starts(folder / name)
-            index = bisect_right(starts, finding.source.line) - 1
+            index = written[name].piece_at(finding.source.line)
             refused.setdefault(name, {}).setdefault(index, finding)
     if not refused:
         raise FindingsError(findings)
@@ -220,13 +241,7 @@ def _drop(
         if not files[name]:
             del files[name]
             (folder / name).unlink()
-    write_manifests({name: files[name] for name in refused if name in files}, folder)
-
-
-def _starts(file: Path) -> list[int]:
-    """The lines at which the documents of a file begin."""
-    lines = file.read_text(encoding="utf-8").split("\n")
-    return [number for number, line in enumerate(lines, start=1) if line == "---"]
+    return {name: files[name] for name in refused if name in files}
 
 
 def _title(document: Mapping[str, object]) -> str:

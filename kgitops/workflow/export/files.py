@@ -123,7 +123,7 @@ def check_folder(folder: Path) -> None:
         raise UsageError(f"-o {folder}: {_reason(error)}; name a new folder") from error
 
 
-def write_manifests(files: Mapping[str, Sequence[Mapping[str, Json]]], folder: Path) -> None:
+def write_texts(texts: Mapping[str, str], folder: Path) -> None:
     """Write all files below ``folder``.
 
     Raises:
@@ -131,10 +131,10 @@ def write_manifests(files: Mapping[str, Sequence[Mapping[str, Json]]], folder: P
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, documents in files.items():
+        for name, text in texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(to_yaml(documents), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise KgitopsError(
             f"{folder} can't be written: {_reason(error)}; name another folder"

@@ -1,0 +1,101 @@
+"""A list, such as ``kind: TopicList``, as the documents of its items (contract §15)."""
+
+from collections.abc import Iterator
+
+from kgitops.manifests.kind_models import LISTS
+from kgitops.manifests.problems import dotted
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import ITEMS, Document, ListItem, child_of
+from kgitops.manifests.yaml.nodes import MappingNode, Node, is_merge
+from kgitops.manifests.yaml.parse import ParsedDocument
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.source import Finding
+from kgitops.model.wording import nearest
+
+_FIELD = f"spec.{ITEMS}"
+_EXAMPLE = f"write {_FIELD}.NAME for each item, with its spec below it"
+
+
+def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
+    """The document itself, or those of the items of a list.
+
+    What a list has besides its items holds for each of them; a mistake there is found for each.
+    """
+    content, document = parsed.content, parsed.document
+    written = content.get("kind") if isinstance(content, dict) else None
+    kind = LISTS.get(written) if isinstance(written, str) else None
+    if kind is None:
+        yield parsed
+        return
+    node = child_of(parsed.root, "spec", ITEMS)
+    wrong = [*_wrong_shape(content, document, f"{kind}List"), *_merged(node, document)]
+    yield from wrong
+    if wrong or parsed.root is None or not isinstance(node, MappingNode):
+        return
+    begin = document.start - parsed.root.start_mark.index
+    places: dict[str, Document] = {}
+    for (key, value), spec in zip(node.value, content["spec"][ITEMS].values(), strict=True):
+        name = key.value
+        start = begin + key.start_mark.index
+        end = max(start + len(name), begin + value.end_mark.index)
+        place = Document(document.file, start, end, ListItem(document, name))
+        if name in places:
+            yield Finding(
+                source=place.source,
+                problem=f"the name {shown(name)} appears twice, first at {places[name].source}",
+                advice="keep one of them",
+            )
+            continue
+        places[name] = place
+        metadata = content.get("metadata", {})
+        if isinstance(metadata, dict):
+            metadata = {**metadata, "name": name}
+        yield ParsedDocument(place, {**content, "kind": kind, "metadata": metadata, "spec": spec})
+
+
+def _wrong_shape(content: Content, document: Document, kind: str) -> Iterator[Finding]:
+    if "spec" not in content:
+        yield Finding(source=document.source, problem="spec is missing", advice=_EXAMPLE)
+        return
+    spec = content["spec"]
+    if not isinstance(spec, dict):
+        yield _not_a_mapping(document, ("spec",), spec)
+        return
+    others = spec.keys() - {ITEMS}
+    meant = None if ITEMS in spec else next((it for it in others if nearest(it, [ITEMS])), None)
+    for field in others:
+        yield Finding(
+            source=document.key_at("spec", field),
+            problem=f"{dotted(('spec', field))} is not a field of {kind}",
+            advice=f"did you mean {ITEMS}?" if field == meant else f"write it below {_FIELD}.NAME",
+        )
+    if meant:
+        return
+    if ITEMS not in spec:
+        yield Finding(source=document.at("spec"), problem=f"{_FIELD} is missing", advice=_EXAMPLE)
+    elif not isinstance(items := spec[ITEMS], dict):
+        yield _not_a_mapping(document, ("spec", ITEMS), items)
+    elif not items:
+        yield Finding(
+            source=document.at("spec", ITEMS),
+            problem=f"{_FIELD} must not be empty",
+            advice="write its items, or remove the document",
+        )
+
+
+def _not_a_mapping(document: Document, path: tuple[str, ...], value: Content) -> Finding:
+    return Finding(
+        source=document.at(*path),
+        problem=f"{dotted(path)} must be a mapping, not {shown(value)}",
+        advice=_EXAMPLE,
+    )
+
+
+def _merged(items: Node | None, document: Document) -> Iterator[Finding]:
+    for key, _ in items.value if isinstance(items, MappingNode) else ():
+        if is_merge(key):
+            yield Finding(
+                source=document.at("spec", ITEMS),
+                problem=f"{_FIELD} can't have its names from <<",
+                advice="write each name, and << below it",
+            )

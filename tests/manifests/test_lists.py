@@ -1,0 +1,196 @@
+"""A list declares the same objects as one document each (contract §15)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from kinds.samples import DOCUMENTS, NO_OBJECTS, WORD
+from manifests.loading import load, write
+
+from kgitops.manifests.kind_models import KINDS, LISTS
+from kgitops.manifests.load import ManifestSet
+from kgitops.manifests.schema import build_schema
+from kgitops.workflow.export.lists import ListedDocument, file_lines
+
+HEAD = "apiVersion: kgitops/v1\nkind: TopicList\n"
+ONE = "{partitions: 1, replicationFactor: 1}"
+
+
+def test_each_kind_that_declares_objects_has_a_list() -> None:
+    assert set(LISTS.values()) == KINDS.keys() - NO_OBJECTS.keys()
+
+
+def names(manifests: ManifestSet) -> list[str]:
+    return [str(it.declares.metadata.name) for it in manifests.manifests]
+
+
+def declared(manifests: ManifestSet) -> list[object]:
+    each = [it.declares for it in manifests.manifests]
+    return sorted(each, key=lambda it: (it.kind, str(it.metadata)))
+
+
+def of(folder: Path, text: str, **more: Mapping[str, str]) -> ManifestSet:
+    write(folder, {"m.yaml": text})
+    return load(folder / "m.yaml", **more)  # type: ignore[arg-type]
+
+
+def test_lists_declare_what_documents_do_each_item_at_its_own_line(tmp_path: Path) -> None:
+    documents = [it for each in DOCUMENTS.values() for it in each]
+    pieces = [ListedDocument(yaml.safe_dump(it), document=it) for it in documents]
+    single, lists = file_lines(pieces, compact=False), file_lines(pieces, compact=True)
+    assert {it["kind"] for it in yaml.safe_load_all(lists.text)} >= LISTS.keys()
+    write(tmp_path, {"one.yaml": single.text, "lists.yaml": lists.text})
+    env = {WORD: "a password of some length"}
+    one, other = (load(tmp_path / name, env=env) for name in ("one.yaml", "lists.yaml"))
+    assert declared(other) == declared(one)
+    lines = lists.text.splitlines()
+    items = [it for it in other.manifests if it.document.item]
+    assert len(items) > len(LISTS)
+    for it in items:
+        place = it.document.source
+        key, _, _ = lines[place.line - 1].rpartition(
+            ":" if lines[place.line - 1][-1] == ":" else ": {"
+        )
+        assert yaml.safe_load(key) == it.declares.metadata.name
+        assert place.column == 5
+
+
+NAMES = st.text("ab1.-_ é#:'\"{}[],&*!|>%@`~", min_size=1, max_size=8)
+RIGHT = {
+    "principal": "User:a",
+    "permission": "Allow",
+    "operations": ["Read"],
+    "resource": {"type": "topic", "name": "orders"},
+}
+
+
+@given(drawn=st.lists(NAMES, min_size=2, max_size=5, unique=True), inline=st.booleans())
+def test_any_name_comes_back_from_a_list(
+    drawn: list[str], inline: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    document = {"apiVersion": "kgitops/v1", "kind": "Acl", "spec": RIGHT}
+    pieces = [
+        ListedDocument("-", document={**document, "metadata": {"name": name}}) for name in drawn
+    ]
+    text = file_lines(pieces, compact=True).text
+    if inline:
+        text = yaml.safe_dump(yaml.safe_load(text), default_flow_style=True, allow_unicode=True)
+    loaded = of(tmp_path_factory.mktemp("names"), text)
+    assert loaded.findings == ()
+    assert sorted(names(loaded)) == sorted(drawn)
+    for it in loaded.manifests:
+        assert it.document.written("metadata", "name") == it.declares.metadata.name
+        assert it.document.written("spec", "resource", "name") == "orders"
+        assert it.document.at("spec", "resource", "name").line >= it.document.source.line
+
+
+def test_what_the_list_says_holds_for_each_item(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: kgitops/v1\nkind: ConsumerGroupList\n"
+        "metadata: {name: unused, labels: {team: a}, clusters: [prod], virtualCluster: emea}\n"
+        "spec: {items: {etl: {}, 007: {}}}\n"
+    )
+    loaded = of(tmp_path, text, cluster="prod")  # type: ignore[arg-type]
+    assert names(loaded) == ["etl", "007"]
+    for it in loaded.manifests:
+        metadata = it.declares.metadata
+        assert (metadata.labels, metadata.clusters) == ({"team": "a"}, ["prod"])
+        assert metadata.virtual_cluster == "emea"  # type: ignore[union-attr]
+        assert it.document.at("metadata", "labels").line == 3
+    assert names(of(tmp_path, text)) == []
+
+
+def test_an_item_may_hold_placeholders_and_aliases(tmp_path: Path) -> None:
+    text = f"""{HEAD}spec:
+  items:
+    first: &size {{partitions: "${{var:count}}", replicationFactor: 1}}
+    second: *size
+    ${{var:begin}}.third:
+      <<: *size
+      partitions: 2
+"""
+    loaded = of(tmp_path, text, variables={"count": "7", "begin": "eu"})
+    assert loaded.findings == ()
+    assert names(loaded) == ["first", "second", "eu.third"]
+    assert [it.declares.spec.partitions for it in loaded.manifests] == [7, 7, 2]  # type: ignore[union-attr]
+    assert [it.document.source.line for it in loaded.manifests] == [5, 6, 7]
+    unknown = of(tmp_path, text).findings
+    assert [str(it).partition(": ")[2] for it in unknown][-1].startswith("${var:begin}")
+
+
+WRONG = {
+    "": ["m.yaml:1:1: spec is missing; write spec.items.NAME for each item, with its spec below"],
+    "spec:": ["m.yaml:3:6: spec must be a mapping, not empty; write spec.items.NAME for each"],
+    "spec: {}": ["m.yaml:3:7: spec.items is missing; write spec.items.NAME for each item"],
+    "spec:\n  items:": ["m.yaml:4:9: spec.items must be a mapping, not empty; write spec.items"],
+    "spec:\n  items:\n  - name: a": ["m.yaml:5:3: spec.items must be a mapping, not a list; "],
+    "spec: {items: {}}": ["m.yaml:3:15: spec.items must not be empty; write its items, or remove"],
+    f"spec: {{item: {{a: {ONE}}}}}": [
+        "m.yaml:3:8: spec.item is not a field of TopicList; did you mean items?"
+    ],
+    f"spec: {{profile: p, items: {{a: {ONE}}}}}": [
+        "m.yaml:3:8: spec.profile is not a field of TopicList; write it below spec.items.NAME"
+    ],
+    f"spec:\n  items:\n    a: {ONE}\n    a: {ONE}": [
+        "m.yaml:6:5: the key 'a' appears twice, first at m.yaml:5:5; keep one of them"
+    ],
+    f"spec:\n  items:\n    1: {ONE}\n    '1': {ONE}": [
+        "m.yaml:6:5: the name '1' appears twice, first at m.yaml:5:5; keep one of them"
+    ],
+    f"spec:\n  items:\n    <<: {{a: {ONE}}}": [
+        "m.yaml:5:5: spec.items can't have its names from <<; write each name, and << below it"
+    ],
+    "spec:\n  items:\n    a:\n    b: 3": [
+        "m.yaml:5:7: spec.items.a must be a mapping, not empty; write a: {}, or its fields below",
+        "m.yaml:6:8: spec.items.b must be a mapping, not 3; write its fields below it, indented",
+    ],
+    "spec:\n  items:\n    a: {partitions: 0, replicationFactor: 1, retention.ms: 1}": [
+        "m.yaml:5:21: spec.items.a.partitions must be a whole number of at least 1, not 0; ",
+        "m.yaml:5:46: spec.items.a.retention.ms is not a field of Topic; write it in "
+        "spec.items.a.configs, indented below it",
+    ],
+    f"spec:\n  items:\n    a: {{spec: {ONE}, metadata: {{}}}}": [
+        "m.yaml:5:54: spec.items.a.metadata is not a field of Topic; write it once for the list",
+        "m.yaml:5:9: spec.items.a.spec is not a field of Topic; write its fields right below a",
+    ],
+    f"metadata: {{lables: {{}}}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:12: metadata.lables is not a field of Topic; did you mean labels?"
+    ],
+    f"metadata: {{labels: {{a: '${{var:no}}'}}}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:24: ${var:no} has no value; add no to the cluster's variables"
+    ],
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_each_mistake_is_told_once_and_where_it_is(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"m.yaml": f"{HEAD}{text}\n"})
+    found = sorted(map(str, load("m.yaml").findings))
+    assert len(found) == len(WRONG[text]), found
+    for sentence, begins in zip(found, WRONG[text], strict=True):
+        assert sentence.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("kind", "near"), [("TopicsList", "TopicList"), ("acllist", "AclList"), ("Topics", "Topic")]
+)
+def test_a_list_is_suggested(kind: str, near: str, tmp_path: Path) -> None:
+    loaded = of(tmp_path, HEAD.replace("TopicList", kind) + "spec: {}\n")
+    assert [it.advice for it in loaded.findings] == [f"did you mean {near}?"]
+
+
+def test_a_document_that_the_schema_refuses_has_a_finding(tmp_path: Path) -> None:
+    for text, begins in WRONG.items():
+        try:
+            document = yaml.safe_load(f"{HEAD}{text}")
+        except yaml.YAMLError:
+            continue
+        if "<<" not in text and "twice" not in begins[0] and "${" not in text:
+            assert not Draft202012Validator(build_schema("TopicList")).is_valid(document), text
