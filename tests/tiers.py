@@ -45,6 +45,7 @@ SAVE = (
     "test_cited_rules.py",
     "test_closed_sets.py",
     "test_docs.py",
+    "test_generated.py",
     "test_golden_files.py",
     "test_soundness.py",
 )

@@ -6,7 +6,6 @@ import json
 import textwrap
 from dataclasses import is_dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from pydantic.alias_generators import to_camel
@@ -68,13 +67,6 @@ def may_be_empty(kind: str, path: tuple[str | int, ...]) -> bool:
     root = kind_schema(kind)
     spec = resolve(resolve(root, root)["properties"]["spec"], root)
     return not spec.get("required") and not spec.get("oneOf") and "properties" in spec
-
-
-def write_schemas(folder: Path) -> None:
-    """Write every schema to ``folder``."""
-    folder.mkdir(exist_ok=True)
-    for name, text in schema_files().items():
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def schema_files() -> dict[str, str]:
@@ -224,7 +216,3 @@ def _docstring(statement: ast.stmt) -> str:
             return " ".join(text.split())
         case _:
             return ""
-
-
-if __name__ == "__main__":
-    write_schemas(Path("schemas"))

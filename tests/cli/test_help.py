@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, topic
-from commands_reference import PAGE, WIDTH, render_commands
 from report.fleet.fleets import a_run, a_unit
 
 import kgitops as package
@@ -48,12 +47,6 @@ IN_ORDER = (
     "schema",
     "acls",
 )
-
-
-def test_the_page_of_commands_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To write it: uv run python tools/commands_reference.py."""
-    monkeypatch.setenv("COLUMNS", WIDTH)
-    assert PAGE.read_text(encoding="utf-8") == render_commands()
 
 
 def modules_after(*commands: Sequence[str]) -> set[str]:

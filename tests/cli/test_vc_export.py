@@ -14,7 +14,6 @@ from kgitops.gateway.naming.names_document import (
     TopicNames,
     VirtualClusterNames,
     names_schema,
-    names_schema_text,
 )
 from kgitops.lowering.binding_sheets import binding_sheets
 from kgitops.model.registry import Json
@@ -132,8 +131,3 @@ def test_a_format_that_nobody_knows_is_named(kgitops: Kgitops) -> None:
 def test_the_page_has_each_key(kind: type) -> None:
     missing = [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE]  # type: ignore[attr-defined]
     assert missing == []
-
-
-def test_the_published_schema_is_this_one() -> None:
-    file = ROOT / "schemas" / "gateway-names.schema.json"
-    assert file.read_text(encoding="utf-8") == names_schema_text()

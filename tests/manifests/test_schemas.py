@@ -7,10 +7,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from manifests.loading import acl, quota, tombstone, topic
-from manifests_reference import example, render_reference
+from manifests_reference import example
 
 from kgitops.manifests.kind_models import DOCUMENT_KINDS, KINDS, LISTS, adapter
-from kgitops.manifests.schema import build_schema, field_names, schema_files
+from kgitops.manifests.schema import build_schema, field_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,18 +23,6 @@ def documents(kind: str) -> object:
 def validator(kind: str | None = None) -> Draft202012Validator:
     """Validates a document of ``kind``, or of any kind."""
     return Draft202012Validator(build_schema(kind))
-
-
-def test_the_schemas_in_the_repository_are_up_to_date() -> None:
-    """To regenerate: uv run python -m kgitops.manifests.schema."""
-    for name, text in schema_files().items():
-        assert (ROOT / "schemas" / name).read_text(encoding="utf-8") == text, name
-
-
-def test_the_reference_in_the_repository_is_up_to_date() -> None:
-    """To regenerate: uv run python tools/manifests_reference.py."""
-    page = ROOT / "docs" / "reference" / "manifests.md"
-    assert page.read_text(encoding="utf-8") == render_reference()
 
 
 @pytest.mark.parametrize("kind", [*DOCUMENT_KINDS, None])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from policy.pack_page import EXAMPLES
+from policy_pack import EXAMPLES
 
 from kgitops import policies
 from kgitops.policies import (

@@ -7,7 +7,6 @@ whatever its layout. It proves that the file is whole, not who wrote it.
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Literal, NoReturn
 
 from msgspec import Struct
@@ -20,7 +19,7 @@ from kgitops.cluster.registry import PROJECT_PREFIX
 from kgitops.model.errors import SafetyError, UntrustedPlanError
 from kgitops.model.json.canonical import sha256
 from kgitops.model.json.codec import FormatVersion, JsonObject, Moment, WholeNumberText, from_json
-from kgitops.model.json.schema import document_schema, schema_text
+from kgitops.model.json.schema import document_schema
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import META_KEY, Json
 from kgitops.model.wording import format_version_text
@@ -169,14 +168,13 @@ def read_export(text: str, file: str) -> RegistryExport:
     return export
 
 
-def export_schema_text() -> str:
-    """Return the text of ``schemas/registry-export.schema.json``."""
-    schema = document_schema(
+def export_schema() -> dict[str, Json]:
+    """The schema of what ``kgitops registry export`` writes."""
+    return document_schema(
         RegistryExport,
         title="kgitops registry export",
         description="The records of a registry, as kgitops registry export writes them.",
     )
-    return schema_text(schema)
 
 
 def _check(export: RegistryExport, file: str) -> None:
@@ -235,7 +233,3 @@ def _refuse(
     file: str, problem: str, advice: str = "give a file that kgitops registry export wrote"
 ) -> NoReturn:
     raise UntrustedPlanError(f"{file} {problem}; {advice}")
-
-
-if __name__ == "__main__":
-    Path("schemas/registry-export.schema.json").write_text(export_schema_text(), encoding="utf-8")

@@ -1,13 +1,12 @@
 """The name tables as JSON, for gateways of others, and the JSON Schema of that."""
 
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from kgitops.gateway.naming.name_table import NameTables
-from kgitops.model.json.schema import document_schema, schema_text
+from kgitops.model.json.schema import document_schema
 from kgitops.model.registry import Json
 from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
 
@@ -64,11 +63,6 @@ def names_schema() -> dict[str, Json]:
     )
 
 
-def names_schema_text() -> str:
-    """The text of ``schemas/gateway-names.schema.json``."""
-    return schema_text(names_schema())
-
-
 def _names(virtual_cluster: VirtualCluster) -> VirtualClusterNames:
     links = virtual_cluster.links
     return VirtualClusterNames(
@@ -83,7 +77,3 @@ def _names(virtual_cluster: VirtualCluster) -> VirtualClusterNames:
             for name in sorted(links)
         ),
     )
-
-
-if __name__ == "__main__":
-    Path("schemas/gateway-names.schema.json").write_text(names_schema_text(), encoding="utf-8")

@@ -1,13 +1,12 @@
 """The document of ``/status``, and its JSON Schema."""
 
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from kgitops.model.json.objects import like
-from kgitops.model.json.schema import document_schema, schema_text
+from kgitops.model.json.schema import document_schema
 from kgitops.model.registry import Json
 from kgitops.reconcile.loop_status import LoopStatus, UnitStatus, health_problem, readiness_problems
 from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnResult
@@ -84,15 +83,6 @@ def status_schema() -> dict[str, Json]:
     )
 
 
-def status_schema_text() -> str:
-    """The text of ``schemas/reconcile-status.schema.json``."""
-    return schema_text(status_schema())
-
-
 def _unit(unit: UnitStatus) -> UnitDocument:
     revision = unit.revision and like(RevisionDocument, unit.revision)
     return like(UnitDocument, unit, revision=revision)
-
-
-if __name__ == "__main__":
-    Path("schemas/reconcile-status.schema.json").write_text(status_schema_text(), encoding="utf-8")

@@ -1,7 +1,5 @@
 """A fleet's history for programs: the latest run as its file holds it, and its highlights."""
 
-from pathlib import Path
-
 from kgitops.fleet.summary import History, verdict
 from kgitops.fleet.summary_json import (
     COUNTS,
@@ -11,7 +9,7 @@ from kgitops.fleet.summary_json import (
     run_document,
 )
 from kgitops.model.json.layout import json_text
-from kgitops.model.json.schema import document_schema, schema_text
+from kgitops.model.json.schema import document_schema
 from kgitops.model.registry import Json
 from kgitops.report.fleet.highlights import headline, violations_by_policy
 from kgitops.report.fleet.history import RunDelta, delta_to_previous, totals_by_run
@@ -83,8 +81,3 @@ def fleet_schema() -> dict[str, Json]:
         description="What a run of kgitops fleet plan came to: a unit is one project on one "
         "cluster. The tables beside this file hold every change.",
     )
-
-
-if __name__ == "__main__":
-    text = schema_text(fleet_schema())
-    Path("schemas/fleet.schema.json").write_text(text, encoding="utf-8")

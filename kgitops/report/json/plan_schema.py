@@ -4,8 +4,6 @@ Objects may gain keys within a major version, so readers must ignore what they d
 bodies may not, for an apply carries them out.
 """
 
-from pathlib import Path
-
 from kgitops.model.json.objects import ShortestDecimals
 from kgitops.model.json.requests import REQUESTS, body_classes
 from kgitops.model.json.schema import document_schema, schema_text
@@ -63,7 +61,3 @@ def _reference(kind: type) -> Json:
 def plan_schema_text() -> str:
     """The text of ``schemas/plan.schema.json``."""
     return schema_text(plan_schema())
-
-
-if __name__ == "__main__":
-    Path("schemas/plan.schema.json").write_text(plan_schema_text(), encoding="utf-8")

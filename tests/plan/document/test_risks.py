@@ -29,7 +29,6 @@ from builders import (
 )
 from laws.cluster_model import Model
 from msgspec.structs import replace
-from plan.risk_codes_page import PAGE, render_page
 from plan.worked_scenario import (
     APP,
     SALES,
@@ -357,11 +356,6 @@ def test_codes_names_and_sentences_are_fit_to_print() -> None:
         assert risk.safer
         assert "|" not in risk.text + risk.safer
         assert not risk.text.endswith(".")
-
-
-def test_the_page_of_risk_codes_is_up_to_date() -> None:
-    """Else run: uv run python tests/plan/risk_codes_page.py."""
-    assert PAGE.read_text(encoding="utf-8") == render_page()
 
 
 # Topic configs

@@ -13,13 +13,14 @@ from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, ROOTS
 from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
 
 _CHANGES = (TOPIC_CHANGE, QUOTA_CHANGE, USER_CHANGE, BROKER_CHANGE, VIRTUAL_CLUSTER_CHANGE)
-PAGE = Path("docs/reference/policies-cel.md")
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "policies-cel.md"
 _FIXED: Mapping[str, Record] = {"request": REQUEST, "cluster": CLUSTER, "principal": PRINCIPAL}
 _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def with_tables(page: str) -> str:
+def render_cel() -> str:
     """The page with every generated table written again, between its marks."""
+    page = PAGE.read_text(encoding="utf-8")
     return _GENERATED.sub(lambda match: f"{match[1]}{_table(match[2])}{match[3]}", page)
 
 
@@ -91,7 +92,3 @@ def _functions() -> list[str]:
         f"| `{function.form}` | {function.gives} | {function.doc} |"
         for function in FUNCTIONS.values()
     ]
-
-
-if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
