@@ -104,8 +104,7 @@ class RawDocument:
         self.document: Document = document
         self.named: Content = content.get("kind") if isinstance(content, dict) else None
         self.clusters: list[Content] | None = _clusters(content)
-        whole = document.whole
-        self.templated = document.file.text.find("${", whole.start, whole.end) >= 0
+        self.templated = parsed.templated
         self._content = content
         self._kind: tuple[str | None, tuple[Finding, ...]] | None = None
         self._checked: tuple[Declaration | None, tuple[Finding, ...]] | None = None

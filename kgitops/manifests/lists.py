@@ -50,7 +50,8 @@ def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
         metadata = content.get("metadata", {})
         if isinstance(metadata, dict):
             metadata = {**metadata, "name": name}
-        yield ParsedDocument(place, {**content, "kind": kind, "metadata": metadata, "spec": spec})
+        whole = {**content, "kind": kind, "metadata": metadata, "spec": spec}
+        yield ParsedDocument(place, whole, parsed.templated)
 
 
 def _wrong_shape(content: Content, document: Document, kind: str) -> Iterator[Finding]:

@@ -14,7 +14,9 @@ from manifests.loading import load, write
 from kgitops.manifests.kind_models import KINDS, LISTS
 from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.schema import build_schema
+from kgitops.model.errors import FindingsError
 from kgitops.workflow.export.lists import ListedDocument, file_lines
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 HEAD = "apiVersion: kgitops/v1\nkind: TopicList\n"
 ONE = "{partitions: 1, replicationFactor: 1}"
@@ -176,6 +178,19 @@ def test_each_mistake_is_told_once_and_where_it_is(
     assert len(found) == len(WRONG[text]), found
     for sentence, begins in zip(found, WRONG[text], strict=True):
         assert sentence.startswith(begins)
+
+
+def test_a_list_in_a_project_file_is_one_document(tmp_path: Path) -> None:
+    text = f"{HEAD}spec: {{items: {{a: {ONE}, b: {ONE}}}}}\n"
+    write(tmp_path, {"one/kgitops.yaml": text, "two/kgitops.yaml": f"{text}---\n{text}"})
+    for name, begins in {
+        "one": ":2:7: a project file holds a Project, not a Topic; ",
+        "two": ":5:1: a project file holds one document, not 2; ",
+    }.items():
+        with pytest.raises(FindingsError) as caught:
+            open_workspace(Selection(paths=(tmp_path / name,), environ={}))
+        (found,) = caught.value.findings
+        assert begins in str(found)
 
 
 @pytest.mark.parametrize(

@@ -45,11 +45,12 @@ def parse_project(
     findings += (item for item in items if isinstance(item, Finding))
     if findings:
         return None
-    documents = [item for item in items if isinstance(item, RawDocument)]
+    raw = (item for item in items if isinstance(item, RawDocument))
+    documents = list({item.document.whole.start: item for item in raw}.values())
     if len(documents) != 1:
         findings.append(
             Finding(
-                source=documents[1].document.source if documents else Source(name, 1, 1),
+                source=documents[1].document.whole.source if documents else Source(name, 1, 1),
                 problem=f"a project file holds one document, not {len(documents)}",
                 advice="write one Project, and everything else among the manifests",
             )

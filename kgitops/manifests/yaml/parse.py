@@ -25,10 +25,14 @@ _DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
 class ParsedDocument(Struct, frozen=True):
-    """A document and its content, which is not yet checked against any model."""
+    """A document and its content, which is not yet checked against any model.
+
+    ``templated``: it holds a placeholder.
+    """
 
     document: Document
     content: Content
+    templated: bool = False
     root: Node | None = None
 
 
@@ -79,7 +83,8 @@ def _construct(
     start, end = offset + root.start_mark.index, offset + root.end_mark.index
     content = constructor.build(root, aliases=file.text.find("&", start, end) >= 0)
     if not constructor.problems:
-        return ParsedDocument(Document(file, start, end), content, root)
+        templated = file.text.find("${", start, end) >= 0
+        return ParsedDocument(Document(file, start, end), content, templated, root)
     findings += (mistake.finding(file, offset) for mistake in constructor.problems)
     constructor.problems.clear()
     return None
