@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from cli.conftest import Kgitops
@@ -39,12 +40,12 @@ def sandbox(own_kafka, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
 
 @pytest.fixture
 def folder(sandbox: Sandbox, here: Path) -> Path:
-    """A project for that cluster, nothing declared yet."""
+    """A project of its own for that cluster, nothing declared yet."""
     folder = here / "payments"
     (folder / "manifests").mkdir(parents=True)
     (folder / "policies").mkdir()
     clusters = {"kafka": {"url": f"kafka://{sandbox.servers}"}}
-    Project(folder).write_file(policies=["policies"], clusters=clusters)
+    Project(folder, uid=str(uuid4())).write_file(policies=["policies"], clusters=clusters)
     write(folder, policies=[])
     return folder
 
