@@ -58,7 +58,10 @@ def export(
         print_notice(sentence)
     files = done.export.files
     documents = counted(sum(map(len, files.values())), "document")
-    print_sentence(f"Wrote {documents} in {counted(len(files), 'file')} to {out}.\n{done.sentence}")
+    form = " as lists" if compact else ""
+    print_sentence(
+        f"Wrote {documents}{form} in {counted(len(files), 'file')} to {out}.\n{done.sentence}"
+    )
     return int(done.exit)
 
 

@@ -239,9 +239,10 @@ def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
         advice = f"write it in {_named(document, place)}, indented below it"
     else:
         advice = f"remove it; the fields here are {', '.join(fields)}"
+    of_list = document.item is not None and path[:1] != ("spec",)
     return Finding(
         source=document.key_at(*path),
-        problem=f"{_named(document, path)} is not a field of {kind}",
+        problem=f"{_named(document, path)} is not a field of {kind}{'List' if of_list else ''}",
         advice=advice,
     )
 

@@ -160,7 +160,7 @@ WRONG = {
         "m.yaml:5:9: spec.items.a.spec is not a field of Topic; write its fields right below a",
     ],
     f"metadata: {{lables: {{}}}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
-        "m.yaml:3:12: metadata.lables is not a field of Topic; did you mean labels?"
+        "m.yaml:3:12: metadata.lables is not a field of TopicList; did you mean labels?"
     ],
     f"metadata: {{labels: {{a: '${{var:no}}'}}}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
         "m.yaml:3:24: ${var:no} has no value; add no to the cluster's variables"
