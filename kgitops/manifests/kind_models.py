@@ -62,21 +62,13 @@ KINDS: Mapping[str, str] = {
 }
 
 
-OBJECT_KINDS = (
-    "Topic",
-    "Acl",
-    "ClientQuota",
-    "User",
-    "VirtualCluster",
-    "TopicLink",
-    "ConsumerGroup",
-    "ClientMetrics",
-    "BrokerConfig",
-    "VirtualClusterBinding",
-)
-"""The kinds that declare objects of a cluster."""
-LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in OBJECT_KINDS}
-"""The kind of a list to that of its items."""
+POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
+"""Kinds that declare how requests are judged, instead of an object of a cluster."""
+SHARED_KINDS = ("TopicProfile", "Folder")
+"""Kinds that give values to the documents of other files."""
+_NO_OBJECTS = ("Project", "Tombstone", *POLICY_KINDS, *SHARED_KINDS)
+LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in KINDS if kind not in _NO_OBJECTS}
+"""The kind of a list to that of its items: all kinds that declare objects of a cluster have one."""
 DOCUMENT_KINDS = (*KINDS, *LISTS)
 """The kinds of documents, lists included."""
 

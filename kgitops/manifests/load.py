@@ -12,6 +12,7 @@ from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, check
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.files import ManifestFile, find_files
+from kgitops.manifests.kind_models import POLICY_KINDS, SHARED_KINDS
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.placeholders import (
@@ -28,11 +29,6 @@ from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
     from kgitops.manifests.kind_models import Declaration
-
-POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
-"""Kinds that declare how requests are judged, instead of an object of a cluster."""
-SHARED_KINDS = ("TopicProfile", "Folder")
-"""Kinds that give values to the documents of other files."""
 
 
 class Manifest(Struct, frozen=True):
