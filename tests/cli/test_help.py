@@ -239,7 +239,7 @@ def completed(line: str, folder: Path) -> list[str]:
         ("kgitops apply --format j", ["json"]),
         ("kgitops plan -c lo", ["local"]),
         ("kgitops drift --cluster emb", ["embedded:"]),
-        ("kgitops schema Cl", ["ClientQuota", "ClientMetrics"]),
+        ("kgitops schema ClientQ", ["ClientQuota", "ClientQuotaList"]),
     ],
 )
 def test_shells_complete(line: str, offered: list[str], project: Project) -> None:

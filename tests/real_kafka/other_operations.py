@@ -17,12 +17,14 @@ class Trial(Struct, frozen=True):
     """A request, and each of ``kinds`` that alone is another tenant's when it is tried.
 
     Of the kind cluster is what nobody may ask but who rules the cluster: all of it is another's.
-    What names topics ``by_id`` can't name them as another tenant does.
+    What names topics ``by_id`` can't name them as another tenant does. ``after`` is what has to be
+    asked first about what is one's own.
     """
 
     kinds: tuple[str, ...]
     build: Callable[[Names], Message]
     by_id: bool = False
+    after: str = ""
 
 
 def trials() -> Mapping[str, Trial]:
@@ -259,6 +261,7 @@ def _share_groups() -> Mapping[str, Trial]:
                 topics=[{"topic_id": n.topic_id, "partitions": [done]}],
             ),
             by_id=True,
+            after="ShareFetch",  # which begins the session
         ),
         "DescribeShareGroupOffsets": Trial(
             ("group", "topic"),

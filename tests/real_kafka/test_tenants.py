@@ -259,7 +259,16 @@ def test_every_other_operation_is_refused_too(
     local = replace(LOCAL, user="tenant-b")
     for theirs in (named[B], local)[: 1 if trial.by_id and kind == "topic" else 2]:
         asked = trial.build(mixed(kind, theirs, named[A]))
-        code = settled(lambda wire, _, asked=asked: first(wire, asked), wires[user], LOCAL)
+        begins = TRIALS[trial.after].build(named[A]) if trial.after else None
+
+        def ask(
+            wire: Wire, _: Names, asked: Message = asked, begins: Message | None = begins
+        ) -> int:
+            if begins:
+                first(wire, begins)
+            return first(wire, asked)
+
+        code = settled(ask, wires[user], LOCAL)
         refusals = REFUSED if user == "nobody" else REFUSALS[kind]
         assert code in (NO_TOKENS if "DelegationToken" in api else refusals)
 
