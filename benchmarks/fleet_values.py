@@ -152,14 +152,14 @@ def write_project(folder: Path, cluster: str, size: int, *, acls: bool) -> tuple
 
 
 def _documents(desired: DesiredState) -> Iterator[str]:
-    for topic in desired.topics:
+    for topic in desired.of(DesiredTopic):
         configs = "".join(f'    {key}: "{value}"\n' for key, value in topic.configs.items())
         yield (
             f"apiVersion: kgitops/v1\nkind: Topic\nmetadata: {{name: {topic.name}}}\nspec:\n"
             f"  partitions: {topic.partitions}\n  replicationFactor: {topic.replication_factor}\n"
             f"  deletionPolicy: Delete\n  configs:\n{configs}"
         )
-    for number, acl in enumerate(desired.acls):
+    for number, acl in enumerate(desired.of(DesiredAcl)):
         binding = acl.binding
         yield (
             f"apiVersion: kgitops/v1\nkind: Acl\nmetadata: {{name: acl-{number}}}\nspec:\n"

@@ -1,6 +1,8 @@
 """The desired state of a project: declared objects in normal form, and the managed scope."""
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import TypeVar, cast, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -8,24 +10,13 @@ from msgspec.structs import replace
 from kgitops.desired.findings import UnknownConfig
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.model.json.canonical import canonical_json, sha256
-from kgitops.model.json.declared import (
-    DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
-    DesiredGroup,
-    DesiredLink,
-    DesiredMember,
-    DesiredObject,
-    DesiredQuota,
-    DesiredTopic,
-    DesiredUser,
-    DesiredVirtualCluster,
-    Tombstone,
-    last_applied,
-)
+from kgitops.model.json.declared import DesiredObject, Tombstone, last_applied
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.source import Finding
+
+D = TypeVar("D", bound=DesiredObject)
+_CLASSES: tuple[type[DesiredObject], ...] = get_args(DesiredObject)
 
 
 class Project(Struct, frozen=True, kw_only=True):
@@ -80,7 +71,7 @@ class ManagedScope(Struct, frozen=True, kw_only=True):
 
 
 class DesiredState(Struct, frozen=True, kw_only=True):
-    """All declarations of the manifests, in the order of their addresses.
+    """All declarations of the manifests by their class, in the order of their addresses.
 
     ``digest`` covers the normal form of every object, so that it does not depend on files,
     spelling or order. ``warnings`` are findings that do not stop a run. ``gateway`` is the one that
@@ -93,16 +84,7 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     scope: ManagedScope
     safety: Safety = Safety()
     principal: str = "User:ANONYMOUS"
-    topics: tuple[DesiredTopic, ...] = ()
-    acls: tuple[DesiredAcl, ...] = ()
-    quotas: tuple[DesiredQuota, ...] = ()
-    users: tuple[DesiredUser, ...] = ()
-    groups: tuple[DesiredGroup, ...] = ()
-    client_metrics: tuple[DesiredClientMetrics, ...] = ()
-    broker_configs: tuple[DesiredBrokerConfig, ...] = ()
-    virtual_clusters: tuple[DesiredVirtualCluster, ...] = ()
-    links: tuple[DesiredLink, ...] = ()
-    members: tuple[DesiredMember, ...] = ()
+    by_class: Mapping[type[Struct], tuple[DesiredObject, ...]] = field(default_factory=dict)
     tombstones: tuple[Tombstone, ...] = ()
     warnings: tuple[Finding, ...] = ()
     unknown_configs: tuple[UnknownConfig, ...] = ()
@@ -114,37 +96,18 @@ class DesiredState(Struct, frozen=True, kw_only=True):
     @property
     def objects(self) -> tuple[DesiredObject, ...]:
         """All declared objects."""
-        return (
-            *self.topics,
-            *self.acls,
-            *self.quotas,
-            *self.users,
-            *self.groups,
-            *self.client_metrics,
-            *self.broker_configs,
-            *self.virtual_clusters,
-            *self.links,
-            *self.members,
-        )
+        return tuple(chain.from_iterable(self.by_class.values()))
+
+    def of(self, kind: type[D]) -> tuple[D, ...]:
+        """The declared objects of a class."""
+        return cast("tuple[D, ...]", self.by_class.get(kind, ()))
 
     def with_objects(self, objects: Iterable[DesiredObject]) -> "DesiredState":
         """The desired state of the same project with just these objects."""
-        every = tuple(objects)
-        return replace(
-            self,
-            topics=tuple(item for item in every if isinstance(item, DesiredTopic)),
-            acls=tuple(item for item in every if isinstance(item, DesiredAcl)),
-            quotas=tuple(item for item in every if isinstance(item, DesiredQuota)),
-            users=tuple(item for item in every if isinstance(item, DesiredUser)),
-            groups=tuple(item for item in every if isinstance(item, DesiredGroup)),
-            client_metrics=tuple(item for item in every if isinstance(item, DesiredClientMetrics)),
-            broker_configs=tuple(item for item in every if isinstance(item, DesiredBrokerConfig)),
-            virtual_clusters=tuple(
-                item for item in every if isinstance(item, DesiredVirtualCluster)
-            ),
-            links=tuple(item for item in every if isinstance(item, DesiredLink)),
-            members=tuple(item for item in every if isinstance(item, DesiredMember)),
-        )
+        by_class: dict[type[Struct], list[DesiredObject]] = {kind: [] for kind in _CLASSES}
+        for item in objects:
+            by_class[type(item)].append(item)
+        return replace(self, by_class={kind: tuple(each) for kind, each in by_class.items()})
 
     @property
     def addresses(self) -> frozenset[str]:

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import DesiredObject, DesiredTopic, last_applied
+from kgitops.model.json.declared import (
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredTopic,
+    DesiredVirtualCluster,
+    last_applied,
+)
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -73,7 +80,9 @@ class PlanContext(Struct, frozen=True, kw_only=True):
         """
         desired, scope = self.desired, self.desired.scope
         offered = scope.takes_over and (scope.whole or scope.targets or scope.excludes)
-        if not offered or desired.virtual_clusters or desired.links or desired.members:
+        others: tuple[type[DesiredObject], ...]
+        others = (DesiredVirtualCluster, DesiredLink, DesiredMember)
+        if not offered or any(desired.of(kind) for kind in others):
             return ""
         return f". --exclude {shlex.quote(address)} plans the other documents"
 

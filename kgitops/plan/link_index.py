@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredVirtualCluster
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateTopicRequest
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.plan.document.plan import Change
@@ -35,7 +36,7 @@ def index_links(desired: DesiredState, current: ClusterState) -> LinkIndex:
     scope = desired.scope
     declared = frozenset(
         item.name
-        for item in desired.virtual_clusters
+        for item in desired.of(DesiredVirtualCluster)
         if item.address not in scope.excludes
         and (not scope.targets or item.address in scope.targets)
     )

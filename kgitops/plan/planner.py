@@ -14,6 +14,7 @@ from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.registry import SCHEMA_VERSION, RegistryState
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
@@ -138,7 +139,7 @@ def make_plan(
     last = own_quota_ranks(client, desired.principal)
     draft.warnings += warn_of_twins(desired, current)
     if advise and not capabilities.host_ranges:
-        draft.warnings += warn_of_ranges(desired.acls)
+        draft.warnings += warn_of_ranges(desired.of(DesiredAcl))
     shown_addresses = {change.address for change in draft.changes}
     shown_addresses |= {row.address for row in draft.drift}
     draft.warnings += warn_of_shown_names(shown_addresses - desired.addresses)
@@ -174,7 +175,9 @@ def make_plan(
             *_lockout(losses, desired.principal),
             *_registry_upgrade(changes, current.registry),
             *warn_of_defaults_under_profiles(changes),
-            *_in_order(warn_of_producers_without_create(desired.acls, _leaving(changes, draft))),
+            *_in_order(
+                warn_of_producers_without_create(desired.of(DesiredAcl), _leaving(changes, draft))
+            ),
             *warn_of_registry_writers(current.acls, desired.principal),
             *unused_allowances(desired),
         ),

@@ -97,8 +97,9 @@ def drift_verdict(plan: Plan) -> Verdict:
 
 def _without_irreversible(desired: DesiredState, current: ClusterState) -> DesiredState:
     """Without irreversible differences: partitions that others added, records that are gone."""
-    return replace(
-        desired, topics=tuple(_keep_irreversible(topic, current) for topic in desired.topics)
+    return desired.with_objects(
+        _keep_irreversible(item, current) if isinstance(item, DesiredTopic) else item
+        for item in desired.objects
     )
 
 

@@ -9,7 +9,12 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
-from kgitops.model.json.declared import OffsetReset
+from kgitops.model.json.declared import (
+    DesiredBrokerConfig,
+    DesiredClientMetrics,
+    DesiredGroup,
+    OffsetReset,
+)
 from kgitops.model.resources.addresses import GLOBAL_GROUP, config_resource_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.plan.context import selected
@@ -36,7 +41,11 @@ def with_group_states(
     """
     owners = current.registry.owners if current.registry else {}
     recorded = [address for address in owners if address.startswith(_PREFIXES)]
-    declared = (*desired.groups, *desired.client_metrics, *desired.broker_configs)
+    declared = (
+        *desired.of(DesiredGroup),
+        *desired.of(DesiredClientMetrics),
+        *desired.of(DesiredBrokerConfig),
+    )
     if not recorded and not declared:
         return current
     ownership = build_ownership(desired.project, current.registry)
@@ -45,7 +54,7 @@ def with_group_states(
     current = with_groups(cluster, current, {it for it in addresses if selected(desired, it)})
     due = [
         group.reset
-        for group in desired.groups
+        for group in desired.of(DesiredGroup)
         if group.reset is not None
         and selected(desired, group.address)
         and is_due(group, ownership.last_applied(group.address))

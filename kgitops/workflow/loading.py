@@ -18,7 +18,19 @@ from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UsageError
-from kgitops.model.json.declared import DesiredObject
+from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredBrokerConfig,
+    DesiredClientMetrics,
+    DesiredGroup,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredTopic,
+    DesiredUser,
+    DesiredVirtualCluster,
+)
 from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.policies import OpenPolicies, load_policies, open_policies
@@ -195,7 +207,7 @@ def validate_manifests(
                     *here.desired.warnings,
                     *map(_warning_of, here.desired.empty_folders),
                     *warn_of_misspelt_names(here.desired),
-                    *warn_of_ranges(here.desired.acls),
+                    *warn_of_ranges(here.desired.of(DesiredAcl)),
                     *here.policies.bundle.warnings,
                 )
         except FindingsError as error:
@@ -241,21 +253,21 @@ def _merged(by_cluster: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
 
 def _counts(desired: DesiredState, bundle: Bundle) -> Mapping[str, int]:
     virtual = {
-        "virtual clusters": len(desired.virtual_clusters),
-        "links": len(desired.links),
-        "members": len(desired.members),
+        "virtual clusters": len(desired.of(DesiredVirtualCluster)),
+        "links": len(desired.of(DesiredLink)),
+        "members": len(desired.of(DesiredMember)),
     }
     others = {
-        "users": len(desired.users),
-        "consumer groups": len(desired.groups),
-        "client metrics": len(desired.client_metrics),
-        "broker configs": len(desired.broker_configs),
+        "users": len(desired.of(DesiredUser)),
+        "consumer groups": len(desired.of(DesiredGroup)),
+        "client metrics": len(desired.of(DesiredClientMetrics)),
+        "broker configs": len(desired.of(DesiredBrokerConfig)),
     }
     return {
         **{name: count for name, count in virtual.items() if count},
-        "topics": len(desired.topics),
-        "ACL bindings": len(desired.acls),
-        "quotas": len(desired.quotas),
+        "topics": len(desired.of(DesiredTopic)),
+        "ACL bindings": len(desired.of(DesiredAcl)),
+        "quotas": len(desired.of(DesiredQuota)),
         **{name: count for name, count in others.items() if count},
         "tombstones": len(desired.tombstones),
         "policies": len(bundle.policies),

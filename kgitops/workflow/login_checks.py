@@ -31,7 +31,7 @@ def with_login_drift(cluster: Cluster, plan: Plan, desired: DesiredState, base: 
         KgitopsError: a password is missing.
     """
     current = with_users(cluster, desired, cluster.read_state(frozenset()))
-    due = [(user, key) for user in desired.users for key in user.credentials]
+    due = [(user, key) for user in desired.of(DesiredUser) for key in user.credentials]
     reasons = [_untried(cluster, current, *item) for item in due]
     tried = [item for item, reason in zip(due, reasons, strict=True) if reason is None]
     if tried:
@@ -71,7 +71,7 @@ def with_doubtful_passwords(cluster: Cluster, plan: Plan, desired: DesiredState)
         UnreachableError: the journal can't be read.
         SafetyError: it is damaged.
     """
-    if not desired.users:
+    if not desired.of(DesiredUser):
         return plan
     begun = unconfirmed_requests(cluster.registry.read() or (), desired.project)
     maybe_applied = _passwords_set_by(begun) - _passwords_set_by(plan.requests)
@@ -83,7 +83,7 @@ def with_doubtful_passwords(cluster: Cluster, plan: Plan, desired: DesiredState)
             advice="run kgitops apply --resume first, which sets it",
             severity=Severity.WARNING,
         )
-        for user in desired.users
+        for user in desired.of(DesiredUser)
         for mechanism in user.credentials
         if (user.name, mechanism) in maybe_applied
     ]

@@ -20,6 +20,7 @@ from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError, UnreachableError
+from kgitops.model.json.declared import DesiredAcl, DesiredClientMetrics, DesiredGroup, DesiredTopic
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.acls import host_range
@@ -46,7 +47,7 @@ def with_offsets(cluster: Cluster, desired: DesiredState, current: ClusterState)
     Raises:
         UnreachableError: the cluster can't be reached.
     """
-    declared = (topic.name for topic in desired.topics if topic.delete_records_before)
+    declared = (topic.name for topic in desired.of(DesiredTopic) if topic.delete_records_before)
     names = frozenset(name for name in declared if name in current.topics)
     if not names:
         return current
@@ -79,8 +80,8 @@ def with_brokers_configs(
         keys.setdefault(unknown.kind, set()).add(unknown.key)
     named: dict[ConfigResourceType | None, Iterable[str]] = {
         None: current.topics,  # brokers describe only a topic that exists
-        ConfigResourceType.GROUP: (item.name for item in desired.groups),
-        ConfigResourceType.CLIENT_METRICS: (item.name for item in desired.client_metrics),
+        ConfigResourceType.GROUP: (item.name for item in desired.of(DesiredGroup)),
+        ConfigResourceType.CLIENT_METRICS: (item.name for item in desired.of(DesiredClientMetrics)),
         ConfigResourceType.BROKER: (str(it.id) for it in current.brokers if not it.fenced),
     }
     types = {
@@ -99,7 +100,9 @@ def with_host_ranges(
     Raises:
         UnreachableError: it can't be asked.
     """
-    hosts = (acl.host for acl in (*(item.binding for item in desired.acls), *current.acls))
+    hosts = (
+        acl.host for acl in (*(item.binding for item in desired.of(DesiredAcl)), *current.acls)
+    )
     is_asked = any("/" in host and host_range(host) is not None for host in hosts)
     ranges = is_asked and cluster.matches_host_ranges()
     return replace(cluster.capabilities, host_ranges=ranges)

@@ -7,6 +7,7 @@ from manifests.loading import write
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -43,7 +44,7 @@ def desired(folder: Path, *parts: str, cluster: str = "local") -> DesiredState:
 
 
 def only_topic(state: DesiredState) -> tuple[int, int, dict[str, str]]:
-    (found,) = state.topics
+    (found,) = state.of(DesiredTopic)
     return found.partitions, found.replication_factor, dict(found.configs)
 
 
@@ -89,7 +90,7 @@ def test_a_folder_gives_its_profile_and_labels_to_all_below(tmp_path: Path) -> N
         shop__deep__topics=topic("a", "{partitions: 1}"),
     )
     state = desired(tmp_path)
-    assert state.topics[0].labels == {"team": "b", "tier": "x"}
+    assert state.of(DesiredTopic)[0].labels == {"team": "b", "tier": "x"}
     below = {"retention.ms": "1000", "min.insync.replicas": "2"}
     own = {"cleanup.policy": "compact", "segment.ms": "60000"}
     assert only_topic(state)[1:] == (2, {**own, **below})
@@ -99,7 +100,7 @@ def test_a_part_of_the_project_has_the_profiles_of_the_whole(tmp_path: Path) -> 
     spec = "{profile: compacted, partitions: 1}"
     project(tmp_path, profiles=PROFILE, topics=topic("a", spec), others=topic("b", spec))
     part = desired(tmp_path, "manifests/topics.yaml")
-    assert [item.name for item in part.topics] == ["a"]
+    assert [item.name for item in part.of(DesiredTopic)] == ["a"]
     assert only_topic(part)[1] == 2
 
 

@@ -14,6 +14,7 @@ from manifests.real_fleet import FLEET, write_corrected
 from kgitops.conversion.converting import ConvertedProject, convert
 from kgitops.desired.state import DesiredState
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -66,7 +67,7 @@ def desired(project: ConvertedProject, folder: Path) -> DesiredState:
 
 
 def objects_of(state: DesiredState) -> object:
-    return state.topics, state.acls, state.quotas
+    return state.of(DesiredTopic), state.of(DesiredAcl), state.of(DesiredQuota)
 
 
 if FLEET.is_dir():

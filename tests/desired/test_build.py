@@ -8,7 +8,13 @@ from manifests.loading import acl, build, load, quota, tombstone, topic, write
 
 from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState, Project, Safety
-from kgitops.model.json.declared import ConfigsPolicy, DeletionPolicy, DesiredTopic
+from kgitops.model.json.declared import (
+    ConfigsPolicy,
+    DeletionPolicy,
+    DesiredAcl,
+    DesiredQuota,
+    DesiredTopic,
+)
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 
 
@@ -19,7 +25,7 @@ def desired(tmp_path: Path, *texts: str, **options: tuple[str, ...]) -> DesiredS
 
 def configs(tmp_path: Path, text: str, **options: tuple[str, ...]) -> dict[str, str]:
     spec = f"{{partitions: 1, replicationFactor: 1, configs: {{{text}}}}}"
-    return dict(desired(tmp_path, topic(spec=spec), **options).topics[0].configs)
+    return dict(desired(tmp_path, topic(spec=spec), **options).of(DesiredTopic)[0].configs)
 
 
 def test_a_topic_has_all_it_declares(tmp_path: Path) -> None:
@@ -35,7 +41,7 @@ spec:
   deleteRecordsBefore: {0: 1500, 5: 0}
   deletionPolicy: Orphan
 """
-    (built,) = desired(tmp_path, text).topics
+    (built,) = desired(tmp_path, text).of(DesiredTopic)
     assert built == DesiredTopic(
         address="topic/orders",
         name="orders",
@@ -53,20 +59,24 @@ spec:
 
 
 def test_a_topic_is_protected_unless_it_says_otherwise(tmp_path: Path) -> None:
-    (built,) = desired(tmp_path, topic()).topics
+    (built,) = desired(tmp_path, topic()).of(DesiredTopic)
     assert built.deletion_policy is DeletionPolicy.PROTECT
     assert not built.deletion_policy_written
 
 
 def test_an_assignment_gives_the_size(tmp_path: Path) -> None:
     """A4-37: partition and replica counts are derived from it, in the order of partition ids."""
-    (built,) = desired(tmp_path, topic(spec="{assignments: {1: [2, 3], 0: [1, 2]}}")).topics
+    (built,) = desired(tmp_path, topic(spec="{assignments: {1: [2, 3], 0: [1, 2]}}")).of(
+        DesiredTopic
+    )
     assert built.assignment == ((1, 2), (2, 3))
     assert (built.partitions, built.replication_factor) == (2, 2)
 
 
 def test_json_writes_partition_ids_as_text(tmp_path: Path) -> None:
-    (built,) = desired(tmp_path, topic(spec='{"assignments": {"0": [1], "1": [2]}}')).topics
+    (built,) = desired(tmp_path, topic(spec='{"assignments": {"0": [1], "1": [2]}}')).of(
+        DesiredTopic
+    )
     assert built.assignment == ((1,), (2,))
 
 
@@ -105,7 +115,7 @@ def test_equal_spellings_of_a_config_do_not_leak_into_each_other(tmp_path: Path)
             for name, value in {"a": "1", "b": "true", "c": "1.0", "d": '"1"'}.items()
         },
     )
-    built = build(load(tmp_path), allow_configs=("vendor.*",)).topics
+    built = build(load(tmp_path), allow_configs=("vendor.*",)).of(DesiredTopic)
     assert [one.configs["vendor.x"] for one in built] == ["1", "true", "1.0", "1"]
 
 
@@ -121,7 +131,7 @@ def test_an_acl_document_makes_a_binding_for_each_principal_and_operation(tmp_pa
         .replace("DESCRIBE_CONFIGS", "describe")
         .replace("read", "Write")
     )
-    built = desired(tmp_path, text).acls
+    built = desired(tmp_path, text).of(DesiredAcl)
     assert [one.address for one in built] == [
         "acl/User:audit/Deny/Describe/transactionalId/prefixed/a%2Fb@10.0.0.1",
         "acl/User:audit/Deny/Write/transactionalId/prefixed/a%2Fb@10.0.0.1",
@@ -141,7 +151,7 @@ def test_an_acl_is_literal_from_anywhere_and_deleted_with_its_document(tmp_path:
     text = acl(
         "principal: User:a\npermission: Allow\noperations: [All]\nresource: {type: group, name: g}"
     )
-    (built,) = desired(tmp_path, text).acls
+    (built,) = desired(tmp_path, text).of(DesiredAcl)
     assert built.address == "acl/User:a/Allow/All/group/literal/g@*"
     assert (built.deletion_policy, built.deletion_policy_written) == (DeletionPolicy.DELETE, False)
 
@@ -160,14 +170,16 @@ def test_an_acl_is_literal_from_anywhere_and_deleted_with_its_document(tmp_path:
 )
 def test_a_quota_has_the_address_of_its_entity(tmp_path: Path, entity: str, address: str) -> None:
     """F590-50, VC-422."""
-    (built,) = desired(tmp_path, quota(entity, "{request_percentage: 12.5}")).quotas
+    (built,) = desired(tmp_path, quota(entity, "{request_percentage: 12.5}")).of(DesiredQuota)
     assert built.address == address
     assert built.quotas == {"request_percentage": 12.5}
 
 
 @pytest.mark.parametrize("ip", ["10.0.0.1", "'::1'", "{default: true}"])
 def test_an_ip_has_one_quota(tmp_path: Path, ip: str) -> None:
-    (built,) = desired(tmp_path, quota(f"{{ip: {ip}}}", "{connection_creation_rate: 7}")).quotas
+    (built,) = desired(tmp_path, quota(f"{{ip: {ip}}}", "{connection_creation_rate: 7}")).of(
+        DesiredQuota
+    )
     assert built.quotas == {"connection_creation_rate": 7.0}
 
 
@@ -225,7 +237,14 @@ def test_every_address_can_be_buried(tmp_path: Path) -> None:
         ),
         quota('{user: "x/y", clientId: "<b>"}', "{request_percentage: 1}"),
     )
-    addresses = [built.address for built in (*declared.topics, *declared.acls, *declared.quotas)]
+    addresses = [
+        built.address
+        for built in (
+            *declared.of(DesiredTopic),
+            *declared.of(DesiredAcl),
+            *declared.of(DesiredQuota),
+        )
+    ]
     stones = desired(
         tmp_path / "stones",
         *(tombstone(f'{{address: "{address}"}}') for address in addresses),
@@ -257,5 +276,11 @@ def test_the_scope_and_the_settings_are_passed_on(tmp_path: Path) -> None:
 def test_no_documents_are_no_error_here(tmp_path: Path) -> None:
     """The planner refuses an empty desired state of a whole project."""
     state = build(replace(load(tmp_path), findings=()))
-    assert state.topics == state.acls == state.quotas == state.tombstones == ()
+    assert (
+        state.of(DesiredTopic)
+        == state.of(DesiredAcl)
+        == state.of(DesiredQuota)
+        == state.tombstones
+        == ()
+    )
     assert state.digest.startswith("sha256:")

@@ -30,7 +30,7 @@ def with_password(password: str) -> str:
 
 def built(folder: Path, *texts: str) -> tuple[DesiredUser, ...]:
     write(folder, {f"{index}.yaml": text for index, text in enumerate(texts)})
-    return build(load(folder)).users
+    return build(load(folder)).of(DesiredUser)
 
 
 def findings(folder: Path, *texts: str) -> list[str]:

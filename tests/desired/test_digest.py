@@ -10,6 +10,14 @@ from manifests.loading import acl, build, declaration, load, quota, tombstone, t
 from tiers import examples
 
 from kgitops.desired.state import DesiredState
+from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredQuota,
+    DesiredTopic,
+    DesiredVirtualCluster,
+)
 
 DOCUMENTS = [
     topic("a", "{partitions: 1, replicationFactor: 1, configs: {retention.ms: 5}}"),
@@ -172,13 +180,13 @@ def test_objects_come_in_the_order_of_their_addresses() -> None:
     state = in_one_file(DOCUMENTS)
     of_virtual_clusters = in_one_file(VIRTUAL_CLUSTERS)
     for objects in (
-        state.topics,
-        state.acls,
-        state.quotas,
+        state.of(DesiredTopic),
+        state.of(DesiredAcl),
+        state.of(DesiredQuota),
         state.tombstones,
-        of_virtual_clusters.virtual_clusters,
-        of_virtual_clusters.links,
-        of_virtual_clusters.members,
+        of_virtual_clusters.of(DesiredVirtualCluster),
+        of_virtual_clusters.of(DesiredLink),
+        of_virtual_clusters.of(DesiredMember),
     ):
         addresses = [one.address for one in objects]
         assert addresses == sorted(addresses)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, Project, Safety
-from kgitops.model.json.declared import last_applied
+from kgitops.model.json.declared import DesiredAcl, last_applied
 from kgitops.model.registry import Owner, RegistryState
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "virtual-clusters"
@@ -88,8 +88,8 @@ def test_a_copied_acl_was_not_asked_for(tmp_path: Path) -> None:
         },
     )
     state = build(load(tmp_path))
-    (declared,) = state.acls
+    (declared,) = state.of(DesiredAcl)
     origin = {"copiedFrom": "kafka-cluster", "member": "vc/v/user/User:u"}
     copied = Owner(project="test", last_applied={**last_applied(declared), "origin": origin})
-    assert remembered(state).acls == state.acls
-    assert remembered(state, **{declared.address: copied}).acls == ()
+    assert remembered(state).of(DesiredAcl) == state.of(DesiredAcl)
+    assert remembered(state, **{declared.address: copied}).of(DesiredAcl) == ()

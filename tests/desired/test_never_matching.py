@@ -6,6 +6,7 @@ import pytest
 from manifests.loading import acl, build, findings, load, quota, write
 
 from kgitops.desired.matching.clients import host_mismatch, principal_mismatch, warn_of_ranges
+from kgitops.model.json.declared import DesiredAcl
 
 RIGHT = "permission: Allow\noperations: [Read]\nresource: {type: topic, name: orders}"
 RATE = "{producer_byte_rate: 1024}"
@@ -154,7 +155,7 @@ def test_a_range_is_told_once_a_document(tmp_path: Path) -> None:
     write(tmp_path, {f"{n}.yaml": acl(spec.format(host), f"a{n}") for n, host in enumerate(hosts)})
     desired = build(load(tmp_path))
     assert not desired.warnings
-    (warning,) = warn_of_ranges(desired.acls)
+    (warning,) = warn_of_ranges(desired.of(DesiredAcl))
     assert str(warning).endswith(
         "0.yaml:8:9: warning: the host '10.0.0.0/8' is a range, which matches clients since Kafka "
         "4.4 (metadata.version 4.4-IV1) and none before; write IP addresses for an older cluster"

@@ -12,6 +12,7 @@ from manifests.real_fleet import FLEET, write_corrected
 
 from kgitops.manifests.load import ManifestSet
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredAcl, DesiredTopic
 from kgitops.model.source import Finding, Severity
 
 REFUSED = {
@@ -61,7 +62,7 @@ if FLEET.is_dir():
     ) -> None:
         write_corrected(tmp_path, refused(fleet))
         state = build(load(tmp_path))
-        assert (len(state.topics), len(state.acls)) == (1114, 451)
+        assert (len(state.of(DesiredTopic)), len(state.of(DesiredAcl))) == (1114, 451)
         assert not state.warnings
 
     def test_a_project_for_an_older_kafka_may_let_them_through(fleet: ManifestSet) -> None:

@@ -10,6 +10,7 @@ from kgitops.desired.build import build_desired
 from kgitops.desired.matching.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topic_config_values import ConfigType
 from kgitops.plan.planner import make_plan
@@ -110,16 +111,16 @@ def test_a_value_gets_the_normal_form_of_its_type(
     tmp_path: Path, written: str, type_: ConfigType, normal: str
 ) -> None:
     done = typed(built(tmp_path, configured(f"{FUTURE}: {written}")), type_)
-    assert done.topics[0].configs == {FUTURE: normal}
+    assert done.of(DesiredTopic)[0].configs == {FUTURE: normal}
     assert not done.unknown_configs
 
 
 def test_the_same_value_in_another_spelling_is_no_change(tmp_path: Path) -> None:
     desired = built(tmp_path, configured(f"{FUTURE}: true, retention.ms: 1"))
     done = typed(desired, ConfigType.BOOLEAN, existing="TRUE")
-    assert done.topics[0].configs == {FUTURE: "TRUE", "retention.ms": "1"}
+    assert done.of(DesiredTopic)[0].configs == {FUTURE: "TRUE", "retention.ms": "1"}
     other = typed(desired, ConfigType.BOOLEAN, existing="FALSE")
-    assert other.topics[0].configs == {FUTURE: "true", "retention.ms": "1"}
+    assert other.of(DesiredTopic)[0].configs == {FUTURE: "true", "retention.ms": "1"}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_the_brokers_decide(
 def test_the_brokers_decide_on_what_looks_like_a_mistake_too(tmp_path: Path) -> None:
     desired = built(tmp_path, configured("retentionn.ms: 1"))
     done = with_reported_types(desired, {None: {"retentionn.ms": ConfigType.LONG}}, a_cluster())
-    assert done.topics[0].configs == {"retentionn.ms": "1"}
+    assert done.of(DesiredTopic)[0].configs == {"retentionn.ms": "1"}
     with pytest.raises(FindingsError, match=r"did you mean retention\.ms\?"):
         with_reported_types(desired, {}, a_cluster())
 
@@ -174,7 +175,7 @@ def test_a_profile_is_asked_about_once(tmp_path: Path) -> None:
     desired = built(tmp_path, f"{profile}---\n{topics}")
     assert "a.yaml:4:" in refused(desired, None)
     done = typed(desired, ConfigType.INT)
-    assert [item.configs for item in done.topics] == [{FUTURE: "1"}, {FUTURE: "1"}]
+    assert [item.configs for item in done.of(DesiredTopic)] == [{FUTURE: "1"}, {FUTURE: "1"}]
 
 
 def test_each_topic_is_told_of_its_own(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from msgspec.structs import replace
 
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.summary_json import read_run, run_to_text
@@ -17,7 +16,6 @@ from kgitops.fleet.tables.desired_rows import (
 )
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.tables.state_rows import write_state
-from kgitops.model.json.declared import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.plan.document.file import to_text
 
 GOLDEN = Path(__file__).parents[1] / "golden_files"
@@ -38,12 +36,7 @@ def test_compiled_rows_are_written_as_they_were_read(file: Path) -> None:
     cluster = file.parent.name.removeprefix("cluster=")
     rows = open_desired([file], "fleet", cluster)
     items = declared_in_rows(rows, rows.columns(DECLARED))
-    desired = replace(
-        header_in(rows).desired,
-        topics=tuple(item for item in items if isinstance(item, DesiredTopic)),
-        acls=tuple(item for item in items if isinstance(item, DesiredAcl)),
-        quotas=tuple(item for item in items if isinstance(item, DesiredQuota)),
-    )
+    desired = header_in(rows).desired.with_objects(items)
     assert len(desired.objects) == len(items) > 5
     before = pq.ParquetFile(file).read().to_pylist()
     names = before[0].keys()

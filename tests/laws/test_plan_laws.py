@@ -20,6 +20,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.declared import (
     ConfigsPolicy,
+    DesiredAcl,
     DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
@@ -76,7 +77,7 @@ def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
     after = turn.after
     if after is None:
         return
-    for topic in turn.desired.topics:
+    for topic in turn.desired.of(DesiredTopic):
         state = after.topics[topic.name]
         configs = {key: normal_value(key, value) for key, value in state.configs.items()}
         assert topic.configs.items() <= configs.items()
@@ -84,7 +85,7 @@ def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
         assert {len(replicas) for replicas in state.assignment} == {topic.replication_factor}
         assert topic.assignment in (None, state.assignment)
         assert left_over(topic, turn, "configs").isdisjoint(configs)
-    for quota in turn.desired.quotas:
+    for quota in turn.desired.of(DesiredQuota):
         found = after.quotas[quota.entity].quotas
         assert quota.quotas.items() <= found.items()
         assert left_over(quota, turn, "quotas").isdisjoint(found)
@@ -92,12 +93,12 @@ def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
         found = configs_of(resource, after)
         assert resource.configs.items() <= found.items()
         assert left_over(resource, turn, "configs").isdisjoint(found)
-    for user in turn.desired.users:
+    for user in turn.desired.of(DesiredUser):
         held = (after.users or {})[user.name]
         iterations = {key: item.iterations for key, item in user.credentials.items()}
         assert iterations.items() <= held.items()
         assert left_over(user, turn, "scram").isdisjoint(held)
-    assert {acl.binding for acl in turn.desired.acls} <= after.acls
+    assert {acl.binding for acl in turn.desired.of(DesiredAcl)} <= after.acls
     for address in declared(turn.desired):
         assert owners(after)[address].project == turn.desired.project.identity
 
@@ -133,11 +134,11 @@ def nothing_outside_the_managed_scope_changes(turn: Turn, _: Sequence[Turn]) -> 
         return
     # A broker is throttled while replicas move, and afterwards as it was.
     assert without(changed, turn.after) == without(changed, turn.before)
-    for topic in turn.desired.topics:
+    for topic in turn.desired.of(DesiredTopic):
         configs_of_others_stay(topic, turn)
-    for quota in turn.desired.quotas:
+    for quota in turn.desired.of(DesiredQuota):
         quotas_of_others_stay(quota, turn)
-    for user in turn.desired.users:
+    for user in turn.desired.of(DesiredUser):
         mechanisms_of_others_stay(user, turn)
     for resource in resources(turn.desired):
         configs_of_resources_stay(resource, turn)
@@ -145,7 +146,7 @@ def nothing_outside_the_managed_scope_changes(turn: Turn, _: Sequence[Turn]) -> 
 
 def a_password_is_set_when_it_is_due_and_never_else(turn: Turn, _: Sequence[Turn]) -> None:
     """It is: of a new mechanism, with other iterations, by a new version; where one is known."""
-    declared_users = {user.address: user for user in turn.desired.users}
+    declared_users = {user.address: user for user in turn.desired.of(DesiredUser)}
     for change in turn.plan.changes:
         set_now = {
             request.mechanism: request
@@ -292,7 +293,11 @@ Resource = DesiredGroup | DesiredClientMetrics | DesiredBrokerConfig
 
 
 def resources(desired: DesiredState) -> Sequence[Resource]:
-    return (*desired.groups, *desired.client_metrics, *desired.broker_configs)
+    return (
+        *desired.of(DesiredGroup),
+        *desired.of(DesiredClientMetrics),
+        *desired.of(DesiredBrokerConfig),
+    )
 
 
 def left_over(

@@ -10,7 +10,6 @@ from builders import a_cluster, a_desired, a_topic, plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.cluster_model import Model
-from msgspec.structs import replace
 from plan.plan_json import plan_from_json
 from plan.worked_scenario import (
     NO_LIMITS,
@@ -27,7 +26,15 @@ from tiers import examples
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
-from kgitops.model.json.declared import DeletionPolicy, DesiredObject
+from kgitops.model.json.declared import (
+    DeletionPolicy,
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredTopic,
+    DesiredVirtualCluster,
+)
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
@@ -105,28 +112,32 @@ def apply(desired: DesiredState, model: Model) -> Model | None:
 
 def holds(desired: DesiredState, state: ClusterState) -> None:
     """The cluster has all that is declared in virtual clusters, and no more of it."""
-    assert set(state.virtual_clusters) == {item.name for item in desired.virtual_clusters}
+    assert set(state.virtual_clusters) == {item.name for item in desired.of(DesiredVirtualCluster)}
     for name, found in state.virtual_clusters.items():
-        topics = {item.name for item in desired.topics if item.virtual_cluster == name}
-        links = {item.local.name for item in desired.links if item.local.virtual_cluster == name}
+        topics = {item.name for item in desired.of(DesiredTopic) if item.virtual_cluster == name}
+        links = {
+            item.local.name
+            for item in desired.of(DesiredLink)
+            if item.local.virtual_cluster == name
+        }
         assert set(found.links) == topics | links
         for entity_type in EntityType:
             if entity_type is not EntityType.TOPIC:
                 assert found.members(entity_type) == {
                     item.name
-                    for item in desired.members
+                    for item in desired.of(DesiredMember)
                     if item.virtual_cluster == name and item.entity_type is entity_type
                 }
         for link in found.links.values():
             assert state.topics[link.topic].topic_id == link.topic_id
-    for link in desired.links:
+    for link in desired.of(DesiredLink):
         leads = state.virtual_clusters[link.local.virtual_cluster].links[link.local.name].topic
         if link.target:
             at = state.virtual_clusters[link.target.virtual_cluster]
             assert leads == at.links[link.target.name].topic
         else:
             assert leads == link.topic
-    assert {acl.binding for acl in desired.acls} == state.acls
+    assert {acl.binding for acl in desired.of(DesiredAcl)} == state.acls
 
 
 def check(first: DesiredState, second: DesiredState) -> None:
@@ -216,14 +227,8 @@ def test_the_order_of_documents_does_not_matter(
     """VC-400: the same bytes, whatever the order of what is declared and what is there."""
     model = apply(NOTHING, Model(a_cluster()))
     assert model is not None
-    shuffled = replace(
-        desired,
-        **{
-            field: tuple(shuffle.sample(items, len(items)))
-            for field in ("topics", "acls", "quotas", "virtual_clusters", "links", "members")
-            if (items := getattr(desired, field)) is not None
-        },
-    )
+    items = desired.objects
+    shuffled = desired.with_objects(shuffle.sample(items, len(items)))
     first, second = plan_of(desired, model.state), plan_of(shuffled, model.state)
     assert canonical_json(plan_to_json(first)) == canonical_json(plan_to_json(second))
 

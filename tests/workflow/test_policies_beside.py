@@ -9,6 +9,7 @@ from cli.policed import policy, waiver, write_policies
 from cli.projects import Document, Project, as_yaml, document, topic
 
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.policy.evaluate.bundle import Bundle, Level
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.policies import load_policies, load_policies_from, open_policies
@@ -149,7 +150,7 @@ def test_who_loads_may_open_the_policies_in_a_way_of_its_own(project, tmp_path):
         paths=[project.folder], policies=[beside(tmp_path, policy("fleet"))], environ={}
     )
     with loaded(open_workspace(selection), opening=opening) as declared:
-        assert [item.name for item in declared.desired.topics] == ["orders"]
+        assert [item.name for item in declared.desired.of(DesiredTopic)] == ["orders"]
         assert declared.policies.evaluator is not None
     assert seen == [levels(declared.policies.bundle)]
     assert "fleet" in seen[0]

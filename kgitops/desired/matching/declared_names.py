@@ -4,7 +4,13 @@ from msgspec import Struct
 
 from kgitops.desired.matching.names import misspelt
 from kgitops.desired.state import DesiredState
-from kgitops.model.json.declared import DesiredAcl
+from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredGroup,
+    DesiredLink,
+    DesiredMember,
+    DesiredTopic,
+)
 from kgitops.model.resources.acls import AclBinding, PatternType, ResourceType
 from kgitops.model.resources.addresses import (
     group_address,
@@ -70,13 +76,13 @@ class DeclaredNames:
         def add(kind: ResourceType, scope: str | None, name: str) -> None:
             names.setdefault((kind, scope), set()).add(name)
 
-        for topic in desired.topics:
+        for topic in desired.of(DesiredTopic):
             add(ResourceType.TOPIC, topic.virtual_cluster, topic.name)
-        for link in desired.links:
+        for link in desired.of(DesiredLink):
             add(ResourceType.TOPIC, link.local.virtual_cluster, link.local.name)
-        for group in desired.groups:
+        for group in desired.of(DesiredGroup):
             add(ResourceType.GROUP, None, group.name)
-        for member in desired.members:
+        for member in desired.of(DesiredMember):
             if member.entity_type is EntityType.GROUP:
                 add(ResourceType.GROUP, member.virtual_cluster, member.name)
         self._names = names
@@ -106,7 +112,7 @@ def warn_of_misspelt_names(desired: DesiredState) -> tuple[Finding, ...]:
     names = DeclaredNames(desired)
     tombstones = {tombstone.address for tombstone in desired.tombstones}
     found: dict[tuple[Source, str], Finding] = {}
-    for acl in desired.acls:
+    for acl in desired.of(DesiredAcl):
         resource = named_resource(acl.binding)
         if resource is None:
             continue

@@ -23,6 +23,7 @@ from kgitops.fleet.policies.lazy_parts import (
     StatePart,
 )
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredQuota, DesiredTopic
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.resources.topics import TopicState
 
@@ -134,9 +135,9 @@ def lazy_cluster_state(
     declared objects that exist. The state travels to another process as paths and that part.
     """
     stored = ParquetState(tuple(files), cluster)
-    names = {topic.name for topic in desired.topics if topic.virtual_cluster is None}
+    names = {topic.name for topic in desired.of(DesiredTopic) if topic.virtual_cluster is None}
     topics = frozenset(names - current.topics.keys())
-    quotas = frozenset(quota.entity for quota in desired.quotas) - current.quotas.keys()
+    quotas = frozenset(quota.entity for quota in desired.of(DesiredQuota)) - current.quotas.keys()
     registry = current.registry
     return replace(
         current,

@@ -53,16 +53,18 @@ def plan_acls(
     links = links or PlannedLinks(current, ())
     translation = AclTranslation(current, links)
     copies = find_copies(context, translation, links)
-    for acl in desired.acls:
+    for acl in desired.of(DesiredAcl):
         if context.may_plan(acl) and _has_scope(context, acl):
             _plan(context, acl, in_use, None)
     for copy in copies:
         if copy.planned and _may_copy(context, copy):
             _plan(context, copy.acl, in_use, copy)
-    declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
+    declared = frozenset(
+        (*(a.address for a in desired.of(DesiredAcl)), *(c.acl.address for c in copies))
+    )
     existing = {acl_address(binding): binding for binding in current.acls}
     missing = {acl_address(binding): binding for binding in current.partial_acls}
-    documents = _role_documents(desired.acls, declared, ownership)
+    documents = _role_documents(desired.of(DesiredAcl), declared, ownership)
     for removal in find_removals(("acl",), declared, context, documents):
         _remove(context, removal, existing.get(removal.address), missing.get(removal.address))
     context.keep_others(dict.fromkeys(existing), declared)

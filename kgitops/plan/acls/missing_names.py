@@ -37,7 +37,7 @@ def warn_of_missing_names(
     """
     names = _PlannedNames(desired, changes, current, every_topic)
     found: dict[tuple[Source, NamedResource], list[DesiredAcl]] = {}
-    for acl in desired.acls:
+    for acl in desired.of(DesiredAcl):
         resource = named_resource(acl.binding)
         if resource is not None and names.lacks(resource, of_changed=names.changes(acl)):
             place = acl.located.at("spec", "resource", "name")

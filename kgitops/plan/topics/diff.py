@@ -44,7 +44,7 @@ def plan_topics(
     )
     local = LocalTopics(context)
     names = {collision_key(name): name for name in sorted(current.topics)}
-    for topic in desired.topics:
+    for topic in desired.of(DesiredTopic):
         if not context.may_plan(topic):
             continue
         if topic.virtual_cluster is not None:
@@ -57,7 +57,7 @@ def plan_topics(
             plan_alteration(context, topic, state)
         elif _creatable(context, topic, names):
             _create(context, topic)
-    declared = frozenset(topic.address for topic in desired.topics)
+    declared = frozenset(topic.address for topic in desired.of(DesiredTopic))
     for removal in find_removals(("topic",), declared, context):
         if "virtualCluster" in removal.owner.last_applied:
             remove_local(local, removal)

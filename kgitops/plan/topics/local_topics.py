@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kgitops.model.json.declared import DesiredTopic
+from kgitops.model.json.declared import DesiredLink, DesiredTopic
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.topics import TopicState
@@ -76,7 +76,9 @@ class LocalTopics:
     def replaced(self) -> frozenset[LocalName]:
         """Local names that declared TopicLinks take."""
         desired = self.context.desired
-        return frozenset(link.local for link in desired.links if selected(desired, link.address))
+        return frozenset(
+            link.local for link in desired.of(DesiredLink) if selected(desired, link.address)
+        )
 
     def applied(self, address: str) -> TopicState | None:
         """Return the topic that this project applied, even if its link is gone."""

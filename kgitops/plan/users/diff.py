@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import Client, ClusterState
-from kgitops.model.json.declared import DesiredUser, Record, credentials_of
+from kgitops.model.json.declared import DesiredMember, DesiredUser, Record, credentials_of
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import CREDENTIALS, user_address
@@ -29,7 +29,7 @@ _NOBODY: ScramIterations = {}
 
 def concerned_users(desired: DesiredState, current: ClusterState) -> frozenset[str]:
     """Return the users that a plan has to know: those declared, and those that anyone manages."""
-    return managed_users(current) | {user.name for user in desired.users}
+    return managed_users(current) | {user.name for user in desired.of(DesiredUser)}
 
 
 def managed_users(current: ClusterState) -> frozenset[str]:
@@ -48,7 +48,7 @@ def plan_users(context: PlanContext, client: Client | None) -> PlanDraft:
     """
     desired, draft = context.desired, context.draft
     if context.current.users is None:
-        if desired.users or any(True for _ in context.ownership.mine(CREDENTIALS)):
+        if desired.of(DesiredUser) or any(True for _ in context.ownership.mine(CREDENTIALS)):
             draft.refuse(
                 "the users of this cluster were not read, so declared and managed users can't be "
                 "planned; take the snapshot with --users"
@@ -68,7 +68,7 @@ class UserPlanner(ValuesPlanner[DesiredUser]):
 
     def declared(self) -> Sequence[DesiredUser]:
         """Return the declared users."""
-        return self.context.desired.users
+        return self.context.desired.of(DesiredUser)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all users."""
@@ -87,7 +87,7 @@ class UserPlanner(ValuesPlanner[DesiredUser]):
         declared = any(
             member.entity_type is EntityType.USER
             and (member.virtual_cluster, member.name) == (name, principal)
-            for member in context.desired.members
+            for member in context.desired.of(DesiredMember)
         )
         if declared or (known is not None and principal in known.users):
             return True

@@ -28,7 +28,7 @@ class BrokerConfigPlanner(ConfigsPlanner[DesiredBrokerConfig]):
 
     def declared(self) -> Sequence[DesiredBrokerConfig]:
         """Return the declared configs."""
-        return self.context.desired.broker_configs
+        return self.context.desired.of(DesiredBrokerConfig)
 
     def fits(self, item: DesiredBrokerConfig) -> bool:
         """Return whether the cluster has the broker; else add a finding."""

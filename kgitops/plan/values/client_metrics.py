@@ -19,4 +19,4 @@ class ClientMetricsPlanner(ConfigsPlanner[DesiredClientMetrics]):
 
     def declared(self) -> Sequence[DesiredClientMetrics]:
         """Return the declared subscriptions."""
-        return self.context.desired.client_metrics
+        return self.context.desired.of(DesiredClientMetrics)

@@ -36,7 +36,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
 
     def declared(self) -> Sequence[DesiredGroup]:
         """Return the declared groups."""
-        return self.context.desired.groups
+        return self.context.desired.of(DesiredGroup)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all groups."""

@@ -21,7 +21,7 @@ class QuotaPlanner(ValuesPlanner[DesiredQuota]):
 
     def declared(self) -> Sequence[DesiredQuota]:
         """Return the declared quotas."""
-        return self.context.desired.quotas
+        return self.context.desired.of(DesiredQuota)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all entities that have quotas."""

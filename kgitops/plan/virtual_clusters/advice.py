@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from msgspec.structs import replace
-
 from kgitops.desired.state import DesiredState
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
@@ -86,8 +84,8 @@ def _names(
 
 def _capped(desired: DesiredState, current: ClusterState) -> Iterator[Finding]:
     """Warn of quotas above the cap of their virtual cluster, which never take effect (VC-202)."""
-    wanted = {quota.entity: quota.quotas for quota in desired.quotas}
-    for quota in desired.quotas:
+    wanted = {quota.entity: quota.quotas for quota in desired.of(DesiredQuota)}
+    for quota in desired.of(DesiredQuota):
         at = dict(quota.entity).get(VIRTUAL_CLUSTER)
         if at is None or len(quota.entity) == 1:
             continue
@@ -206,19 +204,8 @@ def without_virtual_clusters(
     if not findings:
         return desired, []
     dropped = {item.address for item in inside}
-    return (
-        replace(
-            desired,
-            topics=tuple(item for item in desired.topics if item.address not in dropped),
-            acls=tuple(item for item in desired.acls if item.address not in dropped),
-            quotas=tuple(item for item in desired.quotas if item.address not in dropped),
-            users=tuple(item for item in desired.users if item.address not in dropped),
-            virtual_clusters=(),
-            links=(),
-            members=(),
-        ),
-        findings,
-    )
+    kept = (item for item in desired.objects if item.address not in dropped)
+    return desired.with_objects(kept), findings
 
 
 def _is_inside(item: DesiredObject) -> bool:

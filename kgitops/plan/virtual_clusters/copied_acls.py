@@ -136,10 +136,10 @@ def find_copies(
     context: PlanContext, translation: AclTranslation, links: PlannedLinks
 ) -> tuple[CopiedAcl, ...]:
     """Find all copies that are desired and not declared themselves."""
-    members = [member for member in context.desired.members if member.copy_acls_from]
+    members = [member for member in context.desired.of(DesiredMember) if member.copy_acls_from]
     if not members:
         return ()
-    declared = {acl.address for acl in context.desired.acls}
+    declared = {acl.address for acl in context.desired.of(DesiredAcl)}
     kept = _kept(context)
     copies: dict[str, CopiedAcl] = {}
     for member in members:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from kgitops.desired.findings import counted
-from kgitops.model.json.declared import DesiredVirtualCluster, Record, read_part
+from kgitops.model.json.declared import DesiredMember, DesiredVirtualCluster, Record, read_part
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
@@ -30,7 +30,7 @@ class VirtualClusterPlanner(ValuesPlanner[DesiredVirtualCluster]):
 
     def declared(self) -> Sequence[DesiredVirtualCluster]:
         """Return the declared virtual clusters."""
-        return self.context.desired.virtual_clusters
+        return self.context.desired.of(DesiredVirtualCluster)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all virtual clusters."""
@@ -93,7 +93,7 @@ def _warn_of_lost_offsets(
 
     A group's id on the cluster begins with the name of the virtual cluster.
     """
-    copied = {member.adopt for member in context.desired.members if member.copy_offsets}
+    copied = {member.adopt for member in context.desired.of(DesiredMember) if member.copy_offsets}
     groups = sorted(
         {physical_id(virtual_cluster.name, group) for group in virtual_cluster.groups} - copied
     )

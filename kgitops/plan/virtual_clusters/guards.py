@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from kgitops.desired.state import DesiredState
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import DesiredAcl, DesiredQuota
 from kgitops.model.resources.acls import AclBinding, PatternType
 from kgitops.model.resources.addresses import (
     acl_address,
@@ -78,10 +79,10 @@ def _remaining(
         for planned in change.requests:
             if isinstance(planned.request, req.AlterVirtualClusterRequest):
                 _apply_member(planned.request, remaining)
-    for acl in desired.acls:
+    for acl in desired.of(DesiredAcl):
         if _scope(acl.binding) in remaining:
             remaining[acl.binding.virtual_cluster].add(acl.address)
-    for quota in desired.quotas:
+    for quota in desired.of(DesiredQuota):
         at = dict(quota.entity).get(VIRTUAL_CLUSTER)
         if at in remaining:
             remaining[at].add(quota.address)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from kgitops.desired.matching.names import near_spelling
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import DesiredLink, DesiredTopic
+from kgitops.model.json.declared import DesiredLink, DesiredTopic, DesiredVirtualCluster
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
 from kgitops.plan.context import selected
@@ -72,7 +72,7 @@ class LinkTargets:
     def _nowhere(self, link: DesiredLink, at: LocalName) -> Finding:
         where = at.virtual_cluster
         exists = where in self._current.virtual_clusters or any(
-            item.name == where for item in self._desired.virtual_clusters
+            item.name == where for item in self._desired.of(DesiredVirtualCluster)
         )
         what = (
             f"{at}, and {where} has no such topic"
@@ -102,7 +102,7 @@ class LinkTargets:
     def _topics(self) -> Mapping[LocalName, DesiredTopic]:
         return {
             LocalName(topic.virtual_cluster, topic.name): topic
-            for topic in self._desired.topics
+            for topic in self._desired.of(DesiredTopic)
             if topic.virtual_cluster is not None and selected(self._desired, topic.address)
         }
 
@@ -110,7 +110,7 @@ class LinkTargets:
     def _global(self) -> frozenset[str]:
         return frozenset(
             topic.name
-            for topic in self._desired.topics
+            for topic in self._desired.of(DesiredTopic)
             if topic.virtual_cluster is None and selected(self._desired, topic.address)
         )
 
@@ -118,7 +118,7 @@ class LinkTargets:
     def _links(self) -> Mapping[LocalName, DesiredLink]:
         return {
             link.local: link
-            for link in self._desired.links
+            for link in self._desired.of(DesiredLink)
             if selected(self._desired, link.address)
         }
 

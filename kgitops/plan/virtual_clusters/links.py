@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kgitops.model.json.declared import DesiredLink
+from kgitops.model.json.declared import DesiredLink, DesiredTopic
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
@@ -28,11 +28,11 @@ class LinkPlanner(KindPlanner[DesiredLink]):
 
     def declared(self) -> Sequence[DesiredLink]:
         """Return the declared links."""
-        return self.context.desired.links
+        return self.context.desired.of(DesiredLink)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all links but those of topics."""
-        topics = frozenset(topic.address for topic in self.context.desired.topics)
+        topics = frozenset(topic.address for topic in self.context.desired.of(DesiredTopic))
         for virtual_cluster in self.current.virtual_clusters.values():
             for name in virtual_cluster.links:
                 local = LocalName(virtual_cluster.name, name)

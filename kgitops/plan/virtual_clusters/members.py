@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kgitops.model.json.declared import DesiredMember, MembersMode
+from kgitops.model.json.declared import DesiredMember, DesiredVirtualCluster, MembersMode
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
 from kgitops.model.resources.acls import CLUSTER_NAME
@@ -34,7 +34,7 @@ class MemberPlanner(KindPlanner[DesiredMember]):
 
     def declared(self) -> Sequence[DesiredMember]:
         """Return the declared members."""
-        return self.context.desired.members
+        return self.context.desired.of(DesiredMember)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all members."""
@@ -203,7 +203,7 @@ def _report_extra(context: PlanContext, membership: Membership, declared: frozen
     """Report unmanaged members of authoritative virtual clusters as drift (VC-095)."""
     authoritative = frozenset(
         item.name
-        for item in context.desired.virtual_clusters
+        for item in context.desired.of(DesiredVirtualCluster)
         if item.mode is MembersMode.AUTHORITATIVE
     )
     for address in membership.addresses(authoritative):

@@ -6,7 +6,7 @@ those are removed whose counterpart exists in the virtual cluster when the plan 
 
 from collections.abc import Container, Iterator, Sequence
 
-from kgitops.model.json.declared import DesiredMember, acl_view
+from kgitops.model.json.declared import DesiredAcl, DesiredMember, acl_view
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
@@ -25,8 +25,8 @@ def plan_migrated(
 ) -> None:
     """Delete what ``removeOldAclsFrom`` names; ``after`` are the bindings once all else is done."""
     changed = {change.address for change in context.draft.changes}
-    declared = {acl.address for acl in context.desired.acls}
-    for member in context.desired.members:
+    declared = {acl.address for acl in context.desired.of(DesiredAcl)}
+    for member in context.desired.of(DesiredMember):
         source = member.remove_old_acls_from
         if source is None or not selected(context.desired, member.address):
             continue

@@ -7,11 +7,17 @@ from msgspec import Struct
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredBrokerConfig,
+    DesiredClientMetrics,
     DesiredGroup,
+    DesiredLink,
+    DesiredMember,
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
     DesiredUser,
+    DesiredVirtualCluster,
 )
 from kgitops.model.resources.acls import AclBinding, Operation
 from kgitops.model.resources.object_names import object_name
@@ -74,15 +80,16 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
 def catalogue_of(desired: DesiredState, cluster: str) -> Catalogue:
     """The catalogue of what is declared for one cluster."""
-    bindings = TopicBindings(acl.binding for acl in desired.acls)
+    bindings = TopicBindings(acl.binding for acl in desired.of(DesiredAcl))
     links = _links(desired)
     members = {
         member.name: member.virtual_cluster
-        for member in desired.members
+        for member in desired.of(DesiredMember)
         if member.entity_type is EntityType.USER
     }
     topics = tuple(
-        _topic(topic, tuple(_ways(topic, bindings, links)), members) for topic in desired.topics
+        _topic(topic, tuple(_ways(topic, bindings, links)), members)
+        for topic in desired.of(DesiredTopic)
     )
     labels = Counter(
         f"{key}={value}" for topic in topics for key, value in sorted(topic.labels.items())
@@ -92,7 +99,7 @@ def catalogue_of(desired: DesiredState, cluster: str) -> Catalogue:
         project=desired.project.name,
         cluster=cluster,
         topics=topics,
-        principals=tuple(_principals(acl.binding for acl in desired.acls)),
+        principals=tuple(_principals(acl.binding for acl in desired.of(DesiredAcl))),
         others={
             noun: entries
             for noun, entries in _others(desired)
@@ -109,7 +116,7 @@ Links = Mapping[SeenTopic, Sequence[SeenTopic]]
 
 def _links(desired: DesiredState) -> Links:
     links: dict[SeenTopic, list[SeenTopic]] = {}
-    for link in desired.links:
+    for link in desired.of(DesiredLink):
         target = link.target
         seen = SeenTopic(link.local.name, link.local.virtual_cluster)
         if target is not None:
@@ -151,12 +158,15 @@ def _topic(topic: DesiredTopic, ways: Sequence[Way], members: Mapping[str, str])
 
 
 def _others(desired: DesiredState) -> Iterator[tuple[str, tuple[Entry, ...]]]:
-    yield _QUOTA, tuple(_entry(quota, _limits(quota)) for quota in desired.quotas)
-    yield "user", tuple(_entry(user, _mechanisms(user)) for user in desired.users)
-    yield "consumer group", tuple(_entry(group, _of_group(group)) for group in desired.groups)
-    metrics = desired.client_metrics
+    yield _QUOTA, tuple(_entry(quota, _limits(quota)) for quota in desired.of(DesiredQuota))
+    yield "user", tuple(_entry(user, _mechanisms(user)) for user in desired.of(DesiredUser))
+    yield (
+        "consumer group",
+        tuple(_entry(group, _of_group(group)) for group in desired.of(DesiredGroup)),
+    )
+    metrics = desired.of(DesiredClientMetrics)
     yield "client metrics", tuple(_entry(item, _configs(item.configs)) for item in metrics)
-    brokers = desired.broker_configs
+    brokers = desired.of(DesiredBrokerConfig)
     yield "broker config", tuple(_entry(item, _configs(item.configs)) for item in brokers)
 
 
@@ -218,15 +228,15 @@ def _lines(bindings: Iterable[AclBinding]) -> Iterable[str]:
 def _virtual_clusters(desired: DesiredState) -> dict[str, VirtualCluster]:
     """The declared virtual clusters with their declared members and links."""
     members: dict[tuple[str, EntityType], set[str]] = {}
-    for member in desired.members:
+    for member in desired.of(DesiredMember):
         key = (member.virtual_cluster, member.entity_type)
         members.setdefault(key, set()).add(member.name)
     links: dict[str, dict[str, TopicLink]] = {}
-    for topic in desired.topics:
+    for topic in desired.of(DesiredTopic):
         if topic.virtual_cluster is not None:
             own = TopicLink(name=topic.name, topic=f"{topic.name} of {topic.virtual_cluster}")
             links.setdefault(topic.virtual_cluster, {})[topic.name] = own
-    for link in desired.links:
+    for link in desired.of(DesiredLink):
         target = link.target
         aim = link.topic or (f"{target.name} of {target.virtual_cluster}" if target else "")
         name = link.local.name
@@ -240,5 +250,5 @@ def _virtual_clusters(desired: DesiredState) -> dict[str, VirtualCluster]:
             groups=dict.fromkeys(members.get((item.name, EntityType.GROUP), ())),
             transactional_ids=frozenset(members.get((item.name, EntityType.TRANSACTIONAL_ID), ())),
         )
-        for item in desired.virtual_clusters
+        for item in desired.of(DesiredVirtualCluster)
     }

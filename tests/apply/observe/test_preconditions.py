@@ -18,7 +18,7 @@ from model.request_strategies import bindings, entities
 from kgitops.apply.observe.objects import find_object
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import DesiredObject
+from kgitops.model.json.declared import DesiredAcl, DesiredObject, DesiredQuota, DesiredTopic
 from kgitops.model.requests import request_address
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, quota_address
@@ -182,7 +182,9 @@ def test_every_precondition_that_the_planner_writes_can_be_decided() -> None:
 
 
 @pytest.mark.parametrize(
-    "declared", [*AFTER.topics, *AFTER.acls, *AFTER.quotas], ids=lambda declared: declared.address
+    "declared",
+    [*AFTER.of(DesiredTopic), *AFTER.of(DesiredAcl), *AFTER.of(DesiredQuota)],
+    ids=lambda declared: declared.address,
 )
 def test_what_is_declared_is_found_at_its_address_once_it_stands(declared: DesiredObject) -> None:
     thing = on_cluster(declared)

@@ -9,8 +9,11 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import (
     DeletionPolicy,
+    DesiredAcl,
     DesiredLink,
     DesiredMember,
+    DesiredQuota,
+    DesiredTopic,
     DesiredVirtualCluster,
     MembersMode,
 )
@@ -36,7 +39,7 @@ def virtual_cluster(members: str = "{}", name: str = "emea") -> str:
 
 
 def member(tmp_path: Path, members: str) -> DesiredMember:
-    (built,) = desired(tmp_path, virtual_cluster(members)).members
+    (built,) = desired(tmp_path, virtual_cluster(members)).of(DesiredMember)
     return built
 
 
@@ -47,7 +50,7 @@ def test_a_virtual_cluster_has_all_it_declares(tmp_path: Path) -> None:
         "{members: {mode: additive}, lowering: {capLowering: divide, denyWins: true}, "
         "deletionPolicy: Delete}",
     )
-    (built,) = desired(tmp_path, text).virtual_clusters
+    (built,) = desired(tmp_path, text).of(DesiredVirtualCluster)
     assert built == DesiredVirtualCluster(
         address="vc/emea.sales",
         name="emea.sales",
@@ -64,7 +67,7 @@ def test_a_virtual_cluster_is_protected_and_lists_all_its_members_unless_it_says
     tmp_path: Path,
 ) -> None:
     """VC-095."""
-    (built,) = desired(tmp_path, virtual_cluster()).virtual_clusters
+    (built,) = desired(tmp_path, virtual_cluster()).of(DesiredVirtualCluster)
     assert built == DesiredVirtualCluster(
         address="vc/emea",
         name="emea",
@@ -94,7 +97,7 @@ spec:
       - plain
     transactionalIds: [tx-1]
 """
-    built = desired(tmp_path, text).members
+    built = desired(tmp_path, text).of(DesiredMember)
     assert [(one.address, one.located.source.line, one.located.source.column) for one in built] == [
         ("vc/emea/client/batch", 11, 17),
         ("vc/emea/group/etl", 13, 9),
@@ -146,7 +149,7 @@ def test_a_type_of_principal_that_kafka_does_not_know_is_a_warning(
 ) -> None:
     """VC-083: it is kept as it is, and said."""
     state = desired(tmp_path, virtual_cluster(form % user))
-    assert [one.name for one in state.members] == [user]
+    assert [one.name for one in state.of(DesiredMember)] == [user]
     (warning,) = state.warnings
     assert f"'{user}' is a principal of the type {kind}, which brokers without" in str(warning)
     assert str(warning).endswith(advice)
@@ -173,7 +176,7 @@ def test_a_member_is_unbound_with_its_declaration_and_a_group_keeps_its_offsets(
     listed = "{users: [a], clientIds: [a], groups: [a], transactionalIds: [a]}"
     policies = {
         one.entity_type: one.deletion_policy
-        for one in desired(tmp_path, virtual_cluster(listed)).members
+        for one in desired(tmp_path, virtual_cluster(listed)).of(DesiredMember)
     }
     assert policies == {
         EntityType.USER: DeletionPolicy.DELETE,
@@ -213,21 +216,21 @@ def test_the_offsets_of_an_adopted_group_are_copied_unless_it_says_otherwise(
 def test_the_long_form_asks_for_the_same(
     tmp_path: Path, listed: str, kind: str, metadata: str, spec: str
 ) -> None:
-    (long,) = desired(tmp_path / "long", declaration(kind, metadata, spec)).members
+    (long,) = desired(tmp_path / "long", declaration(kind, metadata, spec)).of(DesiredMember)
     assert long == member(tmp_path / "short", listed)
 
 
 def test_the_long_form_has_a_deletion_policy(tmp_path: Path) -> None:
     """VC-119."""
     text = declaration("ConsumerGroup", IN_EMEA, "{deletionPolicy: Delete}")
-    (built,) = desired(tmp_path, text).members
+    (built,) = desired(tmp_path, text).of(DesiredMember)
     assert (built.deletion_policy, built.deletion_policy_written) == (DeletionPolicy.DELETE, True)
 
 
 def test_a_client_id_may_be_moved_in_the_long_form(tmp_path: Path) -> None:
     """VC-086."""
     text = declaration("VirtualClusterBinding", IN_EMEA, "{clientId: c, move: true}")
-    assert desired(tmp_path, text).members[0].move
+    assert desired(tmp_path, text).of(DesiredMember)[0].move
 
 
 def test_a_topic_may_lie_in_a_virtual_cluster(tmp_path: Path) -> None:
@@ -237,7 +240,7 @@ def test_a_topic_may_lie_in_a_virtual_cluster(tmp_path: Path) -> None:
         "{name: Orders, virtualCluster: emea}",
         "{partitions: 1, replicationFactor: 1, shareWith: [b, a, b]}",
     )
-    (built,) = desired(tmp_path, text).topics
+    (built,) = desired(tmp_path, text).of(DesiredTopic)
     assert (built.address, built.name) == ("vc/emea/topic/Orders", "Orders")
     assert (built.virtual_cluster, built.share_with) == ("emea", ("a", "b"))
     assert built.deletion_policy is DeletionPolicy.PROTECT
@@ -263,10 +266,13 @@ def test_kafka_cluster_is_no_virtual_cluster_but_all_of_them(tmp_path: Path) -> 
         ),
         tombstone("{kind: Topic, name: t}"),
     )
-    assert (written.topics, written.acls) == (absent.topics, absent.acls)
+    assert (written.of(DesiredTopic), written.of(DesiredAcl)) == (
+        absent.of(DesiredTopic),
+        absent.of(DesiredAcl),
+    )
     assert written.tombstones == absent.tombstones
     assert written.digest == absent.digest
-    assert written.topics[0].virtual_cluster is None
+    assert written.of(DesiredTopic)[0].virtual_cluster is None
 
 
 def test_a_link_leads_to_a_topic_of_a_virtual_cluster_or_to_a_physical_one(tmp_path: Path) -> None:
@@ -281,7 +287,7 @@ def test_a_link_leads_to_a_topic_of_a_virtual_cluster_or_to_a_physical_one(tmp_p
             "{name: b, virtualCluster: ana, labels: {x: y}}",
             "{target: {physicalTopic: p}, deletionPolicy: Protect}",
         ),
-    ).links
+    ).of(DesiredLink)
     assert local == DesiredLink(
         address="vc/ana/link/a",
         virtual_cluster="ana",
@@ -315,7 +321,7 @@ def test_a_link_has_its_topics_name_unless_it_has_one(
 ) -> None:
     """VC-025."""
     text = declaration("TopicLink", "{virtualCluster: ana}", f"{{target: {target}}}")
-    (link,) = desired(tmp_path, text).links
+    (link,) = desired(tmp_path, text).of(DesiredLink)
     assert link.local == LocalName("ana", name)
 
 
@@ -331,7 +337,7 @@ def test_an_acl_may_lie_in_virtual_clusters(tmp_path: Path) -> None:
         acl(f"virtualCluster: emea.\nvirtualClusterPatternType: PREFIXED\n{rest}"),
         acl(f'virtualCluster: "*"\n{rest}'),
         acl(rest),
-    ).acls
+    ).of(DesiredAcl)
     tail = "acl/User:a/Allow/Read/topic/literal/Orders@*"
     assert [
         (one.address, one.binding.virtual_cluster, one.binding.virtual_cluster_pattern_type)
@@ -371,7 +377,7 @@ def test_administrators_have_rights_on_the_cluster_resource_of_that_name(
         f"principal: User:a\npermission: Allow\noperations: [{spelt}]\n"
         f"resource: {{type: cluster, name: emea.sales, patternType: {pattern}}}"
     )
-    (built,) = desired(tmp_path, text).acls
+    (built,) = desired(tmp_path, text).of(DesiredAcl)
     assert built.binding.operation is operation
     assert not built.binding.scoped
     tail = f"cluster/{pattern}/emea.sales@*"
@@ -394,7 +400,7 @@ def test_administrators_have_rights_on_the_cluster_resource_of_that_name(
 )
 def test_a_quota_may_be_of_a_virtual_cluster(tmp_path: Path, entity: str, address: str) -> None:
     """VC-208, VC-422."""
-    (built,) = desired(tmp_path, quota(entity, "{producer_byte_rate: 1}")).quotas
+    (built,) = desired(tmp_path, quota(entity, "{producer_byte_rate: 1}")).of(DesiredQuota)
     assert built.address == address
     assert built.entity[0][0] == "virtual-cluster"
 
@@ -413,30 +419,30 @@ def test_whatever_is_declared_can_be_buried(tmp_path: Path) -> None:
 def test_the_example_declares_the_whole_scenario() -> None:
     """Spec 24.2: what stands in Git after the first commit."""
     state = build(load(EXAMPLE / "manifests"))
-    assert {one.name for one in state.virtual_clusters} == {"analytics", "emea.sales"}
-    assert {one.address for one in state.topics} == {
+    assert {one.name for one in state.of(DesiredVirtualCluster)} == {"analytics", "emea.sales"}
+    assert {one.address for one in state.of(DesiredTopic)} == {
         "topic/emea.eu.sales.SalesStream",
         "vc/analytics/topic/Reports",
         "vc/emea.sales/topic/Orders",
     }
-    assert {one.address for one in state.links} == {
+    assert {one.address for one in state.of(DesiredLink)} == {
         "vc/analytics/link/sales.orders",
         "vc/emea.sales/link/SalesStream",
         "vc/emea.sales/link/emea.eu.sales.SalesStream",
     }
-    assert {one.address for one in state.members} == {
+    assert {one.address for one in state.of(DesiredMember)} == {
         "vc/analytics/user/User:ana-reader",
         "vc/emea.sales/group/sales-etl",
         "vc/emea.sales/user/User:sales-app",
     }
-    assert {one.address for one in state.quotas} == {
+    assert {one.address for one in state.of(DesiredQuota)} == {
         "quota/user=sales-app",
         "quota/virtual-cluster=<default>",
         "quota/virtual-cluster=emea.sales",
         "vc/analytics/quota/user=<default>",
         "vc/emea.sales/quota/user=sales-app",
     }
-    assert len(state.acls) == 7
+    assert len(state.of(DesiredAcl)) == 7
 
 
 def test_a_topic_for_other_clusters_counts_as_one_of_its_virtual_cluster(tmp_path: Path) -> None:

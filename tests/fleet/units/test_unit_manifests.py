@@ -34,6 +34,7 @@ from kgitops.manifests.cache import ManifestCache
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.canonical import canonical_text
 from kgitops.model.json.codec import encode
+from kgitops.model.json.declared import DesiredTopic
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
@@ -244,9 +245,9 @@ def test_rows_hold_what_is_declared_for_their_cluster(here: Path) -> None:
         with loaded_unit(unit, ManifestFiles(paths=(folder,)), os.environ) as declared:
             expected = declared.desired
         found = side_from_rows(open_desired((out,), "pay", unit.cluster)).whole()
-        assert found.topics == expected.topics
+        assert found.of(DesiredTopic) == expected.of(DesiredTopic)
         assert (found.project, found.digest) == (expected.project, expected.digest)
-        counts[unit.cluster] = found.topics[0].partitions
+        counts[unit.cluster] = found.of(DesiredTopic)[0].partitions
     assert counts == {"dev": 1, "prod": 3, "test": 5}
 
 

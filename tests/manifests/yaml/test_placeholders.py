@@ -6,6 +6,7 @@ import pytest
 from manifests.loading import acl, build, findings, load, quota, topic, write
 
 from kgitops.manifests.load import load_manifests
+from kgitops.model.json.declared import DesiredAcl, DesiredTopic
 from kgitops.model.source import Severity
 
 VARIABLES = {"n": "6", "name": "orders", "yes": "true", "empty": "", "text": "1e3x", "two": "2"}
@@ -13,7 +14,7 @@ VARIABLES = {"n": "6", "name": "orders", "yes": "true", "empty": "", "text": "1e
 
 def build_topic(tmp_path: Path, name: str, spec: str, **env: str):  # type: ignore[no-untyped-def]
     write(tmp_path, {"a.yaml": topic(name, spec)})
-    return build(load(tmp_path, variables=VARIABLES, env=env)).topics[0]
+    return build(load(tmp_path, variables=VARIABLES, env=env)).of(DesiredTopic)[0]
 
 
 def test_one_plain_placeholder_is_read_as_yaml_again(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_two_dollars_stand_for_one(tmp_path: Path) -> None:
         "resource: {type: group, name: $5}"
     )
     write(tmp_path, {"a.yaml": text})
-    (built,) = build(load(tmp_path)).acls
+    (built,) = build(load(tmp_path)).of(DesiredAcl)
     assert built.binding.principal == "User:${var:n}"
     assert built.binding.resource_name == "$5"
 
@@ -62,7 +63,9 @@ def test_a_value_is_not_replaced_again(tmp_path: Path) -> None:
         "resource: {type: group, name: a}"
     )
     write(tmp_path, {"a.yaml": text})
-    (built,) = build(load(tmp_path, variables={"x": "${env:HOME}"}, env={"HOME": "/"})).acls
+    (built,) = build(load(tmp_path, variables={"x": "${env:HOME}"}, env={"HOME": "/"})).of(
+        DesiredAcl
+    )
     assert built.binding.principal == "User:${env:HOME}"
 
 
@@ -93,7 +96,7 @@ def test_clusters_limit_a_document(
     some = topic("some").replace("some}", "some, clusters: [prod, staging]}")
     write(tmp_path, {"a.yaml": topic("all") + "---\n" + some})
     state = build(load(tmp_path, cluster=cluster))
-    assert {built.address for built in state.topics} == here
+    assert {built.address for built in state.of(DesiredTopic)} == here
     assert state.scope.other_clusters == elsewhere
 
 
@@ -102,7 +105,7 @@ def test_what_is_declared_here_is_not_only_for_other_clusters(tmp_path: Path) ->
     here = topic("a").replace("a}", "a, clusters: [local]}")
     write(tmp_path, {"a.yaml": there + "---\n" + here})
     state = build(load(tmp_path))
-    assert [built.name for built in state.topics] == ["a"]
+    assert [built.name for built in state.of(DesiredTopic)] == ["a"]
     assert not state.scope.other_clusters
 
 

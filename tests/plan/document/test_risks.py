@@ -42,7 +42,7 @@ from plan.worked_scenario import (
 
 from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
-from kgitops.model.json.declared import DeletionPolicy, DesiredObject, OffsetReset
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTopic, OffsetReset
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
@@ -124,7 +124,8 @@ def unlinked(scenario: Scenario) -> Scenario:
 def without_topic(scenario: Scenario) -> Scenario:
     """The topic's document is removed."""
     desired, state = scenario
-    return replace(desired, topics=()), state
+    others = (item for item in desired.objects if not isinstance(item, DesiredTopic))
+    return desired.with_objects(others), state
 
 
 def owned(managed: DesiredObject, *then: DesiredObject) -> Scenario:

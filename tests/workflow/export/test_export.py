@@ -41,10 +41,12 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
+    DesiredAcl,
     DesiredBrokerConfig,
     DesiredClientMetrics,
     DesiredGroup,
     DesiredObject,
+    DesiredQuota,
     DesiredTopic,
     DesiredUser,
     OffsetReset,
@@ -757,13 +759,13 @@ def test_nothing_is_left_out_in_silence(
     assert (f"{foreign} object" in said) == bool(foreign)
     desired = loaded(folder) if export.files else a_desired()
     declared = {
-        **{topic.address: topic.configs.keys() for topic in desired.topics},
-        **{acl.address: {"*"} for acl in desired.acls},
-        **{quota.address: quota.quotas.keys() for quota in desired.quotas},
-        **{user.address: user.credentials.keys() for user in desired.users},
-        **{group.address: group.configs.keys() for group in desired.groups},
-        **{item.address: item.configs.keys() for item in desired.client_metrics},
-        **{item.address: item.configs.keys() for item in desired.broker_configs},
+        **{topic.address: topic.configs.keys() for topic in desired.of(DesiredTopic)},
+        **{acl.address: {"*"} for acl in desired.of(DesiredAcl)},
+        **{quota.address: quota.quotas.keys() for quota in desired.of(DesiredQuota)},
+        **{user.address: user.credentials.keys() for user in desired.of(DesiredUser)},
+        **{group.address: group.configs.keys() for group in desired.of(DesiredGroup)},
+        **{item.address: item.configs.keys() for item in desired.of(DesiredClientMetrics)},
+        **{item.address: item.configs.keys() for item in desired.of(DesiredBrokerConfig)},
     }
     found = {
         **{topic_address(name): topic.configs.keys() for name, topic in state.topics.items()},
