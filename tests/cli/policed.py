@@ -1,6 +1,7 @@
 """Projects with policies, and judging without a process of its own where that is not the matter."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,10 +82,17 @@ class InThisProcess(InProcessEvaluator):
 
 
 @pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting a process for each command of a long table takes long."""
+def in_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Starting a process for each command of a long table takes long.
+
+    The modules of the test's own policies are forgotten, as they are with a process.
+    """
     monkeypatch.setattr(evaluator, "open_evaluator", InThisProcess)
     monkeypatch.setattr(policies, "open_evaluator", InThisProcess)
+    yield
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+            del sys.modules[name]
 
 
 @pytest.fixture
