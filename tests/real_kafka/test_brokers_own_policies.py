@@ -45,7 +45,9 @@ def folder(sandbox: Sandbox, here: Path) -> Path:
     (folder / "manifests").mkdir(parents=True)
     (folder / "policies").mkdir()
     clusters = {"kafka": {"url": f"kafka://{sandbox.servers}"}}
-    Project(folder, uid=str(uuid4())).write_file(policies=["policies"], clusters=clusters)
+    uid = uuid4()
+    project = Project(folder, f"payments-{uid.hex}", str(uid))
+    project.write_file(policies=["policies"], clusters=clusters)
     write(folder, policies=[])
     return folder
 
