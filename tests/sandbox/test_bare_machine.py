@@ -58,11 +58,19 @@ class BareMachine:
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> BareMachine:
+def downloaded(tmp_path_factory: pytest.TempPathFactory) -> BareMachine:
+    """The machine, which keeps what a test has downloaded."""
     machine = BareMachine(tmp_path_factory.mktemp("bare"))
     assert shutil.which("java", path=machine.env["PATH"]) is None
     assert shutil.which("mvn", path=machine.env["PATH"]) is None
     return machine
+
+
+@pytest.fixture
+def machine(downloaded: BareMachine) -> BareMachine:
+    """The machine before any download."""
+    shutil.rmtree(downloaded.libs, ignore_errors=True)
+    return downloaded
 
 
 def test_a_killed_download_is_not_used(machine: BareMachine) -> None:
@@ -87,8 +95,8 @@ def test_of_two_that_download_at_once_one_does(machine: BareMachine) -> None:
     assert {file.name for file in machine.libs.iterdir()} == {jar.file for jar in pinned_jars()}
 
 
-def test_a_broker_runs_on_the_packaged_java(machine: BareMachine, tmp_path: Path) -> None:
-    process = machine.begin(START, tmp_path / "home")
+def test_a_broker_runs_on_the_packaged_java(downloaded: BareMachine, tmp_path: Path) -> None:
+    process = downloaded.begin(START, tmp_path / "home")
     said, _ = process.communicate(timeout=300)
     assert "Created topic made." in said
     assert process.returncode == 0

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from cluster.kafka.token_package import install_example, register
 from kafka.protocol.metadata import MetadataRequest
 from patience import eventually
 
-from kgitops.cluster.kafka.adapter import boot
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.cluster.registry import meta_record
 
 WAYS: dict[str, tuple[str, Callable[[ManyListeners, str], dict[str, str]]]] = {
@@ -96,21 +96,33 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     del sys.modules["short_tokens"]
 
 
+def forget(booted: "Callable[[], closing[KafkaCluster]]") -> None:
+    """Remove the test's record, which no apply understands, whatever became of its connection."""
+    with booted() as cluster:
+        cluster.registry.fence()
+        cluster.registry.append([("lock/short", None)])
+
+
 def test_both_clients_go_on_when_tokens_end(
     many: ManyListeners, short: object, monkeypatch: pytest.MonkeyPatch
 ):
     """Brokers end a login with its token (KIP-368); several end while both clients work."""
-    monkeypatch.setattr(many.provider, "life_s", 5)
+    # librdkafka asks for the next token after four fifths; a busy machine needs the rest.
+    monkeypatch.setattr(many.provider, "life_s", 12)
 
     def sign() -> tuple[str, float]:
         return many.provider.token("kafka:admin"), float(int(time.time()) + many.provider.life_s)
 
+    def booted() -> "closing[KafkaCluster]":
+        return closing(boot(many.server("OAUTH"), many.with_provider("any", "short")))
+
     short.sign = sign
-    with closing(boot(many.server("OAUTH"), many.with_provider("any", "short"))) as cluster:
+    with booted() as cluster, ExitStack() as after:
         registry = cluster.registry
         if registry.read() is None:
             registry.append([meta_record()])
         registry.fence()
+        after.callback(forget, booted)
         numbers = count()
 
         def work() -> list[float]:
@@ -118,8 +130,7 @@ def test_both_clients_go_on_when_tokens_end(
             assert cluster.wire.send(MetadataRequest(topics=[]), to=1).controller_id == 1
             return short.ends
 
-        eventually(work, lambda ends: len(ends) >= 5, what="five tokens end")
+        eventually(work, lambda ends: len(ends) >= 4, what="three tokens end")
         assert short.ends[-1] > short.ends[0] + 2 * many.provider.life_s
         entries = [one.value for one in registry.read() or () if one.key == "lock/short"]
         assert entries[-1]["number"] == next(numbers) - 1
-        registry.append([("lock/short", None)])
