@@ -82,10 +82,8 @@ def cluster_values(cluster: str, size: int, *, acls: bool) -> tuple[ClusterState
     registry = replace(bare.registry, owners=owners)
     return (
         replace(bare, topics=topics, acls=frozenset(bindings), registry=registry),
-        replace(
-            desired_without_objects(),
-            topics=tuple(wanted),
-            acls=tuple(sorted(wanted_acls, key=lambda acl: acl.address)),
+        desired_without_objects().with_objects(
+            (*wanted, *sorted(wanted_acls, key=lambda acl: acl.address))
         ),
     )
 
