@@ -151,7 +151,7 @@ def _written(kind: ConfigResourceType, key: str, value: str, reported: ConfigTyp
 
 
 def _reset(reset: OffsetReset) -> dict[str, Json]:
-    """The declaration of a reset that ``desired.of(DesiredGroup)`` reads back the same."""
+    """The declaration of a reset that ``desired.groups`` reads back the same."""
     return {
         "version": reset.version,
         "to": _target(reset),

@@ -69,7 +69,7 @@ def _credentials(
 
 
 def _password(source: PasswordSource) -> dict[str, Json]:
-    """The place of a password as ``desired.of(DesiredUser)`` reads it back."""
+    """The place of a password as ``desired.users`` reads it back."""
     if source.env is not None:
         return {"env": source.env}
     if source.file is not None:
