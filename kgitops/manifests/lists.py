@@ -8,6 +8,7 @@ from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import ITEMS, Document, ListItem, child_of
 from kgitops.manifests.yaml.nodes import MappingNode, Node, is_merge
 from kgitops.manifests.yaml.parse import ParsedDocument
+from kgitops.manifests.yaml.placeholders import has_placeholder
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
 from kgitops.model.wording import nearest
@@ -51,7 +52,7 @@ def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
         if isinstance(metadata, dict):
             metadata = {**metadata, "name": name}
         whole = {**content, "kind": kind, "metadata": metadata, "spec": spec}
-        yield ParsedDocument(place, whole, parsed.templated)
+        yield ParsedDocument(place, whole, parsed.templated and has_placeholder(whole))
 
 
 def _wrong_shape(content: Content, document: Document, kind: str) -> Iterator[Finding]:

@@ -124,6 +124,20 @@ def test_an_item_may_hold_placeholders_and_aliases(tmp_path: Path) -> None:
     assert [str(it).partition(": ")[2] for it in unknown][-1].startswith("${var:begin}")
 
 
+def test_an_item_without_placeholders_is_checked_on_every_cluster(tmp_path: Path) -> None:
+    """As a document is, whatever other items hold: its mistake is no matter of a variable."""
+    text = f"""{HEAD}metadata: {{clusters: [prod]}}
+spec:
+  items:
+    wrong: {{partitions: 0, replicationFactor: 1}}
+    templated: {{partitions: "${{var:count}}", replicationFactor: 1}}
+"""
+    loaded = of(tmp_path, text)
+    assert [it.problem for it in loaded.findings] == [
+        "spec.items.wrong.partitions must be a whole number of at least 1, not 0"
+    ]
+
+
 WRONG = {
     "": ["m.yaml:1:1: spec is missing; write spec.items.NAME for each item, with its spec below"],
     "spec:": ["m.yaml:3:6: spec must be a mapping, not empty; write spec.items.NAME for each"],
