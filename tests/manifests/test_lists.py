@@ -1,6 +1,7 @@
 """A list declares the same objects as one document each (contract §15)."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def of(folder: Path, text: str, **more: Mapping[str, str]) -> ManifestSet:
 
 def test_lists_declare_what_documents_do_each_item_at_its_own_line(tmp_path: Path) -> None:
     documents = [it for each in DOCUMENTS.values() for it in each]
-    pieces = [ListedDocument(yaml.safe_dump(it), document=it) for it in documents]
+    pieces = [ListedDocument(partial(yaml.safe_dump, it), document=it) for it in documents]
     single, lists = file_lines(pieces, compact=False), file_lines(pieces, compact=True)
     assert {it["kind"] for it in yaml.safe_load_all(lists.text)} >= LISTS.keys()
     write(tmp_path, {"one.yaml": single.text, "lists.yaml": lists.text})
@@ -76,7 +77,7 @@ def test_any_name_comes_back_from_a_list(
 ) -> None:
     document = {"apiVersion": "kgitops/v1", "kind": "Acl", "spec": RIGHT}
     pieces = [
-        ListedDocument("-", document={**document, "metadata": {"name": name}}) for name in drawn
+        ListedDocument(str, document={**document, "metadata": {"name": name}}) for name in drawn
     ]
     text = file_lines(pieces, compact=True).text
     if inline:

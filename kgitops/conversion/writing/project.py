@@ -17,7 +17,7 @@ from kgitops.manifests.files import display_name
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding, Severity
-from kgitops.workflow.export.files import Inline, to_yaml
+from kgitops.workflow.export.files import Inline, document_yaml
 from kgitops.workflow.loading import validate_manifests
 from kgitops.workflow.project.selection import Selection
 
@@ -52,7 +52,7 @@ def project_text(conversion: Conversion, name: str) -> str:
         "spec": spec,
     }
     # Placeholders for secrets are meant as such here.
-    text = to_yaml([document]).removeprefix("---\n").replace("$${env:", "${env:")
+    text = document_yaml(document).replace("$${env:", "${env:")
     if not conversion.clusters:
         text = text.replace("  clusters:\n", f"  clusters:\n{_NO_CLUSTER}")
     return text

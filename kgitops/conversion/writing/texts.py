@@ -2,12 +2,13 @@
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from kgitops.conversion.objects import ConvertedFile, DeclaredDocument, Loss, SourceObject
 from kgitops.model.registry import Json
-from kgitops.workflow.export.files import Inline, to_yaml
+from kgitops.workflow.export.files import Inline, document_yaml, to_yaml
 from kgitops.workflow.export.lists import ListedDocument, file_lines
 
 _WIDTH = 98
@@ -30,7 +31,7 @@ def file_text(file: ConvertedFile, *, compact: bool) -> WrittenFile | None:
         notes = [*_comment(item.comments), *loss_comments(item)]
         for document in item.documents or (None,):
             pieces.append(
-                ListedDocument("", notes) if document is None else _piece(document, notes)
+                ListedDocument(None, notes) if document is None else _piece(document, notes)
             )
             objects.append(item)
             notes = []
@@ -47,15 +48,14 @@ def documents_text(documents: Iterable[DeclaredDocument]) -> WrittenFile:
 
 def document_text(document: DeclaredDocument) -> str:
     """One document, without the line ``---``; a short spec is on one line."""
-    return document.text or _text(_written(document, _spec(document.spec)))
+    return document.text or document_yaml(_written(document, _spec(document.spec)))
 
 
 def _piece(document: DeclaredDocument, notes: Sequence[str]) -> ListedDocument:
+    alone = partial(document_text, document)
     if document.text or not document.name:
-        return ListedDocument(document_text(document), notes)
-    return ListedDocument(
-        document_text(document), notes, _written(document, _in_lines(document.spec))
-    )
+        return ListedDocument(alone, notes)
+    return ListedDocument(alone, notes, _written(document, _in_lines(document.spec)))
 
 
 def _written(document: DeclaredDocument, spec: Mapping[str, Json]) -> dict[str, Json]:
@@ -70,10 +70,6 @@ def _written(document: DeclaredDocument, spec: Mapping[str, Json]) -> dict[str, 
         "metadata": Inline(metadata),
         "spec": spec,
     }
-
-
-def _text(document: Mapping[str, Json]) -> str:
-    return to_yaml([document]).removeprefix("---\n")
 
 
 def _spec(spec: Mapping[str, Json]) -> dict[str, Json]:

@@ -4,6 +4,7 @@ An export is proven: its files are loaded back and planned against the cluster t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -33,7 +34,7 @@ from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.acls import export_acls
 from kgitops.workflow.export.config_resources import export_configured, export_groups
-from kgitops.workflow.export.files import Document, Item, arrange, to_yaml, write_texts
+from kgitops.workflow.export.files import Document, Item, arrange, document_yaml, write_texts
 from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
 from kgitops.workflow.export.quotas import export_quotas
 from kgitops.workflow.export.scope import ExportNotes, ExportScope
@@ -191,7 +192,7 @@ def _write(
     """Write the files; also return the lines at which their documents begin."""
     written = {
         name: file_lines(
-            [ListedDocument(to_yaml([it]).removeprefix("---\n"), document=it) for it in documents],
+            [ListedDocument(partial(document_yaml, it), document=it) for it in documents],
             compact=compact,
         )
         for name, documents in files.items()

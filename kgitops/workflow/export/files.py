@@ -141,6 +141,11 @@ def write_texts(texts: Mapping[str, str], folder: Path) -> None:
         ) from error
 
 
+def document_yaml(document: Mapping[str, Json]) -> str:
+    """The text of one document, without the line ``---``."""
+    return to_yaml([document]).removeprefix("---\n")
+
+
 def to_yaml(documents: Sequence[Mapping[str, Json]]) -> str:
     """The text of a file with these documents."""
     text = _dump(documents, allow_unicode=True)

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from kgitops.manifests.kind_models import LISTS
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Json
-from kgitops.workflow.export.files import Document, Inline, to_yaml
+from kgitops.workflow.export.files import Document, Inline, document_yaml, to_yaml
 
 _FEW = 2
 """The most entries of a mapping that is written on one line."""
@@ -18,12 +18,12 @@ _LIST = {kind: name for name, kind in LISTS.items()}
 
 
 class ListedDocument(Struct, frozen=True):
-    """A document's text, the lines of comment above it, and what it is as an item of a list.
+    """A document: how it is written alone, the lines of comment above it, and what a list has.
 
     Without ``text`` there are only comments; without ``document`` it is never an item.
     """
 
-    text: str
+    text: Callable[[], str] | None
     notes: Sequence[str] = ()
     document: Document | None = None
 
@@ -55,9 +55,9 @@ def file_lines(
         first = pieces[group[0]]
         if len(group) > 1 and first.document is not None:
             _add_list(file, first.document, [(index, pieces[index]) for index in group])
-        elif first.text:
+        elif first.text is not None:
             file.starts.append((len(file.lines) + 1, group[0]))
-            file.lines += ["---", *first.notes, *first.text.splitlines()]
+            file.lines += ["---", *first.notes, *first.text().splitlines()]
         else:
             file.lines += first.notes
     return file
@@ -73,10 +73,10 @@ def _add_list(
     above = [*to_yaml([head]).splitlines(), "spec:", "  items:"]  # of the first item
     for index, piece in items:
         document = piece.document or {}
-        item = to_yaml([{document["metadata"]["name"]: _item_spec(document["spec"])}])
+        item = document_yaml({document["metadata"]["name"]: _item_spec(document["spec"])})
         file.starts.append((len(file.lines) + 1, index))
         file.lines += above
-        file.lines += [f"    {line}" for line in (*piece.notes, *item.splitlines()[1:])]
+        file.lines += [f"    {line}" for line in (*piece.notes, *item.splitlines())]
         above = []
 
 
