@@ -39,8 +39,6 @@ from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
     acl_address,
-    broker_config_address,
-    client_metrics_address,
     config_resource_address,
     group_address,
     quota_address,
@@ -207,7 +205,7 @@ def some_client_metrics(
     """A declared subscription; ``interval_ms="1000"`` gives a config."""
     given = {key.replace("_", "."): value for key, value in configs.items()}
     return DesiredClientMetrics(
-        address=client_metrics_address(name),
+        address=config_resource_address(ConfigResourceType.CLIENT_METRICS, name),
         name=name,
         configs=given or {"interval.ms": "60000"},
         deletion_policy=deletion_policy or DeletionPolicy.DELETE,
@@ -222,7 +220,7 @@ def some_broker_configs(
     """Declared configs of brokers; ``num_io_threads="9"`` gives one."""
     given = {key.replace("_", "."): value for key, value in configs.items()}
     return DesiredBrokerConfig(
-        address=broker_config_address(name),
+        address=config_resource_address(ConfigResourceType.BROKER, name),
         name=name,
         configs=given or {"num.io.threads": "12"},
         deletion_policy=deletion_policy or DeletionPolicy.DELETE,

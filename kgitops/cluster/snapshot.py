@@ -31,6 +31,7 @@ from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import RESOURCES
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -173,11 +174,11 @@ class SnapshotCluster:
         self, kind: ConfigResourceType, names: frozenset[str]
     ) -> Mapping[str, Mapping[str, str]]:
         """Refuse, if there are any: a snapshot does not hold them."""
-        return _not_held(_CONFIG_RESOURCES[kind], names)
+        return _not_held(f"the {RESOURCES[kind].kind.plural}", names)
 
     def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
         """Refuse: a snapshot does not hold them."""
-        what = _CONFIG_RESOURCES[kind]
+        what = f"the {RESOURCES[kind].kind.plural}"
         raise UnreachableError(f"the snapshot does not hold {what}; ask the cluster itself")
 
     def read_config_types(
@@ -275,13 +276,6 @@ class SnapshotRegistryLog:
     def now_ms(self) -> int:
         """Refuse: time does not pass in a snapshot."""
         _refuse()
-
-
-_CONFIG_RESOURCES = {
-    ConfigResourceType.GROUP: "the consumer groups",
-    ConfigResourceType.CLIENT_METRICS: "the client metrics",
-    ConfigResourceType.BROKER: "the configs of brokers",
-}
 
 
 def _not_held(what: str, names: frozenset[str]) -> Mapping[Any, Any]:

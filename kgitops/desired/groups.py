@@ -3,7 +3,9 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.desired.configs import config_text
 from kgitops.desired.findings import Findings, Path, scope_of
@@ -16,15 +18,13 @@ from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredBrokerConfig,
     DesiredClientMetrics,
+    DesiredConfigs,
     DesiredGroup,
     DesiredMember,
     OffsetReset,
+    default_policy,
 )
-from kgitops.model.resources.addresses import (
-    broker_config_address,
-    client_metrics_address,
-    group_address,
-)
+from kgitops.model.resources.addresses import config_resource_address
 from kgitops.model.resources.config_resources import (
     ALL_BROKERS,
     ConfigResourceType,
@@ -41,6 +41,7 @@ from kgitops.model.resources.topics import RATES
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.consumer_group import ConsumerGroup, ResetOffsets
 
+C = TypeVar("C", bound=DesiredConfigs)
 _RESET: Path = ("spec", "resetOffsets")
 _BROKER_ID = re.compile("0|[1-9][0-9]{0,9}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,17 +76,9 @@ def build_group(
                 "remove it, or add metadata.virtualCluster",
                 key=True,
             )
-    policy = spec.deletion_policy
-    return DesiredGroup(
-        address=group_address(name),
-        name=name,
-        configs=read_resource_configs(ConfigResourceType.GROUP, spec.configs, document, findings),
-        reset=_reset(spec.reset_offsets, document, findings) if spec.reset_offsets else None,
-        deletion_policy=DeletionPolicy(policy) if policy else DeletionPolicy.PROTECT,
-        deletion_policy_written=policy is not None,
-        labels=declared.metadata.labels,
-        located=document,
-    )
+    group = _configured(DesiredGroup, declared, spec.configs, document, findings)
+    reset = _reset(spec.reset_offsets, document, findings) if spec.reset_offsets else None
+    return replace(group, reset=reset)
 
 
 def _reset(written: "ResetOffsets", document: Document, findings: Findings) -> OffsetReset | None:
@@ -150,18 +143,8 @@ def build_client_metrics(
     declared: "ClientMetrics", document: Document, findings: Findings
 ) -> DesiredClientMetrics:
     """Build the subscription that a document declares."""
-    name, spec = declared.metadata.name, declared.spec
-    check_resource_name(name, document, findings)
-    kind, policy = ConfigResourceType.CLIENT_METRICS, spec.deletion_policy
-    return DesiredClientMetrics(
-        address=client_metrics_address(name),
-        name=name,
-        configs=read_resource_configs(kind, spec.configs, document, findings),
-        deletion_policy=DeletionPolicy(policy) if policy else DeletionPolicy.DELETE,
-        deletion_policy_written=policy is not None,
-        labels=declared.metadata.labels,
-        located=document,
-    )
+    check_resource_name(declared.metadata.name, document, findings)
+    return _configured(DesiredClientMetrics, declared, declared.spec.configs, document, findings)
 
 
 def build_broker_config(
@@ -183,12 +166,22 @@ def build_broker_config(
             del written[key]
             path = ("spec", "configs", key)
             findings.error(document, path, f"{key} {refused}", _INSTEAD.get(key, _LEAVE), key=True)
-    kind, policy = ConfigResourceType.BROKER, spec.deletion_policy
-    return DesiredBrokerConfig(
-        address=broker_config_address(name),
+    return _configured(DesiredBrokerConfig, declared, written, document, findings)
+
+
+def _configured(
+    kind: type[C],
+    declared: "ConsumerGroup | ClientMetrics | BrokerConfig",
+    written: Mapping[str, ConfigValue],
+    document: Document,
+    findings: Findings,
+) -> C:
+    name, policy = declared.metadata.name, declared.spec.deletion_policy
+    return kind(
+        address=config_resource_address(kind.resource, name),
         name=name,
-        configs=read_resource_configs(kind, written, document, findings),
-        deletion_policy=DeletionPolicy(policy) if policy else DeletionPolicy.DELETE,
+        configs=read_resource_configs(kind.resource, written, document, findings),
+        deletion_policy=DeletionPolicy(policy) if policy else default_policy(kind),
         deletion_policy_written=policy is not None,
         labels=declared.metadata.labels,
         located=document,

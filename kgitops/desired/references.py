@@ -10,9 +10,7 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import (
     DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
-    DesiredGroup,
+    DesiredConfigs,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -150,9 +148,7 @@ def _place_of_name(desired: DesiredObject) -> Path:
             | DesiredUser()
             | DesiredVirtualCluster()
             | DesiredLink()
-            | DesiredGroup()
-            | DesiredClientMetrics()
-            | DesiredBrokerConfig()
+            | DesiredConfigs()
         ):
             return ("metadata", "name")
         case DesiredAcl():

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from kgitops.desired.findings import UnknownConfig
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.model.json.canonical import canonical_json, sha256
-from kgitops.model.json.declared import DesiredObject, Tombstone, last_applied
+from kgitops.model.json.declared import AnyDesired, DesiredObject, Tombstone, last_applied
 from kgitops.model.lowered import DeclaredGateway
 from kgitops.model.resources.pinned_cluster import PinnedId
 from kgitops.model.source import Finding
 
-D = TypeVar("D", bound=DesiredObject)
+D = TypeVar("D", bound=AnyDesired)
 _CLASSES: tuple[type[DesiredObject], ...] = get_args(DesiredObject)
 
 

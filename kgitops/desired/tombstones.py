@@ -1,6 +1,5 @@
 """Builds tombstones from ``kind: Tombstone`` documents: the addresses of objects to delete."""
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, scope_of
@@ -8,34 +7,19 @@ from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import Tombstone
 from kgitops.model.resources.addresses import (
-    DECLARABLE,
-    broker_config_address,
-    client_metrics_address,
-    group_address,
     kind_of,
-    local_topic_address,
-    member_address,
+    named_address,
     split_scoped_address,
-    topic_address,
     user_address,
-    virtual_cluster_address,
 )
+from kgitops.model.resources.kinds import DECLARABLE, FORMS, Kind
 from kgitops.model.resources.names import is_internal
-from kgitops.model.resources.virtual_clusters import (
-    EntityType,
-    LocalName,
-    virtual_cluster_name_problem,
-)
+from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds import tombstone
 
 _TARGET: Path = ("spec", "target")
-_GLOBAL: Mapping[str, tuple[Callable[[str], str], str]] = {
-    "ClientMetrics": (client_metrics_address, "client metrics"),
-    "BrokerConfig": (broker_config_address, "configs of brokers"),
-}
-_MEMBERS = {"TopicLink": EntityType.TOPIC, "ConsumerGroup": EntityType.GROUP}
 
 
 def build_tombstone(
@@ -84,52 +68,39 @@ def _named(
     findings: Findings,
 ) -> str | None:
     scope = scope_of(target.virtual_cluster)
-    if kind == "Topic":
-        return topic_address(name) if scope is None else local_topic_address(LocalName(scope, name))
-    if kind == "User":
-        return user_address(name)
-    if kind == "VirtualCluster":
-        if target.virtual_cluster is None:
-            return virtual_cluster_address(name)
-        problem = "a virtual cluster can't be in another one"
-        findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
-    elif kind == "ConsumerGroup" and scope is None:
-        return group_address(name)
-    elif kind in _GLOBAL:
-        address, words = _GLOBAL[kind]
-        if target.virtual_cluster is None:
-            return address(name)
-        problem = f"{words} can't be in a virtual cluster"
-        findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
-    elif kind in _MEMBERS:
-        if scope is not None:
-            return member_address(scope, _MEMBERS[kind], name)
-        problem = f"a {kind} lies in a virtual cluster, and the target names none"
-        findings.error(document, _TARGET, problem, "add virtualCluster")
-    else:
-        kinds = ", ".join(("Topic", "User", "VirtualCluster", *_MEMBERS, *_GLOBAL))
+    forms = {form.scoped: form for form in FORMS if form.by_name and form.kind == kind}
+    if not forms:
+        kinds = ", ".join(dict.fromkeys(form.kind.value for form in FORMS if form.by_name))
         problem = f"{shown(kind)} can't be named by kind and name, only {kinds} can"
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)
+    elif kind == Kind.USER:  # known to the whole cluster (VC-160c)
+        return user_address(name)
+    elif target.virtual_cluster is not None and True not in forms:
+        problem = f"{forms[False].kind.plural} can't be in a virtual cluster"
+        findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
+    elif scope is None and False not in forms:
+        problem = f"a {kind} lies in a virtual cluster, and the target names none"
+        findings.error(document, _TARGET, problem, "add virtualCluster")
+    else:
+        return named_address(forms[scope is not None], name, scope)
     return None
 
 
 def _checked(address: str, document: Document, path: Path, findings: Findings) -> str | None:
-    form = DECLARABLE.fullmatch(address)
-    if form is None:
-        findings.error(
-            document,
-            path,
-            f"{shown(address)} is not an address",
-            "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, group/NAME, "
-            "client-metrics/NAME or vc/…",
+    if DECLARABLE.fullmatch(address) is None:
+        forms = ", ".join(
+            f"{form.segment}/{'NAME' if form.by_name else '…'}" for form in FORMS if form.declarable
         )
+        advice = f"copy it from a plan: {forms} or vc/…"
+        findings.error(document, path, f"{shown(address)} is not an address", advice)
         return None
     if problem := _scope_problem(address):
         findings.error(document, path, problem, "copy the address from a plan")
         return None
-    if form["topic"] and is_internal(form["topic"]):
-        problem = f"the topic {form['topic']} can't be deleted: it is internal"
+    segment, _, topic = address.partition("/")
+    if segment == "topic" and is_internal(topic):
+        problem = f"the topic {topic} can't be deleted: it is internal"
         findings.error(document, path, problem, "remove the document")
         return None
     return address

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from kgitops.model.resources.kinds import Kind
+
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.access import Acl, ClientQuota
     from kgitops.manifests.kinds.broker_config import BrokerConfig
@@ -66,8 +68,8 @@ POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare how requests are judged, instead of an object of a cluster."""
 SHARED_KINDS = ("TopicProfile", "Folder")
 """Kinds that give values to the documents of other files."""
-_NO_OBJECTS = ("Project", "Tombstone", *POLICY_KINDS, *SHARED_KINDS)
-LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in KINDS if kind not in _NO_OBJECTS}
+_OBJECTS = frozenset(Kind)
+LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in KINDS if kind in _OBJECTS}
 """The kind of a list to that of its items: all kinds that declare objects of a cluster have one."""
 DOCUMENT_KINDS = (*KINDS, *LISTS)
 """The kinds of documents, lists included."""

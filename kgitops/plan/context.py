@@ -18,9 +18,10 @@ from kgitops.model.json.declared import (
 )
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
-from kgitops.plan.document.plan import Basis, Change, Drift, Kind, Precondition
+from kgitops.plan.document.plan import Basis, Change, Drift, Precondition
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus

@@ -5,15 +5,15 @@ as text in normal form: the declared ones, the last applied ones and those that 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from kgitops.model.json.declared import DesiredObject, Record, last_applied
+from kgitops.model.json.declared import DesiredObject, Record, last_applied, sorts_of
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request
 from kgitops.model.resources.addresses import config_resource_address
-from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
+from kgitops.model.resources.config_resources import normal_resource_configs
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Basis, Drift, Kind
+from kgitops.plan.document.plan import Basis, Drift
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import in_order
@@ -28,19 +28,15 @@ _NO_BASIS = Basis()
 
 
 class KindPlanner(Generic[D]):
-    """A kind, its ``context`` and its plan; ``addresses`` are the kinds of its addresses."""
+    """The plan of the objects of one class that manifests ``declare``, in a ``context``."""
 
-    addresses: ClassVar[tuple[str, ...]]
+    declares: ClassVar[Any]
 
     def __init__(self, context: PlanContext) -> None:
         self.context = context
         self.current = context.current
         self.moved: set[str] = set()
         """Addresses of objects that are declared elsewhere now."""
-
-    def declared(self) -> Sequence[D]:
-        """Return the declared objects."""
-        raise NotImplementedError
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all objects on the cluster."""
@@ -61,12 +57,12 @@ class KindPlanner(Generic[D]):
 
     def plan(self) -> PlanDraft:
         """Plan every difference between the declared objects and the cluster's."""
-        context, declared = self.context, self.declared()
+        context, declared = self.context, self.context.desired.of(self.declares)
         for item in declared:
             if context.may_plan(item) and self.fits(item):
                 self.plan_one(item)
         addresses = frozenset(item.address for item in declared)
-        for removal in find_removals(self.addresses, addresses, context):
+        for removal in find_removals(sorts_of(self.declares), addresses, context):
             self.remove_one(removal)
         context.keep_others(dict.fromkeys(self.existing()), addresses | self.moved)
         return context.draft
@@ -75,7 +71,6 @@ class KindPlanner(Generic[D]):
 class ValuesPlanner(KindPlanner[D]):
     """A kind whose objects are maps of values, under the key ``field`` of a record."""
 
-    kind: ClassVar[Kind]
     field: ClassVar[str]
     adopted: ClassVar[Risk]
     removed: ClassVar[Risk]
@@ -137,7 +132,7 @@ class ValuesPlanner(KindPlanner[D]):
         keys = self.expected_keys(record, requested, held)
         expects = context.expect(item.address, exists=bool(held), fields=self.expected(keys, held))
         before = self.view(record, held) if held else None
-        context.change(item, self.kind, requests, before=before, expects=expects)
+        context.change(item, self.declares.kind, requests, before=before, expects=expects)
 
     def remove_one(self, removal: Removal) -> None:
         """Remove the values that were last applied; others that the object has stay."""
@@ -148,7 +143,7 @@ class ValuesPlanner(KindPlanner[D]):
         remove(
             self.context,
             removal,
-            self.kind,
+            self.declares.kind,
             self.requests(record, requested) if requested else (),
             before=self.view(record, held) if held else None,
             expected=self.expected(requested, held),
@@ -193,13 +188,16 @@ class ConfigsPlanner(ValuesPlanner[D]):
     """
 
     field = "configs"
-    resource: ClassVar[ConfigResourceType]
     changed: ClassVar[Risk]
 
     @classmethod
     def view(cls, record: Record, values: Values) -> dict[str, Json]:
         """Return the resource with its configs."""
-        return {"kind": cls.kind.value, "name": record["name"], "configs": in_order(values)}
+        return {
+            "kind": cls.declares.kind.value,
+            "name": record["name"],
+            "configs": in_order(values),
+        }
 
     @classmethod
     def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
@@ -210,20 +208,22 @@ class ConfigsPlanner(ValuesPlanner[D]):
     def existing(self) -> Iterable[str]:
         """Return the addresses of all resources that were read."""
         found = self.current.config_resources.items()
-        return (address for address, held in found if held.type is self.resource)
+        return (address for address, held in found if held.type is self.declares.resource)
 
     def held(self, record: Record) -> Values:
         """Return the configs of the resource."""
-        address = config_resource_address(self.resource, record["name"])
+        address = config_resource_address(self.declares.resource, record["name"])
         found = self.current.config_resources.get(address)
-        return normal_resource_configs(self.resource, found.configs) if found else NO_VALUES
+        return (
+            normal_resource_configs(self.declares.resource, found.configs) if found else NO_VALUES
+        )
 
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the request that sets and removes all configs."""
         name, configs = record["name"], dict(requested)
         return [
             AlterConfigResourceRequest(
-                resource_type=self.resource, resource_name=name, configs=configs
+                resource_type=self.declares.resource, resource_name=name, configs=configs
             )
         ]
 

@@ -59,9 +59,8 @@ from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
 from kgitops.plan.users.diff import plan_users
-from kgitops.plan.values.broker_configs import BrokerConfigPlanner
-from kgitops.plan.values.client_metrics import ClientMetricsPlanner
 from kgitops.plan.values.groups import GroupPlanner
+from kgitops.plan.values.planners import CONFIGS_PLANNERS
 from kgitops.plan.values.quotas import QuotaPlanner
 from kgitops.plan.virtual_clusters.advice import (
     cut_overs,
@@ -249,8 +248,7 @@ def _plan_kinds(
             QuotaPlanner(context()).plan(),
             plan_users(context(), capabilities.client),
             GroupPlanner(context()).plan(),
-            ClientMetricsPlanner(context()).plan(),
-            BrokerConfigPlanner(context()).plan(),
+            *(planner(context()).plan() for planner in CONFIGS_PLANNERS.values()),
             VirtualClusterPlanner(context()).plan(),
             MemberPlanner(context()).plan(),
         )

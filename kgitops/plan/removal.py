@@ -11,10 +11,11 @@ from kgitops.model.json.declared import DeletionPolicy, Tombstone
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.names import is_internal
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.context import PlanContext, selected
-from kgitops.plan.document.plan import Basis, Change, Kind, NamedTombstone, Precondition
+from kgitops.plan.document.plan import Basis, Change, NamedTombstone, Precondition
 from kgitops.plan.draft import PlanDraft, chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
 

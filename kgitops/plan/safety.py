@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kept, Kind
+from kgitops.plan.document.plan import Action, Change, Kept
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.removal import PROTECTED
 
@@ -19,7 +20,7 @@ _ALWAYS = (Kind.TOPIC, Kind.ACL, Kind.QUOTA)
 
 def counted_as(kind: str) -> Kind | None:
     """Return the kind that addresses of this kind (``kind_of``) count as; None if as none."""
-    counted = KIND_OF_ADDRESS.get(kind)
+    counted = KIND_OF_SORT.get(kind)
     return None if counted in _NOT_COUNTED else counted
 
 

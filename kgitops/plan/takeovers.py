@@ -22,11 +22,12 @@ from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.registry import Owner, RegistryState, TakeoverRecord
 from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import KIND_OF_SORT
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.wording import counted, resume_command_of
 from kgitops.plan.context import selected
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Change, LastRun, Takeover
+from kgitops.plan.document.plan import Change, LastRun, Takeover
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.shown.takeovers import shown_takeover
 
@@ -209,7 +210,7 @@ def takeover_change(
     """Return the change of the object's owner to the project ``identity``, and of nothing else."""
     change = Change(
         address=address,
-        kind=KIND_OF_ADDRESS[kind_of(address)],
+        kind=KIND_OF_SORT[kind_of(address)],
         source=source,
         before=None,
         owner_before=owner,

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from kgitops.model.cluster_state import NotChecked, TopicUsage
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import effective_default
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.document.plan import Change, FieldChange, Kind, Measured
+from kgitops.plan.document.plan import Change, FieldChange, Measured
 from kgitops.plan.document.risks import RiskLevel
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.source import Source
 from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.report.content.units import with_unit

@@ -4,29 +4,20 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.groups import CONFIG_RESOURCES, with_groups
+from kgitops.apply.observe.groups import with_groups
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
-from kgitops.model.json.declared import (
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
-    DesiredGroup,
-    OffsetReset,
-)
-from kgitops.model.resources.addresses import GLOBAL_GROUP, config_resource_address
+from kgitops.model.json.declared import DesiredConfigs, DesiredGroup, OffsetReset
+from kgitops.model.resources.addresses import config_resource_address
 from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.kinds import RESOURCES
 from kgitops.plan.context import selected
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
 from kgitops.plan.values.resets import is_due, reset_topics
 
-_PREFIXES = ("group/", *(f"{kind}/" for kind in CONFIG_RESOURCES.values()))
-_PLURAL = {
-    ConfigResourceType.GROUP: "Groups",
-    ConfigResourceType.CLIENT_METRICS: "Client metrics",
-    ConfigResourceType.BROKER: "Configs of brokers",
-}
+_PREFIXES = tuple(f"{form.segment}/" for form in RESOURCES.values())
 
 
 def with_group_states(
@@ -41,11 +32,7 @@ def with_group_states(
     """
     owners = current.registry.owners if current.registry else {}
     recorded = [address for address in owners if address.startswith(_PREFIXES)]
-    declared = (
-        *desired.of(DesiredGroup),
-        *desired.of(DesiredClientMetrics),
-        *desired.of(DesiredBrokerConfig),
-    )
+    declared = [item for item in desired.objects if isinstance(item, DesiredConfigs)]
     if not recorded and not declared:
         return current
     ownership = build_ownership(desired.project, current.registry)
@@ -74,7 +61,7 @@ def with_all_groups(
         UnreachableError: those that the project manages can't be read.
     """
     ownership = build_ownership(project, current.registry)
-    mine = frozenset(ownership.mine(GLOBAL_GROUP, *CONFIG_RESOURCES.values()))
+    mine = frozenset(ownership.mine(*(form.sort for form in RESOURCES.values())))
     current = with_groups(cluster, current, mine)
     unread: list[str] = []
     for kind in ConfigResourceType:
@@ -83,9 +70,8 @@ def with_all_groups(
             addresses = {config_resource_address(kind, name) for name in names}
             current = with_groups(cluster, current, addresses - mine)
         except UnreachableError as error:
-            unread.append(
-                f"{_PLURAL[kind]} that this project does not manage are left out: {error}"
-            )
+            left_out = RESOURCES[kind].kind.plural.capitalize()
+            unread.append(f"{left_out} that this project does not manage are left out: {error}")
     return current, tuple(unread)
 
 

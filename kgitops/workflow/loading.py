@@ -19,9 +19,9 @@ from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.declared import (
+    ONLY_CONFIGS,
+    AnyDesired,
     DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
@@ -257,12 +257,8 @@ def _counts(desired: DesiredState, bundle: Bundle) -> Mapping[str, int]:
         "links": len(desired.of(DesiredLink)),
         "members": len(desired.of(DesiredMember)),
     }
-    others = {
-        "users": len(desired.of(DesiredUser)),
-        "consumer groups": len(desired.of(DesiredGroup)),
-        "client metrics": len(desired.of(DesiredClientMetrics)),
-        "broker configs": len(desired.of(DesiredBrokerConfig)),
-    }
+    kinds: tuple[type[AnyDesired], ...] = (DesiredUser, DesiredGroup, *ONLY_CONFIGS)
+    others = {kind.kind.plural: len(desired.of(kind)) for kind in kinds}
     return {
         **{name: count for name, count in virtual.items() if count},
         "topics": len(desired.of(DesiredTopic)),

@@ -20,7 +20,7 @@ from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError, UnreachableError
-from kgitops.model.json.declared import DesiredAcl, DesiredClientMetrics, DesiredGroup, DesiredTopic
+from kgitops.model.json.declared import DesiredAcl, DesiredConfigs, DesiredTopic
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.acls import host_range
@@ -79,11 +79,15 @@ def with_brokers_configs(
     for unknown in desired.unknown_configs:
         keys.setdefault(unknown.kind, set()).add(unknown.key)
     named: dict[ConfigResourceType | None, Iterable[str]] = {
-        None: current.topics,  # brokers describe only a topic that exists
-        ConfigResourceType.GROUP: (item.name for item in desired.of(DesiredGroup)),
-        ConfigResourceType.CLIENT_METRICS: (item.name for item in desired.of(DesiredClientMetrics)),
-        ConfigResourceType.BROKER: (str(it.id) for it in current.brokers if not it.fenced),
+        kind: [
+            it.name
+            for it in desired.objects
+            if isinstance(it, DesiredConfigs) and it.resource is kind
+        ]
+        for kind in ConfigResourceType
     }
+    named[None] = current.topics  # brokers describe only a topic that exists
+    named[ConfigResourceType.BROKER] = [str(it.id) for it in current.brokers if not it.fenced]
     types = {
         kind: cluster.read_config_types(kind, name, frozenset(asked))
         for kind, asked in keys.items()

@@ -16,9 +16,10 @@ from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import TopicUsage, Usage
 from kgitops.model.errors import StaleError
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, Kind, Plan, Precondition
+from kgitops.plan.document.plan import Change, Plan, Precondition
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.shown.derive import add_usage, shown_problem
 from kgitops.plan.usage import WITHOUT_RECORDS

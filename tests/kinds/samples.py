@@ -229,7 +229,7 @@ ASKED_OF_BROKERS = {
 NOT_IN_SNAPSHOTS = {
     "group/": "consumer groups",
     "client-metrics/": "client metrics",
-    "broker-config/": "configs of brokers",
+    "broker-config/": "broker configs",
 }
 """The addresses of objects that no snapshot holds begin with these; how plans call them."""
 

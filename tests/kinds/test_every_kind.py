@@ -40,9 +40,8 @@ from kgitops.manifests.policies.fields import API_NAMES
 from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
-from kgitops.model.resources.addresses import split_scoped_address
+from kgitops.model.resources.addresses import object_name, split_scoped_address
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.planner import base_of
 from kgitops.policy.cel.records.objects import CONFIG_RESOURCE

@@ -13,7 +13,7 @@ from kinds.samples import DEFAULTS, stages, within
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.declared import DesiredAcl, DesiredObject
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.workflow.loading import declared_objects
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -146,7 +146,7 @@ def test_groups_that_may_not_be_read_are_told_and_managed_ones_exported(
         "groups, client metrics and broker configs were not read" in audited.said,
     ) == (0, True)
     for said in (ran.said, audited.said):
-        for kind in ("Groups", "Client metrics"):
+        for kind in ("Consumer groups", "Client metrics", "Broker configs"):
             missing = f"{kind} that this project does not manage are left out: grant it Describe"
             assert missing in said
     told = kgitops("policy", "audit", project.folder, "--format", "json")

@@ -33,8 +33,6 @@ from kgitops.model.json.declared import (
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import (
-    CREDENTIALS,
-    GLOBAL_GROUP,
     acl_address,
     broker_address,
     group_address,
@@ -45,6 +43,7 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.config_resources import FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import CREDENTIALS, GLOBAL_GROUP, Kind
 from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import ScramMechanism
@@ -52,7 +51,7 @@ from kgitops.plan import context, engine, planner, removal
 from kgitops.plan import draft as planned_requests
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
-from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest, Precondition
+from kgitops.plan.document.plan import Action, Plan, PlannedRequest, Precondition
 from kgitops.plan.engine import Requested, Values
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus

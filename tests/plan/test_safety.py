@@ -18,8 +18,9 @@ from builders import (
 from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTopic
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.plan import Action, Kind, Plan
+from kgitops.plan.document.plan import Action, Plan
 
 KEPT = a_topic("kept")
 

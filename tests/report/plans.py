@@ -19,6 +19,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.addresses import acl_address, topic_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
@@ -33,7 +34,6 @@ from kgitops.plan.document.plan import (
     Drift,
     FieldChange,
     Kept,
-    Kind,
     Plan,
     PlannedRequest,
     PlanTarget,

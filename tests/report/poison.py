@@ -17,6 +17,7 @@ from kgitops.model.resources.addresses import (
     topic_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster
 from kgitops.model.source import Finding, Severity, Source
@@ -30,7 +31,6 @@ from kgitops.plan.document.plan import (
     Drift,
     FieldChange,
     Kept,
-    Kind,
     Plan,
     PlannedRequest,
     PlanTarget,

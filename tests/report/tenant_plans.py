@@ -22,12 +22,13 @@ from kgitops.model.resources.addresses import (
     quota_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.model.source import Source
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Plan, PlannedRequest, Precondition
+from kgitops.plan.document.plan import Action, Change, Plan, PlannedRequest, Precondition
 from kgitops.plan.document.risks import Risk
 
 SALES, ANALYTICS = "emea.sales", "analytics"

@@ -27,7 +27,7 @@ from report.plans import (
 from syrupy.assertion import SnapshotAssertion
 from tiers import examples
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.source import Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks

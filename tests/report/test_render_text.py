@@ -25,10 +25,11 @@ from report.plans import (
 from syrupy.assertion import SnapshotAssertion
 from tiers import examples
 
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
-from kgitops.plan.document.plan import Action, Base, Drift, FieldChange, Kind, Plan
+from kgitops.plan.document.plan import Action, Base, Drift, FieldChange, Plan
 from kgitops.report.text.plan import render_text
 
 

@@ -12,8 +12,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import acl_address, object_name, quota_address, topic_address
 from kgitops.model.wording import counted, shortened, shortened_pair
 from kgitops.report.content.safe_text import code_span, fenced, guarded_line, terminal_text
 from kgitops.report.content.sections import name_patterns

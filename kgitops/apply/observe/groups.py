@@ -19,14 +19,8 @@ from kgitops.model.resources.config_resources import (
     normal_resource_value,
 )
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import RESOURCES
 from kgitops.model.values import has_configs
-
-_GROUP = "group/"
-CONFIG_RESOURCES: Mapping[ConfigResourceType, str] = {
-    ConfigResourceType.CLIENT_METRICS: "client-metrics",
-    ConfigResourceType.BROKER: "broker-config",
-}
-"""The kinds of their addresses."""
 
 
 def has_resource_configs(request: req.AlterConfigResourceRequest, state: ClusterState) -> bool:
@@ -71,21 +65,22 @@ def with_groups(cluster: Cluster, state: ClusterState, addresses: Iterable[str])
         UnreachableError: the cluster can't be read.
     """
     wanted = tuple(addresses)
-    if groups := _named(wanted, _GROUP):
-        held: Mapping[str, FoundGroup] = cluster.read_groups(groups)
-        state = replace(state, groups={**state.groups, **held})
-    for kind, prefix in CONFIG_RESOURCES.items():
-        names = _named(wanted, f"{prefix}/")
+    for kind, form in RESOURCES.items():
+        names = _named(wanted, f"{form.segment}/")
         if kind is ConfigResourceType.BROKER:
             # A broker that left the cluster for good has no configs.
             names &= {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
-        if not names:
-            continue
-        found = {
-            config_resource_address(kind, name): FoundConfigs(type=kind, name=name, configs=configs)
-            for name, configs in cluster.read_configs(kind, names).items()
-        }
-        state = replace(state, config_resources={**state.config_resources, **found})
+        if names and kind is ConfigResourceType.GROUP:
+            held: Mapping[str, FoundGroup] = cluster.read_groups(names)
+            state = replace(state, groups={**state.groups, **held})
+        elif names:
+            found = {
+                config_resource_address(kind, name): FoundConfigs(
+                    type=kind, name=name, configs=configs
+                )
+                for name, configs in cluster.read_configs(kind, names).items()
+            }
+            state = replace(state, config_resources={**state.config_resources, **found})
     return state
 
 

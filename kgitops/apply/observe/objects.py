@@ -17,6 +17,7 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.addresses import ScopedAddress, broker_address, split_scoped_address
 from kgitops.model.resources.config_resources import FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import RESOURCES
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramIterations
@@ -42,6 +43,9 @@ Object = (
     | TopicLink
     | MemberState
 )
+
+
+_CONFIGURED = frozenset(form.segment for form in RESOURCES.values())
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:
@@ -73,7 +77,7 @@ def find_object(address: str, state: ClusterState) -> Object | None:
             )
         case "group":
             return state.groups.get(unquote(rest))
-        case "client-metrics" | "broker-config":
+        case kind if kind in _CONFIGURED:
             return state.config_resources.get(address)
         case "vc":
             return state.virtual_clusters.get(unquote(rest))

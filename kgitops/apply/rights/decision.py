@@ -36,12 +36,13 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.resources.addresses import kind_of, member_address, topic_address
+from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, generated_parts
 from kgitops.model.verdict import Reason
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Action, Change, Kind, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import (
     Ownership,
     OwnershipStatus,
@@ -126,7 +127,7 @@ class _Rights:
 
     def check(self, change: Change) -> None:
         """Raise an error unless the project has the right to this change."""
-        if KIND_OF_ADDRESS.get(kind_of(change.address)) is not change.kind:
+        if KIND_OF_SORT.get(kind_of(change.address)) is not change.kind:
             _raise_untrusted(change, f"is not of the kind {change.kind}")
         if change.actions not in _ACTIONS:
             _raise_untrusted(change, "has actions that contradict each other")

@@ -4,15 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import (
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
-    DesiredGroup,
-    OffsetReset,
-    part_json,
-)
+from kgitops.model.json.declared import DesiredConfigs, DesiredGroup, OffsetReset, part_json
 from kgitops.model.registry import Json
-from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
+from kgitops.model.resources.config_resources import normal_resource_configs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
 from kgitops.plan.document.plan import Change
 from kgitops.plan.values.resets import offset_path, reset_topics
@@ -23,22 +17,14 @@ _OFFSETS = "offsets."
 
 
 def config_resource_problems(
-    declared: DesiredClientMetrics | DesiredBrokerConfig,
-    change: Change,
-    state: ClusterState,
-    applied: Mapping[str, Json],
+    declared: DesiredConfigs, change: Change, state: ClusterState, applied: Mapping[str, Json]
 ) -> Iterator[str]:
-    """Yield the problems of requests about client metrics, or about the configs of brokers."""
+    """Yield the problems of requests about a resource that only has configs."""
     requests = [planned.request for planned in change.requests]
     if any(not isinstance(it, req.AlterConfigResourceRequest) for it in requests):
         yield _ELSE
-    match declared:
-        case DesiredClientMetrics():
-            kind = ConfigResourceType.CLIENT_METRICS
-        case DesiredBrokerConfig():
-            kind = ConfigResourceType.BROKER
     found = state.config_resources.get(declared.address)
-    yield from _configs(kind, declared.configs, requests, found.configs if found else {}, applied)
+    yield from _configs(declared, requests, found.configs if found else {}, applied)
 
 
 def group_problems(
@@ -53,9 +39,7 @@ def group_problems(
     if any(not isinstance(it, alterations) for it in requests):
         yield _ELSE
     found = state.groups.get(declared.name) or FoundGroup(name=declared.name)
-    yield from _configs(
-        ConfigResourceType.GROUP, declared.configs, requests, found.configs, applied
-    )
+    yield from _configs(declared, requests, found.configs, applied)
     resets = [it for it in requests if isinstance(it, req.AlterConsumerGroupOffsetsRequest)]
     asked = {
         (item.topic, partition): offset
@@ -92,17 +76,18 @@ def _reset(reset: OffsetReset, asked: CommittedOffsets, held: CommittedOffsets) 
 
 
 def _configs(
-    kind: ConfigResourceType,
-    declared: Mapping[str, str],
+    item: DesiredConfigs,
     requests: Sequence[req.Request],
     held: Mapping[str, str],
     applied: Mapping[str, Json],
 ) -> Iterator[str]:
     """Check that only keys are set that are or were declared, and that all are as declared."""
+    declared = item.configs
     alterations = [it for it in requests if isinstance(it, req.AlterConfigResourceRequest)]
     if len(alterations) > 1:
         yield _ELSE
-    after, last = dict(normal_resource_configs(kind, held)), applied.get("configs", {})
+    after = dict(normal_resource_configs(item.resource, held))
+    last = applied.get("configs", {})
     for key, value in (pair for it in alterations for pair in it.configs.items()):
         removed = value is None and key not in declared and key in last
         if not removed and (value is None or declared.get(key) != value):

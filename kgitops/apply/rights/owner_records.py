@@ -20,9 +20,10 @@ from kgitops.model.json.declared import (
     own_address,
 )
 from kgitops.model.registry import Owner
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS
 from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.removal import after_removal
 

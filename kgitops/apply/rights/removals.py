@@ -7,9 +7,10 @@ from msgspec.structs import replace
 from kgitops.model import requests as req
 from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.registry import Owner
-from kgitops.model.resources.addresses import GLOBAL_GROUP, kind_of
+from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import GLOBAL_GROUP, Kind
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
-from kgitops.plan.document.plan import Action, Change, Kind
+from kgitops.plan.document.plan import Action, Change
 from kgitops.plan.ownership import removal_policy
 
 _REMOVES = req.AlterVirtualClusterRequest(virtual_cluster="", change=ChangeType.REMOVE)

@@ -17,8 +17,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     ConfigsPolicy,
     DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
+    DesiredConfigs,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
@@ -78,7 +77,7 @@ def request_problem(
             problems = user_problems(declared, requests, state, applied)
         case DesiredGroup():
             problems = group_problems(declared, change, state, applied)
-        case DesiredClientMetrics() | DesiredBrokerConfig():
+        case DesiredConfigs():
             problems = config_resource_problems(declared, change, state, applied)
         case DesiredVirtualCluster():
             problems = _virtual_cluster(declared, requests, actual)

@@ -43,7 +43,7 @@ def run_change(
     from kgitops.cli.running.execute import ExecuteOptions, run_plan, wait_for_lock
     from kgitops.cli.running.plan_output import exit_code, show_plan
     from kgitops.cli.running.streams import print_notice, print_sentence
-    from kgitops.model.resources.object_names import object_name
+    from kgitops.model.resources.addresses import object_name
     from kgitops.workflow.commands.imperative import as_command, plan_command
 
     with open_target(options) as (workspace, policies, cluster):

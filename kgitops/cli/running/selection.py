@@ -11,8 +11,8 @@ from kgitops.desired.selector import parse_selector
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
 from kgitops.model.origin import install_command
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.names import is_principal
-from kgitops.plan.document.plan import Kind
 from kgitops.workflow.project.selection import Selection, Workspace, folder_names
 
 if TYPE_CHECKING:

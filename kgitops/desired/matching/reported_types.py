@@ -13,6 +13,7 @@ from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredBrokerConfig,
     DesiredClientMetrics,
+    DesiredConfigs,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
@@ -85,16 +86,8 @@ def _with_types(item: DesiredObject, types: ReportedTypes, current: ClusterState
         case DesiredTopic():
             found = current.topics.get(item.name) if item.virtual_cluster is None else None
             return _typed(item, types.get(None, {}), found.configs if found else {})
-        case DesiredGroup():
-            group = current.groups.get(item.name)
-            own = types.get(ConfigResourceType.GROUP, {})
-            return _typed(item, own, group.configs if group else {})
-        case DesiredClientMetrics():
-            own = types.get(ConfigResourceType.CLIENT_METRICS, {})
-            return _typed(item, own, _held(item, current))
-        case DesiredBrokerConfig():
-            own = types.get(ConfigResourceType.BROKER, {})
-            return _typed(item, own, _held(item, current))
+        case DesiredConfigs():
+            return _typed(item, types.get(item.resource, {}), _held(item, current))
         case (
             DesiredAcl()
             | DesiredQuota()
@@ -106,8 +99,12 @@ def _with_types(item: DesiredObject, types: ReportedTypes, current: ClusterState
             return item
 
 
-def _held(item: DesiredObject, current: ClusterState) -> Mapping[str, str]:
-    found = current.config_resources.get(item.address)
+def _held(item: DesiredConfigs, current: ClusterState) -> Mapping[str, str]:
+    found = (
+        current.groups.get(item.name)
+        if isinstance(item, DesiredGroup)
+        else current.config_resources.get(item.address)
+    )
     return found.configs if found else {}
 
 

@@ -10,9 +10,7 @@ from kgitops.desired.virtual_clusters.checks import cluster_source
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import (
     DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
-    DesiredGroup,
+    DesiredConfigs,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -124,7 +122,7 @@ def _virtual_cluster(item: DesiredObject) -> str | None:
         case DesiredAcl(binding=binding):
             literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
             return binding.virtual_cluster if binding.scoped and literal else None
-        case DesiredGroup() | DesiredClientMetrics() | DesiredBrokerConfig():
+        case DesiredConfigs():
             return None
         case other:
             assert_never(other)

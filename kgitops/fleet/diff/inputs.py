@@ -12,7 +12,7 @@ from kgitops.fleet.tables.desired_rows import DECLARED, declared_in_rows, header
 from kgitops.fleet.tables.format import DESIRED
 from kgitops.fleet.tables.reading import Rows
 from kgitops.model.json.declared import DesiredObject
-from kgitops.plan.document.plan import KIND_OF_ADDRESS
+from kgitops.model.resources.kinds import KIND_OF_SORT
 
 
 class DesiredPart(Struct, frozen=True):
@@ -100,7 +100,7 @@ def side_from_manifests(desired: DesiredState) -> DesiredSide:
 def _counts(keys: pa.Table) -> Mapping[str, int]:
     counts: dict[str, int] = {}
     for row in pc.value_counts(keys["kind"].combine_chunks()).to_pylist():
-        kind = KIND_OF_ADDRESS.get(row["values"])
+        kind = KIND_OF_SORT.get(row["values"])
         if kind is not None:
             counts[str(kind)] = counts.get(str(kind), 0) + row["counts"]
     return dict(sorted(counts.items()))

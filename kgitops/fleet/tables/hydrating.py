@@ -28,13 +28,13 @@ from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import (
-    CREDENTIALS,
     acl_address,
     kind_of,
     quota_address,
     topic_address,
     user_address,
 )
+from kgitops.model.resources.kinds import CREDENTIALS
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramIterations

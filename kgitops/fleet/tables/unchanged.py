@@ -10,14 +10,7 @@ from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.fleet.tables.desired_header import DesiredPlace
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import (
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
-    DesiredGroup,
-    DesiredObject,
-    DesiredTopic,
-    declared_object,
-)
+from kgitops.model.json.declared import DesiredConfigs, DesiredObject, DesiredTopic, declared_object
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding, PatternType
 from kgitops.model.resources.names import REGISTRY_TOPIC
@@ -109,7 +102,7 @@ def depends_on_offsets(item: DesiredObject) -> bool:
     For a topic these are the offsets at which its records begin; groups and config
     resources are in no state at all.
     """
-    if isinstance(item, DesiredGroup | DesiredClientMetrics | DesiredBrokerConfig):
+    if isinstance(item, DesiredConfigs):
         return True
     return isinstance(item, DesiredTopic) and bool(item.delete_records_before)
 

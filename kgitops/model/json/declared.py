@@ -5,10 +5,11 @@ it, and fleets have it in their rows. It has the fields of the class in camel ca
 say what is spelled otherwise.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from msgspec import Struct, defstruct, field
 from msgspec.structs import fields
@@ -27,6 +28,8 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.kinds import FORMS, GLOBAL_GROUP, KIND_OF_SORT, Kind
 from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity, quota_text
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
@@ -138,26 +141,28 @@ class _Located(PartlyCompared, frozen=True, kw_only=True):
     located: Located
 
 
-class _Declared(_Located, frozen=True, kw_only=True):
+class AnyDesired(_Located, frozen=True, kw_only=True):
     """Base of the declared objects: ``deletion_policy_written`` if the document says it.
 
-    A record has the fields in ``scoped`` only where the first of them is not None.
+    ``sorts`` are those of its addresses, where they are not all that its kind has. A record has the
+    fields in ``scoped`` only where the first of them is not None.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[Kind]
+    sorts: ClassVar[tuple[str, ...]] = ()
     scoped: ClassVar[tuple[str, ...]] = ()
     deletion_policy_written: bool = False
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
 
 
-class DesiredTopic(_Declared, frozen=True, kw_only=True):
+class DesiredTopic(AnyDesired, frozen=True, kw_only=True):
     """A declared topic. Either ``assignment`` is given, or partitions and replication factor.
 
     ``name`` is the local one of a topic that is declared in a ``virtual_cluster``; ``share_with``
     names the virtual clusters that may link to it (VC-040).
     """
 
-    kind = "Topic"
+    kind = Kind.TOPIC
     scoped = ("virtual_cluster", "share_with")
     name: str
     partitions: int
@@ -171,17 +176,17 @@ class DesiredTopic(_Declared, frozen=True, kw_only=True):
     share_with: tuple[str, ...] = ()
 
 
-class DesiredAcl(_Declared, frozen=True, kw_only=True):
+class DesiredAcl(AnyDesired, frozen=True, kw_only=True):
     """One declared binding; a document with several principals or operations declares several."""
 
-    kind = "Acl"
+    kind = Kind.ACL
     binding: _Acl
 
 
-class DesiredQuota(_Declared, frozen=True, kw_only=True):
+class DesiredQuota(AnyDesired, frozen=True, kw_only=True):
     """The declared quotas of one entity, by Kafka's key."""
 
-    kind = "ClientQuota"
+    kind = Kind.QUOTA
     entity: _Entity
     quotas: Mapping[str, _Quota]
 
@@ -200,30 +205,33 @@ class OffsetReset(Struct, frozen=True, kw_only=True):
     topics: tuple[str, ...] = ()
 
 
-class DesiredGroup(_Declared, frozen=True, kw_only=True):
-    """A declared consumer group outside of virtual clusters."""
+class DesiredConfigs(AnyDesired, frozen=True, kw_only=True):
+    """The declared configs of a ``resource``, which Kafka has by its type and name."""
 
-    kind = "ConsumerGroup"
+    resource: ClassVar[ConfigResourceType]
     name: str
     configs: Mapping[str, str] = field(default_factory=dict)
+
+
+class DesiredGroup(DesiredConfigs, frozen=True, kw_only=True):
+    """A declared consumer group outside of virtual clusters."""
+
+    kind, resource = Kind.GROUP, ConfigResourceType.GROUP
+    sorts = (GLOBAL_GROUP,)
     reset: OffsetReset | None = field(default=None, name="resetOffsets")
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
 
 
-class DesiredClientMetrics(_Declared, frozen=True, kw_only=True):
+class DesiredClientMetrics(DesiredConfigs, frozen=True, kw_only=True):
     """A declared subscription to the metrics of clients."""
 
-    kind = "ClientMetrics"
-    name: str
-    configs: Mapping[str, str]
+    kind, resource = Kind.CLIENT_METRICS, ConfigResourceType.CLIENT_METRICS
 
 
-class DesiredBrokerConfig(_Declared, frozen=True, kw_only=True):
+class DesiredBrokerConfig(DesiredConfigs, frozen=True, kw_only=True):
     """The declared configs of a broker, by its id, or of all (``ALL_BROKERS``)."""
 
-    kind = "BrokerConfig"
-    name: str
-    configs: Mapping[str, str]
+    kind, resource = Kind.BROKER_CONFIG, ConfigResourceType.BROKER
 
 
 class MembersMode(StrEnum):
@@ -233,20 +241,20 @@ class MembersMode(StrEnum):
     ADDITIVE = "additive"
 
 
-class DesiredVirtualCluster(_Declared, frozen=True, kw_only=True):
+class DesiredVirtualCluster(AnyDesired, frozen=True, kw_only=True):
     """A declared virtual cluster; its members are objects of their own."""
 
-    kind = "VirtualCluster"
+    kind = Kind.VIRTUAL_CLUSTER
     name: str
     options: LoweringOptions = field(default_factory=LoweringOptions, name="lowering")
     mode: MembersMode = MembersMode.AUTHORITATIVE
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
 
 
-class DesiredLink(_Declared, frozen=True, kw_only=True):
+class DesiredLink(AnyDesired, frozen=True, kw_only=True):
     """A declared link: it leads to the physical ``topic``, or to where the link ``target`` does."""
 
-    kind = "TopicLink"
+    kind = Kind.LINK
     virtual_cluster: str
     name: str
     topic: str | None = None
@@ -258,7 +266,7 @@ class DesiredLink(_Declared, frozen=True, kw_only=True):
         return LocalName(self.virtual_cluster, self.name)
 
 
-class DesiredMember(_Declared, frozen=True, kw_only=True):
+class DesiredMember(AnyDesired, frozen=True, kw_only=True):
     """A declared user, client id, group or transactional id of a virtual cluster.
 
     The ``name`` of a user is a principal. ``copy_acls_from`` and ``remove_old_acls_from`` name a
@@ -266,7 +274,8 @@ class DesiredMember(_Declared, frozen=True, kw_only=True):
     cluster. ``adopt`` is the global group that a group takes over, with ``copy_offsets``.
     """
 
-    kind = "VirtualClusterBinding"
+    kind = Kind.BINDING
+    sorts = ("user", "client", "group", "txn")
     virtual_cluster: str
     entity_type: EntityType = field(name="type")
     name: str
@@ -285,10 +294,10 @@ class DesiredCredential(Struct, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class DesiredUser(_Declared, frozen=True, kw_only=True):
+class DesiredUser(AnyDesired, frozen=True, kw_only=True):
     """A declared user who logs in by SCRAM; one of a ``virtual_cluster`` must be its member."""
 
-    kind = "User"
+    kind = Kind.USER
     scoped = ("virtual_cluster",)
     name: str
     credentials: Mapping[ScramMechanism, DesiredCredential] = field(name="scram")
@@ -308,6 +317,14 @@ DesiredObject = (
     | DesiredLink
     | DesiredMember
 )
+
+
+ONLY_CONFIGS: tuple[type[DesiredConfigs], ...] = tuple(
+    kind
+    for kind in get_args(DesiredObject)
+    if issubclass(kind, DesiredConfigs) and kind is not DesiredGroup
+)
+"""The kinds that have nothing but the configs of a resource."""
 
 
 class Tombstone(_Located, frozen=True, kw_only=True):
@@ -334,12 +351,8 @@ def own_address(declared: DesiredObject) -> str:
             return addresses.quota_address(declared.entity)
         case DesiredUser():
             return addresses.user_address(declared.name)
-        case DesiredGroup():
-            return addresses.group_address(declared.name)
-        case DesiredClientMetrics():
-            return addresses.client_metrics_address(declared.name)
-        case DesiredBrokerConfig():
-            return addresses.broker_config_address(declared.name)
+        case DesiredConfigs():
+            return addresses.config_resource_address(declared.resource, declared.name)
         case DesiredVirtualCluster():
             return addresses.virtual_cluster_address(declared.name)
         case DesiredLink(virtual_cluster=scope):
@@ -352,11 +365,12 @@ def is_default_policy(declared: DesiredObject) -> bool:
     """True if a document without a deletion policy means this one; for a group two are the same."""
     if isinstance(declared, DesiredMember) and declared.entity_type is EntityType.GROUP:
         return declared.deletion_policy in (DeletionPolicy.ORPHAN, DeletionPolicy.DELETE)
-    return declared.deletion_policy is _default_policy(type(declared))
+    return declared.deletion_policy is default_policy(type(declared))
 
 
 @cache
-def _default_policy(kind: type[DesiredObject]) -> DeletionPolicy:
+def default_policy(kind: _Class) -> DeletionPolicy:
+    """The deletion policy of a declaration that says none."""
     default: DeletionPolicy
     (default,) = (it.default for it in fields(kind) if it.name == "deletion_policy")
     return default
@@ -367,7 +381,7 @@ def last_applied(declared: DesiredObject) -> Record:
     unscoped = declared.scoped and getattr(declared, declared.scoped[0]) is None
     record = codec_of(type(declared), declared.scoped if unscoped else ()).write(declared)
     if isinstance(declared, DesiredMember) and declared.entity_type is EntityType.GROUP:
-        record["kind"] = "ConsumerGroup"
+        record["kind"] = Kind.GROUP.value
     return record
 
 
@@ -411,7 +425,7 @@ def credentials_of(view: Json) -> dict[ScramMechanism, DesiredCredential]:
 
 def acl_view(binding: AclBinding) -> dict[str, Json]:
     """Show a binding for ``before`` and ``after``, as its record does."""
-    return {"kind": DesiredAcl.kind, **_write_binding(binding)}
+    return {"kind": DesiredAcl.kind.value, **_write_binding(binding)}
 
 
 def binding_of(view: Record) -> AclBinding:
@@ -442,19 +456,20 @@ def _whole_shape(kind: _Class, name: str) -> type[Struct]:
     return defstruct(name, more, bases=(codec_of(kind).shape,), kw_only=True)
 
 
-_KINDS: Mapping[str, Mapping[str, Any]] = {
-    "topic": {"Topic": DesiredTopic},
-    "link": {"TopicLink": DesiredLink, "Topic": DesiredTopic},
-    "acl": {"Acl": DesiredAcl},
-    "quota": {"ClientQuota": DesiredQuota},
-    addresses.CREDENTIALS: {"User": DesiredUser},
-    "vc": {"VirtualCluster": DesiredVirtualCluster},
-    "user": {"VirtualClusterBinding": DesiredMember},
-    "client": {"VirtualClusterBinding": DesiredMember},
-    "txn": {"VirtualClusterBinding": DesiredMember},
-    "group": {"ConsumerGroup": DesiredMember},
-    addresses.GLOBAL_GROUP: {"ConsumerGroup": DesiredGroup},
-    "client-metrics": {"ClientMetrics": DesiredClientMetrics},
-    "broker-config": {"BrokerConfig": DesiredBrokerConfig},
-}
-"""The classes by the kind of their address and that of the document that declares them."""
+@cache
+def sorts_of(kind: _Class) -> tuple[str, ...]:
+    """The sorts (``addresses.kind_of``) of the addresses of a class of declared objects."""
+    return kind.sorts or tuple({form.sort: 0 for form in FORMS if form.kind is kind.kind})
+
+
+def _classes() -> Mapping[str, Mapping[str, _Class]]:
+    by_sort: defaultdict[str, dict[str, _Class]] = defaultdict(dict)
+    for kind in get_args(DesiredObject):
+        for sort in sorts_of(kind):
+            by_sort[sort][KIND_OF_SORT[sort].value] = kind
+    by_sort["link"][DesiredTopic.kind.value] = DesiredTopic  # forgotten, its link stays
+    return by_sort
+
+
+_KINDS = _classes()
+"""The classes by the sort of their address and the kind of the document that declares them."""

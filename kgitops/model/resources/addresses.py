@@ -1,39 +1,17 @@
-"""Stable addresses of objects, as used in targets, tombstones, waivers and reports."""
+"""Addresses of objects, as in targets, tombstones, waivers and reports, and as people read them."""
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 from msgspec import Struct
 
-from kgitops.model.resources.acls import (
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
-from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
+from kgitops.model.resources.acls import AclBinding, PatternType
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.kinds import DECLARABLE, FORMS, RESOURCES, UNSCOPED, AddressForm
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
-_PART = r"(?:[^%/@,=\x00-\x1f\x7f-\x9f]|%[0-9A-F]{2})+"
-_ACL = (
-    rf"acl/{_PART}/(?:{'|'.join(PermissionType)})/(?:{'|'.join(Operation)})"
-    rf"/(?:{'|'.join(ResourceType)})/(?:{'|'.join(PatternType)})/{_PART}@{_PART}"
-)
-_CLIENTS = rf"user={_PART}(?:,client-id={_PART})?|client-id={_PART}"
-DECLARABLE = re.compile(
-    rf"topic/(?P<topic>{_PART})"
-    rf"|user/{_PART}"
-    rf"|(?:group|client-metrics)/{_PART}"
-    rf"|broker-config/(?:{ALL_BROKERS}|0|[1-9][0-9]{{0,9}})"
-    rf"|{_ACL}"
-    rf"|quota/(?:{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART})"
-    rf"|vc/{_PART}(?:/(?:topic|link|user|client|group|txn)/{_PART}|/{_ACL}|/quota/(?:{_CLIENTS}))?"
-)
-"""The address of an object that a document can declare."""
-CREDENTIALS = "credentials"
-"""The kind of the addresses ``user/NAME``."""
 _SCOPED = "vc/"
 _PREFIXED = "prefixed:"
 _SEGMENTS = {
@@ -43,11 +21,11 @@ _SEGMENTS = {
     EntityType.USER: "user",
     EntityType.CLIENT_ID: "client",
 }
-_GROUP = "group"
-GLOBAL_GROUP = "consumer-group"
-"""The kind (:func:`kind_of`) of a group outside of virtual clusters; one inside is a ``group``."""
 _BROKER = re.compile(r"broker/[0-9]{1,10}")
 _RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]+")
+_ACL_PARTS = 6
+_PLAIN = re.compile(r'[^\s"\\(){}]+')
+_NOUNS = {(form.scoped, form.segment): form.noun for form in FORMS}
 
 
 def is_address(text: str) -> bool:
@@ -58,6 +36,12 @@ def is_address(text: str) -> bool:
 def encode(part: str) -> str:
     """Percent-encode the separators of parts, and control characters, as UTF-8 bytes."""
     return _RESERVED.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), part)
+
+
+def named_address(form: AddressForm, name: str, virtual_cluster: str | None = None) -> str:
+    """The address of this form; one that is scoped has a virtual cluster."""
+    scope = "" if virtual_cluster is None else f"{virtual_cluster_address(virtual_cluster)}/"
+    return f"{scope}{form.segment}/{encode(name)}"
 
 
 def topic_address(name: str) -> str:
@@ -117,30 +101,14 @@ def user_address(name: str) -> str:
     return f"user/{encode(name)}"
 
 
+def config_resource_address(kind: ConfigResourceType, name: str) -> str:
+    """``group/billing``, ``client-metrics/lag``, ``broker-config/1``."""
+    return named_address(RESOURCES[kind], name)
+
+
 def group_address(name: str) -> str:
     """``group/billing``: a consumer group outside of virtual clusters."""
-    return f"{_GROUP}/{encode(name)}"
-
-
-def client_metrics_address(name: str) -> str:
-    """``client-metrics/lag``: a subscription to the metrics of clients (KIP-714)."""
-    return f"client-metrics/{encode(name)}"
-
-
-def broker_config_address(name: str) -> str:
-    """``broker-config/1``: the configs that documents declare of a broker, or of all brokers."""
-    return f"broker-config/{encode(name)}"
-
-
-def config_resource_address(kind: ConfigResourceType, name: str) -> str:
-    """The address of a group, of client metrics or of the configs of brokers."""
-    match kind:
-        case ConfigResourceType.GROUP:
-            return group_address(name)
-        case ConfigResourceType.CLIENT_METRICS:
-            return client_metrics_address(name)
-        case ConfigResourceType.BROKER:
-            return broker_config_address(name)
+    return config_resource_address(ConfigResourceType.GROUP, name)
 
 
 def broker_address(broker: int) -> str:
@@ -188,6 +156,68 @@ def kind_of(address: str) -> str:
     if parts:
         return parts.segment
     kind = address.partition("/")[0]
-    if kind == "user":
-        return CREDENTIALS
-    return GLOBAL_GROUP if kind == _GROUP else kind
+    return UNSCOPED.get(kind, kind)
+
+
+class ObjectName(Struct, frozen=True):
+    """``kind`` is a word, ``name`` what tells objects of the kind apart."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+@lru_cache(maxsize=65_536)
+def object_name(address: str) -> ObjectName:
+    """The name behind an address, in full; the address itself where it is of no known form."""
+    found = split_scoped_address(address)
+    scope = ""
+    if found is not None:
+        scope = "*" if found.virtual_cluster == "*" else _shown(found.virtual_cluster)
+        scope = f"{scope}*/" if found.prefixed else f"{scope}/"
+    segment, _, rest = address.partition("/")
+    if found is not None:
+        segment, rest = found.segment, found.tail
+    noun = _NOUNS.get((found is not None, segment))
+    if noun is None or not rest:
+        return ObjectName("object", _shown(address))
+    match segment:
+        case "acl":
+            return _acl(address, rest, scope)
+        case "quota":
+            of = f"virtual-cluster={scope[:-1]}, " if scope else ""
+            return ObjectName(noun, f"{of}{_entities(rest)}")
+        case _:
+            return ObjectName(noun, f"{scope}{_shown(unquote(rest))}")
+
+
+def _acl(address: str, rest: str, scope: str) -> ObjectName:
+    parts = rest.split("/")
+    if len(parts) != _ACL_PARTS:
+        return ObjectName("object", _shown(address))
+    principal, permission, operation, resource_type, pattern, last = parts
+    name, _, host = last.partition("@")
+    where = "" if host == "*" else f" from {_shown(unquote(host))}"
+    resource = f"{resource_type} {scope}{_shown(unquote(name))} ({pattern})"
+    return ObjectName(
+        "acl", f"{_shown(unquote(principal))} {permission} {operation} {resource}{where}"
+    )
+
+
+def _entities(rest: str) -> str:
+    parts = (part.partition("=") for part in rest.split(","))
+    return ", ".join(f"{entity}={_entity(name)}" for entity, _, name in parts)
+
+
+def _entity(name: str) -> str:
+    return name if name == "<default>" else _shown(unquote(name))
+
+
+def _shown(name: str) -> str:
+    """Quoted where blanks or brackets could be read as part of the sentence around it."""
+    if _PLAIN.fullmatch(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

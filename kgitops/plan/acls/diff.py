@@ -21,10 +21,11 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Source
 from kgitops.plan.acls.patterns import ResourcesInUse
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Basis, Change, Kind
+from kgitops.plan.document.plan import Basis, Change
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.ownership import Ownership, OwnershipStatus

@@ -31,6 +31,7 @@ from kgitops.model.json.strict import ShapeError
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import api_name
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import Reason, Verdict
 from kgitops.plan.document.plan import (
@@ -44,7 +45,6 @@ from kgitops.plan.document.plan import (
     Drift,
     FieldChange,
     Kept,
-    Kind,
     Plan,
     PlannedRequest,
     PlanTarget,

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted, shortened
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
 
 _NAMED = 3

@@ -13,7 +13,7 @@ from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request, with_labels
-from kgitops.model.resources.addresses import CREDENTIALS, GLOBAL_GROUP
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, denial_sentence
@@ -31,41 +31,6 @@ class Action(StrEnum):
     DELETE = "delete"
     ADOPT = "adopt"
     FORGET = "forget"
-
-
-class Kind(StrEnum):
-    """The kinds of object that can be planned."""
-
-    TOPIC = "Topic"
-    ACL = "Acl"
-    QUOTA = "ClientQuota"
-    USER = "User"
-    BROKER = "Broker"
-    VIRTUAL_CLUSTER = "VirtualCluster"
-    LINK = "TopicLink"
-    BINDING = "VirtualClusterBinding"
-    GROUP = "ConsumerGroup"
-    CLIENT_METRICS = "ClientMetrics"
-    BROKER_CONFIG = "BrokerConfig"
-
-
-KIND_OF_ADDRESS: Mapping[str, Kind] = {
-    "topic": Kind.TOPIC,
-    "acl": Kind.ACL,
-    "quota": Kind.QUOTA,
-    CREDENTIALS: Kind.USER,
-    "broker": Kind.BROKER,
-    "vc": Kind.VIRTUAL_CLUSTER,
-    "link": Kind.LINK,
-    "group": Kind.GROUP,
-    GLOBAL_GROUP: Kind.GROUP,
-    "client-metrics": Kind.CLIENT_METRICS,
-    "broker-config": Kind.BROKER_CONFIG,
-    "user": Kind.BINDING,
-    "client": Kind.BINDING,
-    "txn": Kind.BINDING,
-}
-"""By the kind of an address (``model.resources.addresses.kind_of``)."""
 
 
 class FieldChange(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,8 @@ from enum import IntEnum, auto
 from kgitops.model.requests import AclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, PermissionType, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
-from kgitops.plan.document.plan import Action, Change, Kind
+from kgitops.model.resources.kinds import Kind
+from kgitops.plan.document.plan import Action, Change
 
 PhaseKey = tuple[int | str, ...]
 

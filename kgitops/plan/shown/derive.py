@@ -13,16 +13,9 @@ from kgitops.model.cluster_state import Usage
 from kgitops.model.json.canonical import plain_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of, member_address
+from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.plan.acls.access import with_rights_lost
-from kgitops.plan.document.plan import (
-    KIND_OF_ADDRESS,
-    Basis,
-    Change,
-    Kind,
-    Plan,
-    Precondition,
-    Takeover,
-)
+from kgitops.plan.document.plan import Basis, Change, Plan, Precondition, Takeover
 from kgitops.plan.shown.acls import shown_acl
 from kgitops.plan.shown.settings import shown_configs, shown_group, shown_quota, shown_user
 from kgitops.plan.shown.takeovers import shown_takeover
@@ -30,6 +23,7 @@ from kgitops.plan.shown.topics import deletes_empty, shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
 from kgitops.plan.shown.virtual_clusters import shown_link, shown_member, shown_virtual_cluster
 from kgitops.plan.usage import WITHOUT_RECORDS, measured, not_checked, topic_at_stake
+from kgitops.plan.values.planners import CONFIGS_PLANNERS
 
 _UNCHECKED = ("lastApplied.", "deleteRecordsBefore.")
 _UNCHECKED_FIELDS = ("owner", "link", "replicationFactor", "virtualCluster")
@@ -96,7 +90,7 @@ def shown_problem(plan: Plan) -> str | None:
     around = _surroundings(plan.changes, plan.base.defaults, plan.takeovers)
     derived = []
     for change in plan.changes:
-        if KIND_OF_ADDRESS.get(kind_of(change.address)) is not change.kind:
+        if KIND_OF_SORT.get(kind_of(change.address)) is not change.kind:
             return f"{change.address} is not of the kind {change.kind}"
         try:
             derived.append(_with(change, _shown(change, around)))
@@ -140,8 +134,7 @@ _SHOWN: Mapping[Kind, Callable[[Change, Surroundings], Shown]] = {
     Kind.LINK: shown_link,
     Kind.BINDING: shown_member,
     Kind.GROUP: shown_group,
-    Kind.CLIENT_METRICS: shown_configs,
-    Kind.BROKER_CONFIG: shown_configs,
+    **dict.fromkeys(CONFIGS_PLANNERS, shown_configs),
 }
 
 

@@ -1,6 +1,6 @@
 """The values shown of quotas, users, consumer groups, client metrics and broker configs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from kgitops.model.resources.quotas import quota_text
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, FieldChange, Kind
+from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.document.risks import RISK_LEVELS, Risk
 from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
 from kgitops.plan.shown.values import (
@@ -42,9 +42,8 @@ from kgitops.plan.users.credentials import (
     last_credentials,
 )
 from kgitops.plan.users.diff import UserPlanner
-from kgitops.plan.values.broker_configs import BrokerConfigPlanner
-from kgitops.plan.values.client_metrics import ClientMetricsPlanner
 from kgitops.plan.values.groups import GroupPlanner
+from kgitops.plan.values.planners import CONFIGS_PLANNERS
 from kgitops.plan.values.quotas import QuotaPlanner
 from kgitops.plan.values.resets import offset_field, offset_path
 
@@ -69,7 +68,7 @@ def shown_configs(change: Change, around: Surroundings) -> Shown:
         if not isinstance(request, AlterConfigResourceRequest):
             raise ContradictionError("has a request for something else")
         requested |= request.configs
-    return _shown_values(change, _CONFIGS[change.kind], requested)
+    return _shown_values(change, CONFIGS_PLANNERS[change.kind], requested)
 
 
 def shown_user(change: Change, around: Surroundings) -> Shown:
@@ -147,9 +146,6 @@ def _committed(change: Change, topic: str, partition: int) -> int | None:
 
 
 _Kind = type[ValuesPlanner[Any]]
-_CONFIGS: Mapping[Kind, _Kind] = {
-    planner.kind: planner for planner in (ClientMetricsPlanner, BrokerConfigPlanner)
-}
 
 
 def _held(change: Change, kind: _Kind) -> Values:

@@ -13,12 +13,13 @@ from kgitops.model.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, FieldChange, Kind
+from kgitops.plan.document.plan import Action, Change, FieldChange
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.normal_form import (
     assignment_text,

@@ -6,9 +6,10 @@ from msgspec import Struct
 
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
-from kgitops.model.resources.addresses import GLOBAL_GROUP, kind_of
+from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import GLOBAL_GROUP, Kind
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Basis, Change, FieldChange, Kind, Takeover
+from kgitops.plan.document.plan import Action, Basis, Change, FieldChange, Takeover
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.ownership import (
     adoption_reason,

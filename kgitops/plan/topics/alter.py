@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
 from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext, local_name
-from kgitops.plan.document.plan import Basis, Drift, Kind
+from kgitops.plan.document.plan import Basis, Drift
 from kgitops.plan.normal_form import assignment_text, topic_view
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs

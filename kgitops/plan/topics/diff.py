@@ -6,12 +6,13 @@ from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.registry import Owner
 from kgitops.model.requests import NEW_UUID, CreateTopicRequest
 from kgitops.model.resources.addresses import topic_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.names import collision_key
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext, local_name
-from kgitops.plan.document.plan import Basis, Kind
+from kgitops.plan.document.plan import Basis
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import topic_view

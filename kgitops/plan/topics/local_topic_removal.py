@@ -4,11 +4,12 @@ from msgspec.structs import replace
 
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Basis, Change, Kind
+from kgitops.plan.document.plan import Basis, Change
 from kgitops.plan.draft import chain
 from kgitops.plan.normal_form import link_view, topic_view
 from kgitops.plan.removal import Removal, RemovalKind, remove

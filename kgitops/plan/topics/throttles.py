@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest
 from kgitops.model.resources.addresses import broker_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import (
     FOLLOWER_REPLICAS,
@@ -20,7 +21,7 @@ from kgitops.model.resources.topics import (
 )
 from kgitops.model.source import Finding, Severity
 from kgitops.model.values import overlaid
-from kgitops.plan.document.plan import Change, Kind, PlannedRequest, Precondition
+from kgitops.plan.document.plan import Change, PlannedRequest, Precondition
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import broker_view
 from kgitops.plan.stale_throttles import RestoredConfigs

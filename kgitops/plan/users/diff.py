@@ -11,13 +11,13 @@ from kgitops.model.cluster_state import Client, ClusterState
 from kgitops.model.json.declared import DesiredMember, DesiredUser, Record, credentials_of
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
-from kgitops.model.resources.addresses import CREDENTIALS, user_address
+from kgitops.model.resources.addresses import user_address
+from kgitops.model.resources.kinds import CREDENTIALS
 from kgitops.model.resources.users import ScramIterations, ScramMechanism, user_principal
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Kind
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.engine import Requested, Values, ValuesPlanner
 from kgitops.plan.users.credentials import is_renewed, iterations_path, last_credentials
@@ -63,12 +63,8 @@ def plan_users(context: PlanContext, client: Client | None) -> PlanDraft:
 class UserPlanner(ValuesPlanner[DesiredUser]):
     """The users who log in by SCRAM: by mechanism, the number of its iterations."""
 
-    kind, addresses, field = Kind.USER, (CREDENTIALS,), "scram"
+    declares, field = DesiredUser, "scram"
     adopted, removed, forgotten = risks.USER_ADOPT, risks.USER_DELETE, risks.USER_FORGET
-
-    def declared(self) -> Sequence[DesiredUser]:
-        """Return the declared users."""
-        return self.context.desired.of(DesiredUser)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all users."""

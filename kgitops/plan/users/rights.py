@@ -13,10 +13,11 @@ from kgitops.lowering.admins import Administrator
 from kgitops.lowering.report.report import super_users
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, VirtualCluster
 from kgitops.model.source import Finding
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 
 _PREFIX = "user/"
 

@@ -1,18 +1,14 @@
 """Plans dynamic configs of brokers."""
 
-from collections.abc import Sequence
-
 from kgitops.model.json.declared import DesiredBrokerConfig, Record
 from kgitops.model.resources.config_resources import (
     ALL_BROKERS,
-    ConfigResourceType,
     is_set_by_kafka,
     topic_configs_by_default,
 )
 from kgitops.model.resources.topics import RATES
 from kgitops.model.source import Finding
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Kind
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.plan.engine import ConfigsPlanner, Values
 from kgitops.plan.topics.configs import config_risk
@@ -21,14 +17,9 @@ from kgitops.plan.topics.configs import config_risk
 class BrokerConfigPlanner(ConfigsPlanner[DesiredBrokerConfig]):
     """The configs of single brokers, and of all; throttles belong to moves of replicas."""
 
-    kind, addresses = Kind.BROKER_CONFIG, ("broker-config",)
-    resource, changed = ConfigResourceType.BROKER, risks.BROKER_CONFIG_SET
+    declares, changed = DesiredBrokerConfig, risks.BROKER_CONFIG_SET
     adopted, removed = risks.BROKER_CONFIG_ADOPT, risks.BROKER_CONFIG_REMOVE
     forgotten = risks.BROKER_CONFIG_FORGET
-
-    def declared(self) -> Sequence[DesiredBrokerConfig]:
-        """Return the declared configs."""
-        return self.context.desired.of(DesiredBrokerConfig)
 
     def fits(self, item: DesiredBrokerConfig) -> bool:
         """Return whether the cluster has the broker; else add a finding."""

@@ -3,7 +3,7 @@
 What a group commits is not compared: a reset is made once, when its declaration changes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from kgitops.model.json.declared import DesiredGroup, Record, last_applied
@@ -12,13 +12,13 @@ from kgitops.model.requests import (
     DeleteConsumerGroupRequest,
     Request,
 )
-from kgitops.model.resources.addresses import GLOBAL_GROUP, group_address
-from kgitops.model.resources.config_resources import ConfigResourceType, normal_resource_configs
+from kgitops.model.resources.addresses import group_address
+from kgitops.model.resources.config_resources import normal_resource_configs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Basis, Kind
+from kgitops.plan.document.plan import Basis
 from kgitops.plan.engine import ConfigsPlanner, Requested, Values, differing
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.values.resets import committed, planned_reset
@@ -29,14 +29,9 @@ _IDLE: Mapping[str, str | None] = {"active": "false"}
 class GroupPlanner(ConfigsPlanner[DesiredGroup]):
     """The consumer groups outside of virtual clusters."""
 
-    kind, addresses = Kind.GROUP, (GLOBAL_GROUP,)
-    resource, changed = ConfigResourceType.GROUP, risks.GROUP_CONFIG
+    declares, changed = DesiredGroup, risks.GROUP_CONFIG
     adopted, removed = risks.GROUP_ADOPT, risks.GROUP_CONFIG_REMOVE
     forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
-
-    def declared(self) -> Sequence[DesiredGroup]:
-        """Return the declared groups."""
-        return self.context.desired.of(DesiredGroup)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all groups."""
@@ -58,7 +53,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
 
     def held(self, record: Record) -> Values:
         """Return the configs of the group."""
-        return normal_resource_configs(self.resource, self._found(record["name"]).configs)
+        return normal_resource_configs(self.declares.resource, self._found(record["name"]).configs)
 
     def plan_one(self, item: DesiredGroup) -> None:
         """Plan the configs and the reset of a group."""
@@ -88,7 +83,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
             return
         context.change(
             item,
-            self.kind,
+            self.declares.kind,
             requests,
             before=self.view(record, held),
             expects=context.expect(item.address, fields={**expected, **(_IDLE if reset else {})}),
@@ -109,7 +104,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
             return
         context.change(
             item,
-            self.kind,
+            self.declares.kind,
             requests,
             owner_after=owner_after,
             expects=context.expect(item.address, exists=False, fields=expected),
@@ -135,7 +130,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
         remove(
             self.context,
             removal,
-            self.kind,
+            self.declares.kind,
             requests,
             before=self.view(record, held) if found.exists else None,
             expected={**expected, **_IDLE} if deletes and there else expected,

@@ -8,7 +8,7 @@ from kgitops.model.requests import AlterClientQuotaRequest, Request
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, make_entity, quota_text
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Basis, Kind
+from kgitops.plan.document.plan import Basis
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
 
@@ -16,12 +16,8 @@ from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
 class QuotaPlanner(ValuesPlanner[DesiredQuota]):
     """The quotas of all entities; other keys of an entity stay."""
 
-    kind, addresses, field = Kind.QUOTA, ("quota",), "quotas"
+    declares, field = DesiredQuota, "quotas"
     adopted, removed, forgotten = risks.QUOTA_ADOPT, risks.QUOTA_REMOVE, risks.QUOTA_FORGET
-
-    def declared(self) -> Sequence[DesiredQuota]:
-        """Return the declared quotas."""
-        return self.context.desired.of(DesiredQuota)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all entities that have quotas."""

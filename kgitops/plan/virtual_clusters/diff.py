@@ -15,7 +15,6 @@ from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Kind
 from kgitops.plan.engine import NO_VALUES, Requested, Values, ValuesPlanner
 from kgitops.plan.normal_form import option_texts, options_of, virtual_cluster_view
 from kgitops.plan.removal import Removal, RemovalKind, remove_whole
@@ -26,11 +25,7 @@ _SHOWN = 5
 class VirtualClusterPlanner(ValuesPlanner[DesiredVirtualCluster]):
     """The virtual clusters themselves: their values are the options of lowering."""
 
-    kind, addresses, field = Kind.VIRTUAL_CLUSTER, ("vc",), "lowering"
-
-    def declared(self) -> Sequence[DesiredVirtualCluster]:
-        """Return the declared virtual clusters."""
-        return self.context.desired.of(DesiredVirtualCluster)
+    declares, field = DesiredVirtualCluster, "lowering"
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all virtual clusters."""
@@ -80,7 +75,7 @@ class VirtualClusterPlanner(ValuesPlanner[DesiredVirtualCluster]):
         remove_whole(
             self.context,
             removal,
-            self.kind,
+            self.declares.kind,
             DeleteVirtualClusterRequest(virtual_cluster=name),
             before=self.view(record, self.held(record)) if existing else None,
         )

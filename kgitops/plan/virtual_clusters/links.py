@@ -1,14 +1,15 @@
 """Plans topic links: compares the declared topic of each local name with its current one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kgitops.model.json.declared import DesiredLink, DesiredTopic
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Basis, Drift, Kind
+from kgitops.plan.document.plan import Basis, Drift
 from kgitops.plan.engine import KindPlanner
 from kgitops.plan.normal_form import link_view
 from kgitops.plan.ownership import OwnershipStatus
@@ -20,15 +21,11 @@ from kgitops.plan.virtual_clusters.link_targets import LinkDestination, LinkTarg
 class LinkPlanner(KindPlanner[DesiredLink]):
     """The topic that each local name leads to."""
 
-    addresses = ("link",)
+    declares = DesiredLink
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)
         self._targets = LinkTargets(context.desired, context.current)
-
-    def declared(self) -> Sequence[DesiredLink]:
-        """Return the declared links."""
-        return self.context.desired.of(DesiredLink)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all links but those of topics."""

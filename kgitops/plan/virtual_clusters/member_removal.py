@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from kgitops.model.requests import AlterVirtualClusterRequest, DeleteGroupRequest, Request
 from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Basis, Kind
+from kgitops.plan.document.plan import Basis
 from kgitops.plan.normal_form import member_view
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.virtual_clusters.membership import Membership

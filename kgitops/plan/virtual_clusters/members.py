@@ -7,10 +7,11 @@ from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Drift, Kind
+from kgitops.plan.document.plan import Drift
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.engine import KindPlanner
 from kgitops.plan.normal_form import member_view
@@ -26,15 +27,11 @@ _INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
 class MemberPlanner(KindPlanner[DesiredMember]):
     """The users, client ids, groups and transactional ids of all virtual clusters."""
 
-    addresses = ("user", "client", "group", "txn")
+    declares = DesiredMember
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)
         self._membership = Membership(context.current)
-
-    def declared(self) -> Sequence[DesiredMember]:
-        """Return the declared members."""
-        return self.context.desired.of(DesiredMember)
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all members."""
@@ -61,7 +58,7 @@ class MemberPlanner(KindPlanner[DesiredMember]):
     def plan(self) -> PlanDraft:
         """Plan the members, and report undeclared ones of authoritative virtual clusters."""
         draft = super().plan()
-        addresses = frozenset(item.address for item in self.declared())
+        addresses = frozenset(item.address for item in self.context.desired.of(DesiredMember))
         _report_extra(self.context, self._membership, addresses)
         return draft
 

@@ -10,9 +10,10 @@ from kgitops.model.json.declared import DesiredAcl, DesiredMember, acl_view
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext, selected
-from kgitops.plan.document.plan import Change, Kind, Precondition
+from kgitops.plan.document.plan import Change, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, copies_in_this_plan, of_source

@@ -9,10 +9,11 @@ from kgitops.apply.steps.runs import Run
 from kgitops.model import clock as moments
 from kgitops.model.clock import Clock
 from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import KIND_OF_SORT
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.model.wording import resume_command, shortened
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.plan import KIND_OF_ADDRESS, Change, Drift, Plan
+from kgitops.plan.document.plan import Change, Drift, Plan
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnOutcome, TurnResult
@@ -204,7 +205,7 @@ def _fewer(reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
 def _drifted(rows: Iterable[Drift]) -> dict[str, int]:
     """The number of objects by kind that others changed."""
     drifted = {row.address for row in rows if row.rule not in _NOT_DRIFT}
-    kinds = (KIND_OF_ADDRESS.get(kind_of(address)) for address in drifted)
+    kinds = (KIND_OF_SORT.get(kind_of(address)) for address in drifted)
     return dict(Counter(str(kind) for kind in kinds if kind is not None))
 
 

@@ -7,20 +7,19 @@ from msgspec import Struct
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.json.declared import (
+    ONLY_CONFIGS,
+    AnyDesired,
     DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
     DesiredGroup,
     DesiredLink,
     DesiredMember,
-    DesiredObject,
     DesiredQuota,
     DesiredTopic,
     DesiredUser,
     DesiredVirtualCluster,
 )
 from kgitops.model.resources.acls import AclBinding, Operation
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.model.wording import counted
 from kgitops.report.catalogue.access import Access, SeenTopic, TopicBindings, Way, access_to
@@ -164,14 +163,15 @@ def _others(desired: DesiredState) -> Iterator[tuple[str, tuple[Entry, ...]]]:
         "consumer group",
         tuple(_entry(group, _of_group(group)) for group in desired.of(DesiredGroup)),
     )
-    metrics = desired.of(DesiredClientMetrics)
-    yield "client metrics", tuple(_entry(item, _configs(item.configs)) for item in metrics)
-    brokers = desired.of(DesiredBrokerConfig)
-    yield "broker config", tuple(_entry(item, _configs(item.configs)) for item in brokers)
+    for kind in ONLY_CONFIGS:
+        yield (
+            kind.kind.words,
+            tuple(_entry(item, _configs(item.configs)) for item in desired.of(kind)),
+        )
 
 
 def _entry(
-    declared: DesiredObject,
+    declared: AnyDesired,
     values: Iterable[tuple[str, str]],
 ) -> Entry:
     source = declared.located.source

@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from kgitops.model.errors import FindingsError, KgitopsError
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import Reason
 from kgitops.model.wording import counted, shortened

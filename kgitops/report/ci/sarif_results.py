@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import WaiverUse

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from kgitops.model.lowered import Grade, LoweringLine
-from kgitops.model.resources.addresses import is_address, split_scoped_address
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import is_address, object_name, split_scoped_address
 from kgitops.plan.document.plan import Plan
 
 WORST_FIRST = (

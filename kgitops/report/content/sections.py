@@ -6,8 +6,9 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from kgitops.model.resources.object_names import object_name
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.model.resources.addresses import object_name
+from kgitops.model.resources.kinds import Kind
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.content.details import Detail, shared_details
 
@@ -24,19 +25,7 @@ _RISKY = {
     RiskLevel.DISRUPTIVE: "DISRUPTIVE",
 }
 _SAFE = (Action.DELETE, Action.UPDATE, Action.ADOPT, Action.FORGET, Action.CREATE)
-_KINDS = (
-    Kind.VIRTUAL_CLUSTER,
-    Kind.TOPIC,
-    Kind.LINK,
-    Kind.GROUP,
-    Kind.CLIENT_METRICS,
-    Kind.BINDING,
-    Kind.ACL,
-    Kind.QUOTA,
-    Kind.USER,
-    Kind.BROKER_CONFIG,
-    Kind.BROKER,
-)
+_KINDS = tuple(Kind)
 FOLD_ABOVE = 20
 _ALIKE = 3
 _PATTERNS = 12

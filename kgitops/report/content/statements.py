@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import api_name
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl

@@ -9,8 +9,7 @@ from msgspec import Struct
 from kgitops.model import requests as req
 from kgitops.model.lowered import Grade
 from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
-from kgitops.model.resources.addresses import split_scoped_address
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name, split_scoped_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import (
     EXCLUSIVE,

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from kgitops.fleet.summary import RunSummary
 from kgitops.model import clock
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted
-from kgitops.plan.document.plan import Kind
 from kgitops.report.fleet.highlights import PolicyViolations
 from kgitops.report.fleet.history import RunTotals
 from kgitops.report.html.pieces import Segment, segments

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from kgitops import __version__
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted
-from kgitops.plan.document.plan import Kind
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.charts import (

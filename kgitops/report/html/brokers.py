@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kgitops.model.registry import Json
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted
-from kgitops.plan.document.plan import Change, Kind, Plan
+from kgitops.plan.document.plan import Change, Plan
 from kgitops.report.content.units import size
 
 _MOST_BARS = 16

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kgitops.model.requests import AlterTopicRequest, api_name
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
 

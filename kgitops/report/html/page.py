@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from kgitops import __version__
 from kgitops.model import clock
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding
 from kgitops.plan.document.file import SealedPlan, plan_digest
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.content.lowering import LoweringRow, lowering_counts, lowering_rows
 from kgitops.report.content.policy_rows import PolicyStatus, tally, today_of

@@ -10,7 +10,7 @@ from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest
 from kgitops.plan.document.policies import PolicyResult

@@ -10,7 +10,7 @@ from enum import IntEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.model import clock
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Change, Plan

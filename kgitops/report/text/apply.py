@@ -14,7 +14,7 @@ from kgitops.apply.events import (
     Waiting,
 )
 from kgitops.apply.result import ApplyResult
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted
 from kgitops.report.content.safe_text import Line, render_lines
 from kgitops.report.content.statements import reason_lines

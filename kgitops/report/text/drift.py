@@ -6,7 +6,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from kgitops.manifests.value_origin import ValueOrigin
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, FieldChange, Plan

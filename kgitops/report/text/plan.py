@@ -6,10 +6,11 @@ from textwrap import wrap
 from msgspec import Struct
 
 from kgitops.model import clock
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
 from kgitops.report.content.policy_rows import denying

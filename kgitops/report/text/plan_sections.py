@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from textwrap import wrap
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan

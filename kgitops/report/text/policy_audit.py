@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text

@@ -7,7 +7,7 @@ from kgitops.desired.matching.reported_types import reported_problem, reported_t
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import OffsetReset, read_part
 from kgitops.model.registry import Json
-from kgitops.model.resources.addresses import GLOBAL_GROUP, group_address, kind_of
+from kgitops.model.resources.addresses import group_address, kind_of
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
     is_set_by_kafka,
@@ -16,10 +16,10 @@ from kgitops.model.resources.config_resources import (
     resource_configs,
 )
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import GLOBAL_GROUP, KIND_OF_SORT
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.virtual_clusters import physical_id
-from kgitops.plan.document.plan import KIND_OF_ADDRESS
 from kgitops.workflow.export.files import Inline, Item
 from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
@@ -93,7 +93,7 @@ def export_configured(
         configs = _configs(kind, address, held, last, notes, reported)
         if configs:
             spec = {"configs": configs, **written_policy(last)}
-            document = as_document(KIND_OF_ADDRESS[kind_of(address)].value, found.name, spec)
+            document = as_document(KIND_OF_SORT[kind_of(address)].value, found.name, spec)
             items.append(Item(found.name, [document]))
         elif held:
             notes.lost.add(address)

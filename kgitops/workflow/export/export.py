@@ -25,6 +25,7 @@ from kgitops.manifests.load import load_manifests
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
+from kgitops.model.json.declared import ONLY_CONFIGS
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
@@ -89,9 +90,9 @@ def export_manifests(
         **arrange("quotas", export_quotas(state, scope, notes)),
         **arrange("users", export_users(state, scope, notes)),
         **arrange("groups", export_groups(state, scope, notes, groups)),
-        **arrange("client-metrics", configured(ConfigResourceType.CLIENT_METRICS)),
-        **arrange("broker-configs", configured(ConfigResourceType.BROKER)),
     }
+    for kind in ONLY_CONFIGS:
+        files |= arrange(kind.kind.plural.replace(" ", "-"), configured(kind.resource))
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)
     )

@@ -15,6 +15,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -25,7 +26,7 @@ from kgitops.model.resources.virtual_clusters import (
     LoweringOptions,
 )
 from kgitops.model.source import Source
-from kgitops.plan.document.plan import Action, Change, Kind, PlannedRequest, Precondition
+from kgitops.plan.document.plan import Action, Change, PlannedRequest, Precondition
 from kgitops.plan.document.risks import REGISTRY_ONLY
 
 GLOBAL = RequestedTopicState(name="stream", topic_id=None, assignment=((1, 2), (2, 3)), configs={})

@@ -592,7 +592,7 @@ def test_quotas_of_a_virtual_cluster_are_those_of_clients(
         (
             "{kind: VirtualCluster, name: a, virtualCluster: b}",
             "5:43",
-            "a virtual cluster can't be in another one",
+            "virtual clusters can't be in a virtual cluster",
         ),
         (
             "{kind: VirtualClusterBinding, name: a, virtualCluster: b}",

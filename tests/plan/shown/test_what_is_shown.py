@@ -31,7 +31,8 @@ from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.plan.document.plan import Kind, Plan
+from kgitops.model.resources.kinds import Kind
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.reading import read_plan
 from kgitops.plan.shown.derive import add_usage
 

@@ -9,6 +9,7 @@ from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topics import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -16,7 +17,7 @@ from kgitops.model.resources.topics import (
     LEADER_REPLICAS,
     Assignment,
 )
-from kgitops.plan.document.plan import Action, Kind, Plan
+from kgitops.plan.document.plan import Action, Plan
 
 BEFORE: Assignment = ((1, 2), (2, 3))
 MOVED = a_topic(assignment=((1, 3), (2, 3)))

@@ -7,9 +7,10 @@ from random import Random
 from hypothesis import strategies as st
 
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, ViolationCount
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.plan import Action, Kind
+from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.ruling import Outcome

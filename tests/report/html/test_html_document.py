@@ -24,7 +24,7 @@ from report.poison import poisoned
 from report.safety import assert_harmless
 from tiers import examples
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.ruling import Outcome

@@ -20,7 +20,7 @@ from report.poison import poisoned
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from kgitops.model.resources.object_names import object_name
+from kgitops.model.resources.addresses import object_name
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel

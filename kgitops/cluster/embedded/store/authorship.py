@@ -5,8 +5,6 @@ from typing import assert_never
 
 from kgitops.cluster.embedded.image.records import (
     BROKER,
-    CLIENT_METRICS,
-    GROUP,
     TOPIC,
     AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
@@ -34,8 +32,7 @@ from kgitops.cluster.port import Author, Authors
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
-    broker_config_address,
-    client_metrics_address,
+    config_resource_address,
     group_address,
     local_topic_address,
     member_address,
@@ -44,7 +41,7 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
-from kgitops.model.resources.config_resources import ALL_BROKERS
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, generated_parts
 from kgitops.virtual_clusters.records import (
@@ -148,15 +145,10 @@ def _configured(record: ConfigRecord, topics: dict[str, str]) -> Iterator[tuple[
     match record.resource_type:
         case kind if kind == TOPIC:
             yield topics[record.resource], path
-        case kind if kind == GROUP:
-            yield from ((group_address(record.resource), it) for it in (_WHOLE, path))
-        case kind if kind == CLIENT_METRICS:
-            yield from ((client_metrics_address(record.resource), it) for it in (_WHOLE, path))
         case kind if kind == BROKER and record.key in RATES:
             if record.resource:
                 yield broker_address(int(record.resource)), f"throttles.{record.key}"
-        case kind if kind == BROKER:
-            address = broker_config_address(record.resource or ALL_BROKERS)
+        case kind:
+            resource = ConfigResourceType(kind.upper())
+            address = config_resource_address(resource, record.resource or ALL_BROKERS)
             yield from ((address, it) for it in (_WHOLE, path))
-        case other:
-            raise ValueError(f"no address for the configs of a {other}")

@@ -1,0 +1,136 @@
+"""The kinds of objects and the forms of their addresses; all other lists of kinds follow from them.
+
+An address never changes: registries hold it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.wording import counted
+
+_PART = r"(?:[^%/@,=\x00-\x1f\x7f-\x9f]|%[0-9A-F]{2})+"
+_ACL = (
+    rf"{_PART}/(?:{'|'.join(PermissionType)})/(?:{'|'.join(Operation)})"
+    rf"/(?:{'|'.join(ResourceType)})/(?:{'|'.join(PatternType)})/{_PART}@{_PART}"
+)
+_CLIENTS = rf"user={_PART}(?:,client-id={_PART})?|client-id={_PART}"
+_WORD = re.compile("[A-Z][a-z]+")
+
+
+class Kind(StrEnum):
+    """The kinds of object that a plan can have, in the order in which reports show them."""
+
+    VIRTUAL_CLUSTER = "VirtualCluster"
+    TOPIC = "Topic"
+    LINK = "TopicLink"
+    GROUP = "ConsumerGroup"
+    CLIENT_METRICS = "ClientMetrics"
+    BINDING = "VirtualClusterBinding"
+    ACL = "Acl"
+    QUOTA = "ClientQuota"
+    USER = "User"
+    BROKER_CONFIG = "BrokerConfig"
+    BROKER = "Broker"
+
+    @property
+    def words(self) -> str:
+        """``consumer group``."""
+        return " ".join(_WORD.findall(self)).lower()
+
+    @property
+    def plural(self) -> str:
+        """``consumer groups``."""
+        return counted(2, self.words).removeprefix("2 ")
+
+
+class AddressForm(Struct, frozen=True):
+    """Addresses ``SEGMENT/NAME``, or ``vc/VIRTUAL CLUSTER/SEGMENT/NAME`` if they are ``scoped``.
+
+    ``noun`` is what people call the object, ``name`` the pattern of its encoded name. The kind and
+    a name are enough to tell one object where addresses are ``by_name``. A ``resource`` has configs
+    in Kafka by its type and name.
+    """
+
+    kind: Kind
+    segment: str
+    noun: str
+    scoped: bool = False
+    by_name: bool = True
+    name: str = _PART
+    resource: ConfigResourceType | None = None
+
+    @property
+    def sort(self) -> str:
+        """The segment, but for two that mean something else in a virtual cluster."""
+        return self.segment if self.scoped else UNSCOPED.get(self.segment, self.segment)
+
+    @property
+    def declarable(self) -> bool:
+        """True for what a document declares outside of virtual clusters."""
+        return not self.scoped and self.kind not in (Kind.BROKER, Kind.VIRTUAL_CLUSTER)
+
+
+CREDENTIALS = "credentials"
+"""The sort of the addresses ``user/NAME``; a ``user`` is a member of a virtual cluster."""
+GLOBAL_GROUP = "consumer-group"
+"""The sort of a group outside of virtual clusters; one inside is a ``group``."""
+UNSCOPED: Mapping[str, str] = {"user": CREDENTIALS, "group": GLOBAL_GROUP}
+FORMS = (
+    AddressForm(Kind.VIRTUAL_CLUSTER, "vc", "virtual cluster"),
+    AddressForm(Kind.TOPIC, "topic", "topic"),
+    AddressForm(Kind.TOPIC, "topic", "topic", scoped=True),
+    AddressForm(Kind.LINK, "link", "link", scoped=True),
+    AddressForm(Kind.GROUP, "group", "group", resource=ConfigResourceType.GROUP),
+    AddressForm(Kind.GROUP, "group", "group", scoped=True),
+    AddressForm(
+        Kind.CLIENT_METRICS,
+        "client-metrics",
+        "client metrics",
+        resource=ConfigResourceType.CLIENT_METRICS,
+    ),
+    AddressForm(Kind.BINDING, "user", "user", scoped=True, by_name=False),
+    AddressForm(Kind.BINDING, "client", "client id", scoped=True, by_name=False),
+    AddressForm(Kind.BINDING, "txn", "transactional id", scoped=True, by_name=False),
+    AddressForm(Kind.ACL, "acl", "acl", by_name=False, name=_ACL),
+    AddressForm(Kind.ACL, "acl", "acl", by_name=False, name=_ACL, scoped=True),
+    AddressForm(
+        Kind.QUOTA,
+        "quota",
+        "quota",
+        by_name=False,
+        name=rf"{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART}",
+    ),
+    AddressForm(Kind.QUOTA, "quota", "quota", by_name=False, name=_CLIENTS, scoped=True),
+    AddressForm(Kind.USER, "user", "user"),
+    AddressForm(
+        Kind.BROKER_CONFIG,
+        "broker-config",
+        "broker config",
+        name=rf"{ALL_BROKERS}|0|[1-9][0-9]{{0,9}}",
+        resource=ConfigResourceType.BROKER,
+    ),
+    AddressForm(Kind.BROKER, "broker", "broker", by_name=False, name=r"[0-9]{1,10}"),
+)
+KIND_OF_SORT: Mapping[str, Kind] = {form.sort: form.kind for form in FORMS}
+"""By the sort of an address (``model.resources.addresses.kind_of``)."""
+RESOURCES: Mapping[ConfigResourceType, AddressForm] = {
+    form.resource: form for form in FORMS if form.resource is not None
+}
+"""The addresses of config resources, by their type."""
+
+
+def _pattern(forms: Iterable[AddressForm]) -> str:
+    return "|".join(rf"{form.segment}/(?:{form.name})" for form in forms)
+
+
+DECLARABLE = re.compile(
+    f"{_pattern(form for form in FORMS if form.declarable)}"
+    f"|vc/{_PART}(?:/(?:{_pattern(form for form in FORMS if form.scoped)}))?"
+)
+"""The address of an object that a document can declare."""

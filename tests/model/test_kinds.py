@@ -1,0 +1,47 @@
+"""What must know every kind knows each, and addresses are read as they are written."""
+
+from typing import get_args
+
+import pytest
+from kinds.samples import ADDRESSES
+
+from kgitops.manifests.kind_models import KINDS, LISTS
+from kgitops.manifests.kinds.tombstone import TombstoneTarget
+from kgitops.manifests.schema import field_docs
+from kgitops.model.json.declared import ONLY_CONFIGS, DesiredObject, sorts_of
+from kgitops.model.resources.addresses import is_address, kind_of, object_name
+from kgitops.model.resources.kinds import DECLARABLE, FORMS, KIND_OF_SORT, Kind
+from kgitops.plan.values.planners import CONFIGS_PLANNERS
+
+DECLARED = {kind for kind in Kind if kind is not Kind.BROKER}
+
+
+def test_every_kind_has_an_address_a_document_a_list_and_a_record() -> None:
+    assert {form.kind for form in FORMS} == {*Kind}
+    assert {*KINDS} >= DECLARED
+    assert {*LISTS.values()} == DECLARED
+    assert {kind.kind for kind in get_args(DesiredObject)} == DECLARED
+    sorts = {sort for kind in get_args(DesiredObject) for sort in sorts_of(kind)}
+    assert {KIND_OF_SORT[sort] for sort in sorts} == DECLARED
+
+
+def test_every_kind_that_has_only_configs_is_planned() -> None:
+    assert {kind.kind for kind in ONLY_CONFIGS} == {*CONFIGS_PLANNERS}
+
+
+def test_a_tombstone_s_page_says_which_kinds_it_names() -> None:
+    docs = field_docs(TombstoneTarget)
+    said = docs["kind"].partition(";")[0]
+    assert {*said.replace(" or ", ", ").split(", ")} == {it.kind for it in FORMS if it.by_name}
+    for form in FORMS:
+        assert not form.declarable or f"{form.segment}/" in docs["address"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"), [(kind, address) for kind in ADDRESSES for address in ADDRESSES[kind]]
+)
+def test_addresses_tell_their_kind(kind: str, address: str) -> None:
+    assert DECLARABLE.fullmatch(address)
+    assert is_address(address)
+    assert KIND_OF_SORT[kind_of(address)] == kind
+    assert object_name(address).kind in {form.noun for form in FORMS if form.kind == kind}
