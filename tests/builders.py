@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.observe.objects import UserState
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.model.cluster_state import (
     Broker,
@@ -18,6 +17,7 @@ from kgitops.model.cluster_state import (
     TopicUsage,
     Validator,
     VirtualClusterSupport,
+    address_of,
 )
 from kgitops.model.json.declared import (
     ConfigsPolicy,
@@ -47,9 +47,10 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import Assignment, TopicState
-from kgitops.model.resources.users import PasswordSource, ScramMechanism
+from kgitops.model.resources.users import FoundUser, PasswordSource, ScramMechanism
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
@@ -71,7 +72,7 @@ ALL_CAPABILITIES = Capabilities(
 
 IN_ENVIRONMENT = PasswordSource(env="SALES_APP_PASSWORD")
 
-ClusterObject = TopicState | AclBinding | ClientQuotaState | UserState | FoundGroup | FoundConfigs
+ClusterObject = TopicState | AclBinding | ClientQuotaState | FoundUser | FoundGroup | FoundConfigs
 
 
 class Place(Struct, frozen=True):
@@ -236,10 +237,8 @@ def some_configs(kind: ConfigResourceType, name: str, configs: Mapping[str, str]
 
 def with_configs(state: ClusterState, *found: FoundConfigs) -> ClusterState:
     """The cluster with these resources, and no others."""
-    return replace(
-        state,
-        config_resources={config_resource_address(it.type, it.name): it for it in found},
-    )
+    others = {key: it for key, it in state.objects.items() if not isinstance(it, FoundConfigs)}
+    return replace(state, objects=others | {address_of(it): it for it in found})
 
 
 def a_tombstone(
@@ -370,6 +369,12 @@ def a_cluster(
             formerly=formerly or {},
             owners=owners or {},
         )
+    found = [
+        item
+        for item in objects
+        if isinstance(item, FoundUser | FoundConfigs)
+        or (isinstance(item, FoundGroup) and item.exists)
+    ]
     return ClusterState(
         cluster_id="5L6g3nShTeMCtKA8X86swQ",
         backend="embedded",
@@ -377,13 +382,8 @@ def a_cluster(
         topics={item.name: item for item in objects if isinstance(item, TopicState)},
         acls=frozenset(item for item in objects if isinstance(item, AclBinding)),
         quotas={item.entity: item for item in objects if isinstance(item, ClientQuotaState)},
-        users={item.name: item.held for item in objects if isinstance(item, UserState)} or None,
-        groups={it.name: it for it in objects if isinstance(it, FoundGroup) and it.exists},
-        config_resources={
-            config_resource_address(it.type, it.name): it
-            for it in objects
-            if isinstance(it, FoundConfigs)
-        },
+        objects={address_of(item): item for item in found},
+        asked=frozenset({Kind.USER} if any(isinstance(it, FoundUser) for it in found) else ()),
         usage=usage or {},
         broker_defaults=broker_defaults or {},
         registry=registry,
@@ -406,7 +406,7 @@ def on_cluster(declared: DesiredObject) -> ClusterObject:
             return ClientQuotaState(entity=declared.entity, quotas=declared.quotas)
         case DesiredUser():
             held = {key: item.iterations for key, item in declared.credentials.items()}
-            return UserState(name=declared.name, held=held)
+            return FoundUser(name=declared.name, held=held)
         case DesiredGroup():
             return FoundGroup(name=declared.name, configs=declared.configs)
         case DesiredClientMetrics():

@@ -33,8 +33,7 @@ def export(
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
     from kgitops.workflow.export.reported_types import read_reported_types
-    from kgitops.workflow.group_stages import with_all_groups
-    from kgitops.workflow.plan_stages import with_all_users
+    from kgitops.workflow.object_stages import with_all_objects
     from kgitops.workflow.project.selection import open_workspace
 
     check_folder(out)
@@ -42,8 +41,7 @@ def export(
     with stages(no_color=no_color) as stage:
         stage("reading the cluster")
         with workspace.connected() as cluster:
-            state, no_users = with_all_users(cluster, cluster.read_state())
-            state, no_groups = with_all_groups(cluster, state, workspace.project)
+            state, unread = with_all_objects(cluster, cluster.read_state(), workspace.project)
             reported = read_reported_types(cluster, state, workspace.allow_configs)
             capabilities = cluster.capabilities
         stage("writing the manifests")
@@ -54,7 +52,7 @@ def export(
         done = write_and_plan(
             exported, out, workspace, state, capabilities, reported, compact=compact
         )
-    for sentence in (*no_users, *no_groups, *done.export.notes):
+    for sentence in (*unread.values(), *done.export.notes):
         print_notice(sentence)
     files = done.export.files
     documents = counted(sum(map(len, files.values())), "document")

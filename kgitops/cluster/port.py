@@ -5,15 +5,15 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import Capabilities, ClusterState, FoundObject, GroupOffsets, Usage
 from kgitops.model.errors import LockedError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 from kgitops.model.wording import resume_command
@@ -153,43 +153,16 @@ class Cluster(Protocol):
         """
         ...
 
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
-        """Read the SCRAM mechanisms of these users, or of all; one that has none is left out.
+    def read(self, kind: Kind, names: frozenset[str] | None = None) -> Sequence[FoundObject]:
+        """Read users, groups or config resources by name, or all; what is not there is left out.
 
-        Kafka tells mechanisms and iterations, and nothing of a password.
-
-        Raises:
-            UnreachableError: they can't be read.
-        """
-        ...
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        """Read consumer groups by physical group id; one of which there is nothing is left out.
+        Of users Kafka tells mechanisms and iterations, and nothing of a password. A resource is
+        there if it sets configs itself, a group also if it has members or offsets; all groups are
+        those with configs, and Kafka before 4.1 lists none that has nothing else. Configs of
+        brokers are the dynamic ones, without passwords.
 
         Raises:
-            UnreachableError: they can't be read.
-        """
-        ...
-
-    def read_configs(
-        self, kind: ConfigResourceType, names: frozenset[str]
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Read the configs that these resources set themselves; one that sets none is left out.
-
-        Those of brokers are the dynamic ones, without passwords.
-
-        Raises:
-            UnreachableError: they can't be read.
-        """
-        ...
-
-    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """List all resources of this type that set configs of their own; groups by physical id.
-
-        Kafka before 4.1 lists no group that has configs only.
-
-        Raises:
-            UnreachableError: they can't be listed.
+            UnreachableError: they can't be read, or can't be listed.
         """
         ...
 

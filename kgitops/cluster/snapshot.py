@@ -1,7 +1,7 @@
 """Snapshots: a cluster's state as a file, which can stand in for the cluster of a plan."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, get_args
+from typing import NoReturn, get_args
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from kgitops.cluster.snapshot_json import (
 from kgitops.model.cluster_state import (
     Capabilities,
     ClusterState,
+    FoundObject,
     GroupOffsets,
     Usage,
     Validator,
@@ -30,10 +31,9 @@ from kgitops.model.json.strict import ShapeError, parse_whole_numbers
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.kinds import RESOURCES
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import ConfigType
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.users import FoundUser
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 from kgitops.model.wording import format_version_text
@@ -152,34 +152,25 @@ class SnapshotCluster:
         """Return the offsets that were read with the state."""
         return {k: v for k, v in self._state.group_offsets.items() if k in groups}
 
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
-        """Return the users that were read with the state.
+    def read(self, kind: Kind, names: frozenset[str] | None = None) -> Sequence[FoundObject]:
+        """Return the users that were read with the state; refuse the others, if there are any.
 
         Raises:
-            UnreachableError: none were.
+            UnreachableError: a snapshot does not hold them.
         """
-        held = self._state.users
-        if held is None:
+        if kind is not Kind.USER:
+            if names is None:
+                raise UnreachableError(
+                    f"the snapshot does not hold the {kind.plural}; ask the cluster itself"
+                )
+            _check_none(f"the {kind.plural}", names)
+            return ()
+        if kind not in self._state.asked:
             raise UnreachableError(
                 "the snapshot does not hold the users who log in by SCRAM; make a new one with "
                 "kgitops snapshot --users, or fleet snapshot --users"
             )
-        return {name: held[name] for name in held if users is None or name in users}
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        """Refuse, if there are any: a snapshot does not hold them."""
-        return _not_held("the consumer groups", groups)
-
-    def read_configs(
-        self, kind: ConfigResourceType, names: frozenset[str]
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Refuse, if there are any: a snapshot does not hold them."""
-        return _not_held(f"the {RESOURCES[kind].kind.plural}", names)
-
-    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """Refuse: a snapshot does not hold them."""
-        what = f"the {RESOURCES[kind].kind.plural}"
-        raise UnreachableError(f"the snapshot does not hold {what}; ask the cluster itself")
+        return [it for it in self._state.of(FoundUser) if names is None or it.name in names]
 
     def read_config_types(
         self,
@@ -189,7 +180,8 @@ class SnapshotCluster:
     ) -> Mapping[str, ConfigType]:
         """Refuse, if there are any: a snapshot does not hold them."""
         del kind, name
-        return _not_held("the types of the configs", keys)
+        _check_none("the types of the configs", keys)
+        return {}
 
     def matches_host_ranges(self) -> bool:
         """False: a snapshot does not hold the version of the cluster."""
@@ -198,7 +190,8 @@ class SnapshotCluster:
     def read_offsets_since(self, topics: frozenset[str], timestamp_ms: int) -> GroupOffsets:
         """Refuse, if there are any: a snapshot does not hold them."""
         del timestamp_ms
-        return _not_held("offsets by time of the topics", topics)
+        _check_none("offsets by time of the topics", topics)
+        return {}
 
     def execute(
         self,
@@ -278,14 +271,13 @@ class SnapshotRegistryLog:
         _refuse()
 
 
-def _not_held(what: str, names: frozenset[str]) -> Mapping[Any, Any]:
+def _check_none(what: str, names: frozenset[str]) -> None:
     if names:
         some = ", ".join(sorted(names)[:_SHOWN])
         raise UnreachableError(
             f"a snapshot does not hold {what} that this project declares or manages ({some}); plan "
             "with the cluster itself, or leave them out of this run with metadata.clusters"
         )
-    return {}
 
 
 def _refuse() -> NoReturn:

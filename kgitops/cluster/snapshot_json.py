@@ -41,9 +41,10 @@ from kgitops.model.registry import (
     RegistryState,
     TakeoverRecord,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import ClientQuotaState, make_entity
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import ScramIterations, ScramMechanism, found_users
 
 KIND = "kgitops.snapshot"
 FORMAT_VERSION = "1.0"
@@ -155,12 +156,12 @@ def state_of(document: SnapshotDocument) -> ClusterState:
     for address, owner in registry.owners.items() if registry else ():
         check_declaration(address, owner)
     clusters = map(virtual_cluster_of, document.virtual_clusters)
-    return like(
+    state = like(
         ClusterState,
         document,
         moving={},
-        groups={},
-        config_resources={},
+        objects={},
+        asked=frozenset(),
         offsets_since={},
         topics=by_key("topics", ((topic.name, topic) for topic in document.topics)),
         usage={name: usage_of(usage) for name, usage in document.usage.items()},
@@ -170,8 +171,10 @@ def state_of(document: SnapshotDocument) -> ClusterState:
         virtual_clusters=by_key("virtual_clusters", ((each.name, each) for each in clusters)),
         lowered=document.lowered and lowered_of(document.lowered),
         group_offsets={name: offsets_of(each) for name, each in document.group_offsets.items()},
-        users=None if document.users is None else users_of(document.users),
     )
+    if document.users is None:
+        return state
+    return state.with_objects(found_users(users_of(document.users)), Kind.USER)
 
 
 def users_document(users: Mapping[str, ScramIterations]) -> dict[str, dict[str, int]]:

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 from kgitops.cluster.port import Authors, ChecksLogins, Cluster, RecordsAuthors
-from kgitops.model.cluster_state import GroupOffsets, Usage
+from kgitops.model.cluster_state import FoundObject, GroupOffsets, Usage
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import ScramMechanism
 
 Physical = TypeVar("Physical", bound=Cluster)
 
@@ -38,23 +38,9 @@ class WrappedCluster(Generic[Physical]):
         """Read the committed offsets of these groups."""
         return self.physical.read_group_offsets(groups)
 
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
-        """Read the credentials of users."""
-        return self.physical.read_users(users)
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        """Read these groups."""
-        return self.physical.read_groups(groups)
-
-    def read_configs(
-        self, kind: ConfigResourceType, names: frozenset[str]
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Read the configs of these resources."""
-        return self.physical.read_configs(kind, names)
-
-    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """List the resources that have configs."""
-        return self.physical.list_configured(kind)
+    def read(self, kind: Kind, names: frozenset[str] | None = None) -> Sequence[FoundObject]:
+        """Read users, groups or config resources."""
+        return self.physical.read(kind, names)
 
     def read_config_types(
         self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]

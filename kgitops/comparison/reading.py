@@ -19,6 +19,7 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import quota_text
 from kgitops.plan.document.file import SealedPlan, to_text
 from kgitops.plan.reading import read_plan
@@ -153,7 +154,7 @@ def snapshot_objects(state: ClusterState, name: str) -> ComparedState:
         else:
             objects[f"registry/{address}"] = {"owner": owner}
     # A snapshot without users says nothing of them, and not that there are none.
-    read = state.users is not None
+    read = Kind.USER in state.asked
     objects["cluster"]["users_read"] = read
     unread = () if read else ("user/", "registry/user/")
     return ComparedState(kind=StateKind.SNAPSHOT, name=name, objects=objects, unread=unread)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Set
 from enum import StrEnum
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,14 +11,18 @@ from kgitops.model import requests as req
 from kgitops.model.lowered import Lowered
 from kgitops.model.registry import RegistryState
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import config_resource_address, user_address
 from kgitops.model.resources.config_resources import FoundConfigs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.users import FoundUser, ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName, TopicLink, VirtualCluster
 from kgitops.model.values import overlaid
 
+FoundObject = FoundUser | FoundGroup | FoundConfigs
+F = TypeVar("F", FoundUser, FoundGroup, FoundConfigs)
 GroupOffsets = CommittedOffsets
 """(topic, partition) to the offset that a group has committed."""
 
@@ -71,11 +76,9 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     ``lowered`` is None where brokers know virtual clusters, and where none were ever declared.
     ``group_offsets`` holds only what was asked for with ``read_group_offsets``: physical group id
     to (physical topic, partition) to committed offset.
-    ``users`` holds only those that were asked for with ``read_users``, by name; None if none were
-    asked for, and a user without credentials is left out.
-    ``groups`` holds only what was asked for with ``read_groups``; ``config_resources``, by address,
-    what was asked for with ``read_configs`` and has any; ``offsets_since`` what
-    ``read_offsets_since`` found, by the time in milliseconds.
+    ``objects``, by address, are those that were ``asked`` for by their kinds, with ``read``: users,
+    groups, and resources with configs. ``offsets_since`` is what ``read_offsets_since`` found, by
+    the time in milliseconds.
     ``settings`` are the broker configs that isolation depends on (VC-391), where they are known.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
     """
@@ -94,9 +97,8 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
     lowered: Lowered | None = None
     group_offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
-    users: Mapping[str, ScramIterations] | None = None
-    groups: Mapping[str, FoundGroup] = field(default_factory=dict)
-    config_resources: Mapping[str, FoundConfigs] = field(default_factory=dict)
+    objects: Mapping[str, FoundObject] = field(default_factory=dict)
+    asked: frozenset[Kind] = frozenset()
     offsets_since: Mapping[int, CommittedOffsets] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     registry: RegistryState | None = None
@@ -116,6 +118,22 @@ class ClusterState(Struct, frozen=True, kw_only=True):
         if self.lowered is None:
             return frozenset()
         return self.lowered.begun_quotas.union(self.lowered.missing_quotas)
+
+    @property
+    def users(self) -> Mapping[str, ScramIterations] | None:
+        """The mechanisms of users by name; None if none were asked for."""
+        if Kind.USER not in self.asked:
+            return None
+        return {user.name: user.held for user in self.of(FoundUser)}
+
+    def of(self, kind: type[F]) -> tuple[F, ...]:
+        """The objects of a class."""
+        return tuple(item for item in self.objects.values() if isinstance(item, kind))
+
+    def with_objects(self, found: Iterable[FoundObject], *asked: Kind) -> "ClusterState":
+        """The same cluster with these objects, which were asked for by their kinds."""
+        objects = {**self.objects, **{address_of(item): item for item in found}}
+        return replace(self, objects=objects, asked=self.asked.union(asked))
 
     def link(self, local: LocalName) -> TopicLink | None:
         """The link of that name; None where there is none."""
@@ -137,8 +155,7 @@ class ClusterState(Struct, frozen=True, kw_only=True):
         where users are not known.
         """
         brokers, topics = self.brokers, dict(self.topics)
-        acls, quotas = set(self.acls), dict(self.quotas)
-        users = None if self.users is None else dict(self.users)
+        acls, quotas, objects = set(self.acls), dict(self.quotas), dict(self.objects)
         for request in requests:
             match request:
                 case req.CreateTopicRequest() | req.AlterTopicRequest():
@@ -157,8 +174,12 @@ class ClusterState(Struct, frozen=True, kw_only=True):
                         quotas[entity] = ClientQuotaState(entity=entity, quotas=after)
                 case req.AlterBrokerRequest():
                     brokers = tuple(_altered(broker, request) for broker in brokers)
-                case req.AlterUserScramCredentialsRequest() if users is not None:
-                    users = altered_users(users, request)
+                case req.AlterUserScramCredentialsRequest() if Kind.USER in self.asked:
+                    address = user_address(request.user)
+                    user = objects.pop(address, None)
+                    held = altered_user(user.held if isinstance(user, FoundUser) else {}, request)
+                    if held:
+                        objects[address] = FoundUser(name=request.user, held=held)
                 case _:
                     pass
         return replace(
@@ -167,20 +188,25 @@ class ClusterState(Struct, frozen=True, kw_only=True):
             topics=topics,
             acls=frozenset(acls),
             quotas=quotas,
-            users=users,
+            objects=objects,
         )
 
 
-def altered_users(
-    users: Mapping[str, ScramIterations], request: req.AlterUserScramCredentialsRequest
-) -> dict[str, ScramIterations]:
-    """The users once a mechanism of one of them is set or removed."""
-    held = dict(users.get(request.user, {}))
-    held.pop(request.mechanism, None)
-    if request.iterations is not None:
-        held[request.mechanism] = request.iterations
-    others = {name: known for name, known in users.items() if name != request.user}
-    return {**others, request.user: held} if held else others
+def altered_user(
+    held: ScramIterations, request: req.AlterUserScramCredentialsRequest
+) -> ScramIterations:
+    """The mechanisms of a user once one of them is set or removed."""
+    others = {key: each for key, each in held.items() if key is not request.mechanism}
+    if request.iterations is None:
+        return others
+    return {**others, request.mechanism: request.iterations}
+
+
+def address_of(found: FoundObject) -> str:
+    """The address of an object that was found."""
+    if isinstance(found, FoundUser):
+        return user_address(found.name)
+    return config_resource_address(found.type, found.name)
 
 
 def _altered(broker: Broker, request: req.AlterBrokerRequest) -> Broker:

@@ -11,7 +11,8 @@ from kgitops.model.json.declared import DesiredObject, Record, last_applied, sor
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request
 from kgitops.model.resources.addresses import config_resource_address
-from kgitops.model.resources.config_resources import normal_resource_configs
+from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_configs
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift
 from kgitops.plan.document.risks import Risk
@@ -207,16 +208,20 @@ class ConfigsPlanner(ValuesPlanner[D]):
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all resources that were read."""
-        found = self.current.config_resources.items()
-        return (address for address, held in found if held.type is self.declares.resource)
+        kind = self.declares.resource
+        return (
+            address
+            for address, found in self.current.objects.items()
+            if isinstance(found, FoundGroup | FoundConfigs) and found.type is kind
+        )
 
     def held(self, record: Record) -> Values:
         """Return the configs of the resource."""
-        address = config_resource_address(self.declares.resource, record["name"])
-        found = self.current.config_resources.get(address)
-        return (
-            normal_resource_configs(self.declares.resource, found.configs) if found else NO_VALUES
-        )
+        kind = self.declares.resource
+        found = self.current.objects.get(config_resource_address(kind, record["name"]))
+        if not isinstance(found, FoundGroup | FoundConfigs):
+            return NO_VALUES
+        return normal_resource_configs(kind, found.configs)
 
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the request that sets and removes all configs."""

@@ -12,12 +12,19 @@ from kgitops.desired.claims import claims_of
 from kgitops.desired.matching.clients import warn_of_ranges
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
-from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
+from kgitops.model.cluster_state import (
+    Capabilities,
+    ClusterState,
+    VirtualClusterSupport,
+    address_of,
+)
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.registry import SCHEMA_VERSION, RegistryState
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.config_resources import FoundConfigs
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
@@ -395,11 +402,10 @@ def _digest(current: ClusterState) -> str:
         digest.update(f"{entity} {sorted(current.quotas[entity].quotas.items())}\n".encode())
     for user, held in sorted((current.users or {}).items()):
         digest.update(f"user {user!r} {sorted(held.items())}\n".encode())
-    for name in sorted(current.groups):
-        group = current.groups[name]
+    for group in sorted(current.of(FoundGroup), key=lambda it: it.name):
         offsets = sorted(group.offsets.items())
-        digest.update(f"group {name} {sorted(group.configs.items())} {offsets}\n".encode())
-    for _, found in sorted(current.config_resources.items()):
+        digest.update(f"group {group.name} {sorted(group.configs.items())} {offsets}\n".encode())
+    for found in sorted(current.of(FoundConfigs), key=address_of):
         kind, settings = found.type.lower().replace("_", " "), sorted(found.configs.items())
         digest.update(f"{kind} {found.name} {settings}\n".encode())
     for virtual_cluster in sorted(current.virtual_clusters):

@@ -16,9 +16,10 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.users import ScramIterations, found_users
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -45,7 +46,7 @@ def state_of(
     users: Mapping[str, ScramIterations] | None = None,
 ) -> ClusterState:
     """A cluster with these objects; ``brokers`` are so many, or these."""
-    return ClusterState(
+    state = ClusterState(
         cluster_id="test",
         backend="test",
         brokers=numbered(brokers) if isinstance(brokers, int) else tuple(brokers),
@@ -57,8 +58,8 @@ def state_of(
         },
         virtual_clusters={one.name: one for one in virtual_clusters},
         broker_defaults=dict(broker_defaults or {}),
-        users=users,
     )
+    return state.with_objects(found_users(users or {}), Kind.USER)
 
 
 def requested_topic(

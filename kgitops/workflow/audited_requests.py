@@ -18,7 +18,8 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, local_topic_address, quota_address
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import FoundConfigs
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import RATES, RequestedTopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -71,15 +72,17 @@ def _requests(current: ClusterState) -> Iterator[Request]:
             yield AlterUserScramCredentialsRequest(
                 user=name, mechanism=mechanism, iterations=iterations
             )
-    for name, group in sorted(current.groups.items()):
-        yield from _configured(ConfigResourceType.GROUP, name, group.configs)
-    for _, found in sorted(current.config_resources.items()):
-        yield from _configured(found.type, found.name, found.configs)
+    for _, found in sorted(current.objects.items()):
+        if isinstance(found, FoundGroup | FoundConfigs):
+            yield from _configured(found)
 
 
-def _configured(kind: ConfigResourceType, name: str, held: Mapping[str, str]) -> Iterator[Request]:
-    if configs := {key: held[key] for key in held if key not in RATES}:
-        yield AlterConfigResourceRequest(resource_type=kind, resource_name=name, configs=configs)
+def _configured(found: FoundGroup | FoundConfigs) -> Iterator[Request]:
+    configs = {key: value for key, value in found.configs.items() if key not in RATES}
+    if configs:
+        yield AlterConfigResourceRequest(
+            resource_type=found.type, resource_name=found.name, configs=configs
+        )
 
 
 def _adding(

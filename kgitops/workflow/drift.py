@@ -21,15 +21,11 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Drift, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.plan.shown.lookalikes import warn_of_shown_names
-from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
 from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
+from kgitops.workflow.object_stages import with_declared_objects
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.plan_stages import (
-    find_run_to_resume,
-    mark_drift_from_unfinished_run,
-    with_users,
-)
+from kgitops.workflow.plan_stages import find_run_to_resume, mark_drift_from_unfinished_run
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -61,8 +57,7 @@ def plan_drift(
         safety=replace(workspace.safety, replication_throttle=0),  # nothing moves
         principal=workspace.principal,
     )
-    current = with_users(cluster, desired, current)
-    current = with_group_states(cluster, desired, current)
+    current = with_declared_objects(cluster, desired, current)
     plan = make_plan(
         _without_irreversible(desired, current),
         current,

@@ -25,6 +25,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, OtherClusterError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import AlterUserScramCredentialsRequest
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.verdict import Reason, Verdict, decide
 from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Plan
@@ -164,7 +165,7 @@ def _state_to_judge(cluster: Cluster, plan: Plan) -> ClusterState:
         for planned in plan.requests
         if isinstance(planned.request, AlterUserScramCredentialsRequest)
     )
-    return replace(state, users=cluster.read_users(users)) if users else state
+    return state.with_objects(cluster.read(Kind.USER, users), Kind.USER) if users else state
 
 
 def repair_damaged_registry(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from kgitops.apply.observe.groups import with_objects
 from kgitops.apply.run.resume import unconfirmed_requests
 from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.apply.secrets.passwords import sets_password
@@ -14,10 +15,9 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.declared import DesiredUser, credentials_of
-from kgitops.model.resources.users import PasswordSource, ScramMechanism
+from kgitops.model.resources.users import FoundUser, PasswordSource, ScramMechanism
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Drift, Plan, PlannedRequest
-from kgitops.workflow.plan_stages import with_users
 
 LOGIN_RULE = "login"
 """The rule of drift that only a login shows."""
@@ -30,7 +30,8 @@ def with_login_drift(cluster: Cluster, plan: Plan, desired: DesiredState, base: 
         UnreachableError: the cluster can't be reached.
         KgitopsError: a password is missing.
     """
-    current = with_users(cluster, desired, cluster.read_state(frozenset()))
+    users = [user.address for user in desired.of(DesiredUser)]
+    current = with_objects(cluster, cluster.read_state(frozenset()), users)
     due = [(user, key) for user in desired.of(DesiredUser) for key in user.credentials]
     reasons = [_untried(cluster, current, *item) for item in due]
     tried = [item for item, reason in zip(due, reasons, strict=True) if reason is None]
@@ -106,7 +107,8 @@ def _untried(
     was = applied.get(mechanism)
     if was is None or was.version != user.credentials[mechanism].version:
         return "what is declared was not applied yet"
-    if mechanism not in (current.users or {}).get(user.name, {}):
+    found = current.objects.get(user.address)
+    if not isinstance(found, FoundUser) or mechanism not in found.held:
         return "the user has no such mechanism any more"
     return None if _readable(user.credentials[mechanism].password) else "its password has no source"
 

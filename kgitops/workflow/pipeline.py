@@ -25,9 +25,9 @@ from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
 from kgitops.plan.users.rights import with_foreign_users_refused
-from kgitops.workflow.group_stages import with_group_states
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.login_checks import with_doubtful_passwords
+from kgitops.workflow.object_stages import with_declared_objects
 from kgitops.workflow.plan_stages import (
     find_pending_undo_requests,
     find_run_to_resume,
@@ -40,7 +40,6 @@ from kgitops.workflow.plan_stages import (
     with_impact,
     with_missing_names,
     with_offsets,
-    with_users,
 )
 from kgitops.workflow.project.project_root import read_git
 from kgitops.workflow.project.selection import Workspace
@@ -119,8 +118,8 @@ def plan_state(
     desired = declared.desired
     if desired.pin is not None:
         desired.pin.check(current.cluster_id, snapshot=True)
-    current = with_users(cluster, desired, with_offsets(cluster, desired, current))
-    current = with_group_states(cluster, desired, current)
+    current = with_offsets(cluster, desired, current)
+    current = with_declared_objects(cluster, desired, current)
     desired = with_brokers_configs(cluster, desired, current)
     on_stage("comparing")
     sha, dirty = git

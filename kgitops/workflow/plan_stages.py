@@ -19,12 +19,13 @@ from kgitops.desired.matching.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
-from kgitops.model.errors import StaleError, UnreachableError
+from kgitops.model.errors import StaleError
 from kgitops.model.json.declared import DesiredAcl, DesiredConfigs, DesiredTopic
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.acls import host_range
 from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.results import ErrorCode, RequestResult, is_lost_race
@@ -36,7 +37,7 @@ from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.shown.derive import add_usage, topics_at_stake
-from kgitops.plan.users.diff import concerned_users, managed_users
+from kgitops.plan.users.diff import managed_users
 from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.project.selection import Workspace
 
@@ -52,18 +53,6 @@ def with_offsets(cluster: Cluster, desired: DesiredState, current: ClusterState)
     if not names:
         return current
     return current.with_usage(cluster.read_usage(names, offsets_only=True))
-
-
-def with_users(cluster: Cluster, desired: DesiredState, current: ClusterState) -> ClusterState:
-    """Add the users that are declared or managed; a cluster where there are none is not asked.
-
-    Raises:
-        UnreachableError: they can't be read.
-    """
-    names = concerned_users(desired, current)
-    if not names or current.users is not None:
-        return current
-    return replace(current, users=cluster.read_users(names))
 
 
 def with_brokers_configs(
@@ -112,17 +101,6 @@ def with_host_ranges(
     return replace(cluster.capabilities, host_ranges=ranges)
 
 
-def with_all_users(cluster: Cluster, state: ClusterState) -> tuple[ClusterState, tuple[str, ...]]:
-    """Add the users of the cluster; also return why they are missing where they can't be read.
-
-    Not every service knows the API.
-    """
-    try:
-        return replace(state, users=cluster.read_users()), ()
-    except UnreachableError as error:
-        return state, (f"Users are left out: {error}",)
-
-
 def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -> ClusterState:
     """Add all users if they are ``wanted``, or if some project manages any.
 
@@ -130,7 +108,7 @@ def with_users_to_plan(cluster: Cluster, state: ClusterState, *, wanted: bool) -
         UnreachableError: they can't be read.
     """
     read = wanted or managed_users(state)
-    return replace(state, users=cluster.read_users()) if read else state
+    return state.with_objects(cluster.read(Kind.USER), Kind.USER) if read else state
 
 
 def with_impact(cluster: Cluster, plan: Plan) -> Plan:

@@ -6,13 +6,13 @@ from msgspec.structs import replace
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request, request_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.workflow.audited_requests import requests_of
-from kgitops.workflow.group_stages import with_all_groups
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
-from kgitops.workflow.plan_stages import with_all_users
+from kgitops.workflow.object_stages import with_all_objects
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -66,10 +66,15 @@ def audit_policies(
         SafetyError: its registry can't be trusted.
     """
     on_stage("reading the cluster")
-    current, _ = with_all_users(cluster, cluster.read_state())
-    current, unread = with_all_groups(cluster, current, workspace.project)
+    current, unread = with_all_objects(cluster, cluster.read_state(), workspace.project)
     on_stage("asking the policies")
-    return audit_state(current, declared, workspace.target_name, workspace.principal, unread=unread)
+    return audit_state(
+        current,
+        declared,
+        workspace.target_name,
+        workspace.principal,
+        unread=tuple(reason for kind, reason in unread.items() if kind is not Kind.USER),
+    )
 
 
 _NOT_HELD = "Groups, client metrics and broker configs are left out: no snapshot holds them."
@@ -114,7 +119,7 @@ def audit_state(
         policies=len(declared.policies.bundle.policies),
         judged=len(asked) if evaluator is not None else 0,
         objects=tuple(sorted(objects, key=lambda item: item.address)),
-        users=current.users is not None,
+        users=Kind.USER in current.asked,
         unread=unread,
     )
 
@@ -128,9 +133,7 @@ def _judged(
         topics={},
         acls=frozenset(),
         quotas={},
-        users={},
-        groups={},
-        config_resources={},
+        objects={},
         virtual_clusters={},
         usage={},
         registry=None,

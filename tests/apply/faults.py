@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
-from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import Capabilities, ClusterState, FoundObject, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import ConfigType
-from kgitops.model.resources.users import ScramIterations
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -92,23 +91,9 @@ class FaultyCluster:
         self.before_read()
         return self.real.read_group_offsets(groups)
 
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
+    def read(self, kind: Kind, names: frozenset[str] | None = None) -> Sequence[FoundObject]:
         self.before_read()
-        return self.real.read_users(users)
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        self.before_read()
-        return self.real.read_groups(groups)
-
-    def read_configs(
-        self, kind: ConfigResourceType, names: frozenset[str]
-    ) -> Mapping[str, Mapping[str, str]]:
-        self.before_read()
-        return self.real.read_configs(kind, names)
-
-    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        self.before_read()
-        return self.real.list_configured(kind)
+        return self.real.read(kind, names)
 
     def read_config_types(
         self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]

@@ -21,7 +21,7 @@ from plan.worked_scenario import (
     an_acl_in,
 )
 from strategies import SALTED
-from used import used
+from used import used, with_users
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DesiredState, Safety
@@ -151,7 +151,7 @@ def make_world(folder: Path) -> World:
     for group in ("old-etl", "mine.vc:etl", "theirs.vc:etl"):
         cluster.commit(group, {("found.topic", 0): 3})
     drop = a_tombstone("topic/mine.buried")
-    state = replace(cluster.read_state(), users=cluster.read_users())
+    state = with_users(cluster)
     plan = plan_of(replace(_desired("mine", *_after()), tombstones=(drop,)), state)
     assert not plan.verdict.stops, plan.verdict.reasons
     ids = _twins(state)

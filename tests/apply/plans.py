@@ -203,9 +203,7 @@ def comparable(state: ClusterState) -> Mapping[str, object]:
         "usage": dict(state.usage),
         "acls": state.acls,
         "quotas": dict(state.quotas),
-        "users": dict(state.users or {}),
-        "groups": dict(state.groups),
-        "config resources": dict(state.config_resources),
+        "objects": dict(state.objects),
         "projects": dict(state.registry.projects),
         "owners": {
             address: replace(

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Document, Project, document, topic
+from used import groups_of
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -196,5 +197,5 @@ def test_a_group_config_of_newer_brokers(hidden: None, project: Project, kgitops
     project.write(document("ConsumerGroup", "app", configs={"consumer.session.timeout.ms": 50000}))
     assert kgitops("apply", here, "--auto-approve").code == 0
     with closing(project.connect()) as cluster:
-        group = cluster.read_groups(frozenset({"app"}))["app"]
+        group = groups_of(cluster, frozenset({"app"}))["app"]
     assert group.configs == {"consumer.session.timeout.ms": "50000"}

@@ -13,9 +13,10 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import ClientQuotaState, make_entity
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.users import ScramMechanism, found_users
 from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     LocalName,
@@ -162,7 +163,7 @@ group_offsets = st.dictionaries(
     st.dictionaries(st.tuples(TEXTS, st.integers(0, 9)), st.integers(0, 2**63 - 1), max_size=2),
     max_size=2,
 )
-states = st.builds(
+_states = st.builds(
     ClusterState,
     cluster_id=TEXTS,
     backend=TEXTS,
@@ -183,10 +184,18 @@ states = st.builds(
     lowered=st.one_of(st.none(), lowered),
     group_offsets=group_offsets,
     settings=CONFIGS,
-    users=st.none()
-    | st.dictionaries(
-        TEXTS,
-        st.dictionaries(st.sampled_from(ScramMechanism), st.integers(1, 9999), min_size=1),
-        max_size=2,
+    objects=st.just({}),
+    asked=st.just(frozenset()),
+)
+_users = st.dictionaries(
+    TEXTS,
+    st.dictionaries(st.sampled_from(ScramMechanism), st.integers(1, 9999), min_size=1),
+    max_size=2,
+)
+states = st.builds(
+    lambda state, users: (
+        state if users is None else state.with_objects(found_users(users), Kind.USER)
     ),
+    _states,
+    st.none() | _users,
 )

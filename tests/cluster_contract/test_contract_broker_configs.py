@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from cluster_contract.contract import judge, refused, send
 from patience import eventually
+from used import configs_of
 
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
@@ -24,7 +25,7 @@ def asked(name: str, configs: Mapping[str, str | None]) -> req.AlterConfigResour
 
 def held(cluster: Cluster, name: str) -> Mapping[str, str]:
     """Only what is set here: Kafka sets min.insync.replicas for all by itself (KIP-966)."""
-    found = cluster.read_configs(ConfigResourceType.BROKER, frozenset({name})).get(name, {})
+    found = configs_of(cluster, ConfigResourceType.BROKER, frozenset({name})).get(name, {})
     return {key: value for key, value in found.items() if key == KEY}
 
 
@@ -51,8 +52,8 @@ def test_those_of_all_and_of_one_are_told_apart(cluster: Cluster, one: str):
     assert send(cluster, asked(one, {KEY: "12"})).ok
     await_held(cluster, ALL_BROKERS, {KEY: "11"})
     await_held(cluster, one, {KEY: "12"})
-    names = cluster.list_configured(ConfigResourceType.BROKER)
-    assert {ALL_BROKERS, one} <= names
+    names = configs_of(cluster, ConfigResourceType.BROKER)
+    assert {ALL_BROKERS, one} <= names.keys()
     assert send(cluster, asked(one, {KEY: None})).ok
     await_held(cluster, one, {})
     assert held(cluster, ALL_BROKERS) == {KEY: "11"}

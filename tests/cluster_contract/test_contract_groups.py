@@ -6,6 +6,7 @@ import pytest
 from cluster_contract.contract import created, judge, refused, send
 from kafka.protocol.admin import ListConfigResourcesRequest
 from patience import eventually
+from used import configs_of, groups_of
 
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.port import Cluster
@@ -40,7 +41,7 @@ def commitment(
 
 
 def found(cluster: Cluster) -> FoundGroup | None:
-    return cluster.read_groups(frozenset({GROUP, "nobody"})).get(GROUP)
+    return groups_of(cluster, frozenset({GROUP, "nobody"})).get(GROUP)
 
 
 def await_group(cluster: Cluster, shows: Callable[[FoundGroup | None], bool]) -> FoundGroup | None:
@@ -67,7 +68,7 @@ def test_what_has_configs_is_listed(cluster: Cluster):
         (ConfigResourceType.GROUP, GROUP, group_configs, SESSION, "50000"),
         (ConfigResourceType.CLIENT_METRICS, METRICS, metrics_configs, "interval.ms", "60000"),
     ):
-        assert name not in cluster.list_configured(kind)
+        assert name not in configs_of(cluster, kind)
         assert send(cluster, ask({key: value})).ok
         await_listed(cluster, kind, name, expected=True)
         assert send(cluster, ask({key: None})).ok
@@ -95,7 +96,7 @@ def test_groups_with_configs_are_found_where_brokers_do_not_list_them(
 
 def await_listed(cluster: Cluster, kind: ConfigResourceType, name: str, *, expected: bool) -> None:
     eventually(
-        lambda: cluster.list_configured(kind),
+        lambda: configs_of(cluster, kind),
         lambda names: (name in names) is expected,
         what=f"{name} is {'' if expected else 'not '}listed",
     )
@@ -111,16 +112,16 @@ def test_client_metrics_exist_as_long_as_they_have_configs(cluster: Cluster):
     names = frozenset({METRICS})
     asked = metrics_configs({"interval.ms": "60000", "metrics": "org.apache.kafka.consumer."})
     assert judge(cluster, asked) is ErrorCode.NONE
-    assert cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names) == {}
+    assert configs_of(cluster, ConfigResourceType.CLIENT_METRICS, names) == {}
     assert send(cluster, asked).ok
     held = eventually(
-        lambda: cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names),
+        lambda: configs_of(cluster, ConfigResourceType.CLIENT_METRICS, names),
         what="the resource is there",
     )
     assert held[METRICS] == dict(asked.configs)
     assert send(cluster, metrics_configs(dict.fromkeys(asked.configs))).ok
     eventually(
-        lambda: cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names),
+        lambda: configs_of(cluster, ConfigResourceType.CLIENT_METRICS, names),
         lambda left: not left,
         what="it is removed",
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 from cluster_contract.contract import send
 from patience import eventually
+from used import users_of
 
 from kgitops.apply.secrets.passwords import salt
 from kgitops.cluster.port import Cluster
@@ -33,11 +34,15 @@ def removal(user: str, mechanism: ScramMechanism = SHA_512) -> AlterUserScramCre
 
 def shown(cluster: Cluster, expected: Mapping[str, ScramIterations]) -> None:
     """Wait until the cluster tells just these users: brokers learn of them after they answered."""
-    eventually(cluster.read_users, lambda users: users == expected, what=f"the users {expected}")
+    eventually(
+        lambda: users_of(cluster),
+        lambda users: users == expected,
+        what=f"the users {expected}",
+    )
 
 
 def test_a_user_gets_mechanisms_one_by_one_and_loses_them(cluster: Cluster) -> None:
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
     assert send(cluster, setting("sales-app")).ok
     shown(cluster, {"sales-app": {SHA_512: 8192}})
     assert send(cluster, setting("sales-app", SHA_256, 4096)).ok
@@ -55,9 +60,9 @@ def test_only_the_users_that_are_asked_for_are_told(cluster: Cluster) -> None:
     results = cluster.execute(batch, validate_only=False, principal="User:kgitops")
     assert [result.ok for result in results] == [True] * 3
     shown(cluster, {"a": {SHA_512: 8192}, "b": {SHA_512: 8192}, "c": {SHA_256: 8192}})
-    known = cluster.read_users(frozenset({"b", "nobody"}))
+    known = users_of(cluster, frozenset({"b", "nobody"}))
     assert known == {"b": {SHA_512: 8192}}
-    assert cluster.read_users(frozenset()) == {}
+    assert users_of(cluster, frozenset()) == {}
 
 
 def test_two_mechanisms_of_a_user_in_one_batch(cluster: Cluster) -> None:
@@ -72,7 +77,7 @@ def test_two_mechanisms_of_a_user_in_one_batch(cluster: Cluster) -> None:
 def test_iterations_have_limits(cluster: Cluster, iterations: int) -> None:
     result = send(cluster, setting("a", SHA_256, iterations))
     assert result.code is ErrorCode.UNACCEPTABLE_CREDENTIAL
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
 
 
 def test_what_is_not_there_is_not_removed(cluster: Cluster) -> None:
@@ -80,11 +85,11 @@ def test_what_is_not_there_is_not_removed(cluster: Cluster) -> None:
     shown(cluster, {"a": {SHA_256: 8192}})
     assert send(cluster, removal("a", SHA_512)).code is ErrorCode.RESOURCE_NOT_FOUND
     assert send(cluster, removal("b", SHA_256)).code is ErrorCode.RESOURCE_NOT_FOUND
-    assert cluster.read_users() == {"a": {SHA_256: 8192}}
+    assert users_of(cluster) == {"a": {SHA_256: 8192}}
 
 
 def test_nothing_is_sent_without_a_password(cluster: Cluster) -> None:
     unread = AlterUserScramCredentialsRequest(user="a", mechanism=SHA_512, iterations=8192)
     with pytest.raises((TypeError, ValueError), match="the password of the user a was not read"):
         send(cluster, unread)
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}

@@ -41,7 +41,8 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.users import ScramMechanism, found_users
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.file import to_text
 from kgitops.plan.document.plan import Plan
@@ -128,9 +129,8 @@ def test_each_part_of_a_snapshot() -> None:
         not_checked=(NotChecked(problem="no rights", advice="grant some"),),
         registry=replace(bare.registry, formerly={"uid": ("pay",)}, releases={"uid": "other"}),
         topics={"orders": a_topic_state("orders")},
-        users={"app": {ScramMechanism.SHA_512: 4096}},
         group_offsets={"etl": {("orders", 0): 3}},
-    )
+    ).with_objects(found_users({"app": {ScramMechanism.SHA_512: 4096}}), Kind.USER)
     edited = list(snapshots_one_edit_apart(state, bare))
     for other in edited:
         check_snapshots(state, other)

@@ -21,7 +21,8 @@ from kgitops.comparison.comparing import (
 from kgitops.comparison.reading import plan_objects, snapshot_objects
 from kgitops.model.errors import UsageError
 from kgitops.model.registry import Json
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.users import ScramMechanism, found_users
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
@@ -250,12 +251,14 @@ def test_settings_and_releases_of_a_cluster_count() -> None:
 
 def test_users_that_were_not_read_are_not_removed() -> None:
     bare = a_cluster(owners={})
-    with_users = replace(bare, users={"sales-app": {ScramMechanism.SHA_512: 4096}})
+    with_users = bare.with_objects(
+        found_users({"sales-app": {ScramMechanism.SHA_512: 4096}}), Kind.USER
+    )
     states = [snapshot_objects(each, "a.json") for each in (with_users, bare)]
     for old, new in (states, states[::-1]):
         (found,) = compare(old, new).objects
         assert (found.address, found.presence) == ("cluster", Presence.CHANGED)
         assert [value.path for value in found.values] == ["users_read"]
-    none = snapshot_objects(replace(bare, users={}), "a.json")
+    none = snapshot_objects(bare.with_objects([], Kind.USER), "a.json")
     (found,) = compare(states[0], none).objects
     assert (found.address, found.presence) == ("user/sales-app", Presence.REMOVED)

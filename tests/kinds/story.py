@@ -40,8 +40,8 @@ from kgitops.plan.document.documents import plan_to_json
 from kgitops.policy import evaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.workflow import policies
-from kgitops.workflow.group_stages import with_all_groups
 from kgitops.workflow.loading import declared_objects, loaded
+from kgitops.workflow.object_stages import with_all_objects
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 Changes = Mapping[str, Mapping[str, Json]]
@@ -358,7 +358,7 @@ class Story:
     def _state_of(self, cluster: Cluster) -> ClusterState:
         """All that can be read, with the groups and client metrics that have configs."""
         project = open_workspace(Selection(paths=(self.project.folder,))).project
-        return with_all_groups(cluster, used(cluster), project)[0]
+        return with_all_objects(cluster, used(cluster), project)[0]
 
     def _exported(self, name: str, *options: str) -> tuple[Path, Ran]:
         """A copy of the project that has the same cluster, and declares what an export found."""

@@ -4,6 +4,7 @@ import json
 import shutil
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.conftest import Kgitops
@@ -14,6 +15,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.declared import DesiredAcl, DesiredObject
 from kgitops.model.resources.addresses import object_name
+from kgitops.model.resources.kinds import Kind
 from kgitops.workflow.loading import declared_objects
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -117,11 +119,16 @@ def test_a_catalogue_shows_objects_of_every_kind(project: Project, kgitops: Kgit
 def test_users_that_may_not_be_read_are_left_out_with_the_reason(
     project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise UnreachableError("the cluster does not let User:ci read the users; grant it Describe")
+    def refuse(cluster: EmbeddedCluster, kind: Kind, *names: object) -> object:
+        if kind is Kind.USER:
+            raise UnreachableError(
+                "the cluster does not let User:ci read the users; grant it Describe"
+            )
+        return read(cluster, kind, *names)
 
+    read: Any = EmbeddedCluster.read
     project.write(topic("orders"))
-    monkeypatch.setattr(EmbeddedCluster, "read_users", refuse)
+    monkeypatch.setattr(EmbeddedCluster, "read", refuse)
     ran = kgitops("export", project.folder, "-o", "exported")
     assert ran.code == 0, ran.said
     reason = "the cluster does not let User:ci read the users; grant it Describe"
@@ -131,13 +138,17 @@ def test_users_that_may_not_be_read_are_left_out_with_the_reason(
 def test_groups_that_may_not_be_read_are_told_and_managed_ones_exported(
     project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> frozenset[str]:
-        raise UnreachableError("grant it DescribeConfigs on the cluster")
+    def refuse(cluster: EmbeddedCluster, kind: Kind, *names: object) -> object:
+        if kind is not Kind.USER and not names:
+            raise UnreachableError("grant it DescribeConfigs on the cluster")
+        return read(cluster, kind, *names)
+
+    read: Any = EmbeddedCluster.read
 
     project.write(document("ClientMetrics", "lag", configs={"interval.ms": 5000}))
     project.write_file(policies=[{"class": "kgitops.policies:ScramStrength"}])
     assert kgitops("apply", project.folder, "--auto-approve").code == 0
-    monkeypatch.setattr(EmbeddedCluster, "list_configured", refuse)
+    monkeypatch.setattr(EmbeddedCluster, "read", refuse)
     ran = kgitops("export", project.folder, "-o", "exported")
     assert (ran.code, "Wrote 1 document in 1 file" in ran.said) == (0, True)
     audited = kgitops("policy", "audit", project.folder)

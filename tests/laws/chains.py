@@ -14,6 +14,7 @@ from strategies import BROKERS, HIGH_WATERMARK, Team, foreign_requests, projects
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.plan.document.plan import Plan
 
 _COMMITTED = FoundGroup(name="etl", known=True, offsets={("orders", 0): 3})
@@ -35,9 +36,13 @@ def turns(
 
     ``resources``: there are groups and client metrics, too; saved states hold none.
     """
-    model = Model(ClusterState(cluster_id="law", backend="model", brokers=BROKERS, users={}))
+    model = Model(
+        ClusterState(
+            cluster_id="law", backend="model", brokers=BROKERS, asked=frozenset({Kind.USER})
+        )
+    )
     if resources:
-        model = replace(model, state=replace(model.state, groups={"etl": _COMMITTED}))
+        model = replace(model, state=model.state.with_objects([_COMMITTED]))
     history: dict[Team, list[DesiredState]] = {}
     for _ in range(count):
         model = model.execute_all(

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.model import requests as req
-from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.cluster_state import ClusterState, TopicUsage, address_of
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.addresses import group_address
+from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -78,7 +79,7 @@ class Model(Struct, frozen=True):
             case req.AlterConsumerGroupOffsetsRequest():
                 raise AssertionError("nobody asks for a reset")
             case req.DeleteConsumerGroupRequest():
-                found = self.state.groups[request.group]
+                found = self._group(request.group)
                 assert found.known
                 return self._with_group(replace(found, known=False, offsets={}))
             case req.CopyGroupOffsetsRequest():
@@ -235,20 +236,27 @@ class Model(Struct, frozen=True):
     def _alter_resource(self, request: req.AlterConfigResourceRequest) -> "Model":
         name = request.resource_name
         if request.resource_type is ConfigResourceType.GROUP:
-            group = self.state.groups.get(name) or FoundGroup(name=name)
+            group = self._group(name)
             return self._with_group(
                 replace(group, configs=overlaid(group.configs, request.configs))
             )
-        known, address = self.state.config_resources, req.request_address(request)
-        configs = overlaid(known[address].configs if address in known else {}, request.configs)
-        rest = [it for key, it in known.items() if key != address]
+        address = req.request_address(request)
+        found = self.state.objects.get(address)
+        held = found.configs if isinstance(found, FoundConfigs) else {}
+        configs = overlaid(held, request.configs)
+        rest = [it for it in self.state.of(FoundConfigs) if address_of(it) != address]
         made = [some_configs(request.resource_type, name, configs)] if configs else []
         return Model(state=with_configs(self.state, *rest, *made))
 
+    def _group(self, name: str) -> FoundGroup:
+        found = self.state.objects.get(group_address(name))
+        return found if isinstance(found, FoundGroup) else FoundGroup(name=name)
+
     def _with_group(self, group: FoundGroup) -> "Model":
         """The cluster with the group, if there is anything of that name."""
-        others = {key: it for key, it in self.state.groups.items() if key != group.name}
-        return self._with(groups=others | ({group.name: group} if group.exists else {}))
+        address = address_of(group)
+        others = {key: it for key, it in self.state.objects.items() if key != address}
+        return self._with(objects=others | ({address: group} if group.exists else {}))
 
     def _after(self, request: req.Request) -> "Model":
         return replace(self, state=self.state.after([request]))

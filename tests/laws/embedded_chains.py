@@ -5,10 +5,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, sealed_now
-from builders import some_configs, with_configs
 from hypothesis import strategies as st
 from msgspec import Struct
-from msgspec.structs import replace
 from strategies import (
     BROKERS,
     HIGH_WATERMARK,
@@ -21,6 +19,7 @@ from strategies import (
 )
 from used import used
 
+from kgitops.apply.observe.groups import with_objects
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
@@ -28,13 +27,13 @@ from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.addresses import config_resource_address
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.group_stages import with_group_states
+from kgitops.workflow.object_stages import with_declared_objects
 from kgitops.workflow.pipeline import validate_on_brokers
-from kgitops.workflow.plan_stages import with_offsets, with_users
+from kgitops.workflow.plan_stages import with_offsets
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -66,14 +65,8 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 def seen(cluster: EmbeddedCluster) -> ClusterState:
     """All that the model knows of the cluster."""
-    named = {kind: frozenset({name}) for kind, (name, _) in RESOURCES.items()}
-    groups = cluster.read_groups(named.pop(ConfigResourceType.GROUP))
-    found = [
-        some_configs(kind, name, configs)
-        for kind, names in named.items()
-        for name, configs in cluster.read_configs(kind, names).items()
-    ]
-    return replace(with_configs(used(cluster), *found), groups=groups)
+    addresses = [config_resource_address(kind, name) for kind, (name, _) in RESOURCES.items()]
+    return with_objects(cluster, used(cluster), addresses)
 
 
 def ready_plans(
@@ -140,10 +133,10 @@ def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
     """As the product plans: made from the cluster, then judged by its brokers."""
     plan = make_plan(
         desired,
-        with_group_states(
+        with_declared_objects(
             cluster,
             desired,
-            with_users(cluster, desired, with_offsets(cluster, desired, cluster.read_state())),
+            with_offsets(cluster, desired, cluster.read_state()),
         ),
         target_name="local",
         capabilities=cluster.capabilities,

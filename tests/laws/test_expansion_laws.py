@@ -22,6 +22,7 @@ from laws.expansion_projects import (
 )
 from msgspec.structs import replace
 from tiers import examples
+from used import with_users
 
 from kgitops.cluster.connect import connect
 from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
@@ -85,7 +86,7 @@ def a_plan_names_every_origin(data: st.DataObject) -> None:
 def planned(desired: DesiredState) -> Plan:
     """The plan of a new cluster, in which everything is created."""
     with closing(connect("embedded:", brokers=3, base=Path())) as cluster:
-        state = replace(cluster.read_state(), users=cluster.read_users())
+        state = with_users(cluster)
         capabilities = cluster.capabilities
     return make_plan(desired, state, target_name="local", capabilities=capabilities)
 

@@ -35,7 +35,6 @@ from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
-    group_address,
     kind_of,
     quota_address,
     topic_address,
@@ -46,7 +45,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import CREDENTIALS, GLOBAL_GROUP, Kind
 from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.users import FoundUser, ScramMechanism
 from kgitops.plan import context, engine, planner, removal
 from kgitops.plan import draft as planned_requests
 from kgitops.plan.document import risks
@@ -269,8 +268,7 @@ def objects(state: ClusterState) -> Mapping[str, object]:
     found |= {acl_address(acl): acl for acl in state.acls}
     found |= {broker_address(broker.id): broker for broker in state.brokers}
     found |= {user_address(name): held for name, held in (state.users or {}).items()}
-    found |= {group_address(name): group for name, group in state.groups.items()}
-    found |= state.config_resources
+    found |= {key: it for key, it in state.objects.items() if not isinstance(it, FoundUser)}
     return found | {quota_address(entity): quota for entity, quota in state.quotas.items()}
 
 
@@ -342,12 +340,8 @@ def quotas_of_others_stay(quota: DesiredQuota, turn: Turn) -> None:
 
 
 def configs_of(resource: Resource, state: ClusterState) -> Mapping[str, str]:
-    found: FoundGroup | FoundConfigs | None
-    if isinstance(resource, DesiredGroup):
-        found = state.groups.get(resource.name)
-    else:
-        found = state.config_resources.get(resource.address)
-    return found.configs if found else {}
+    found = state.objects.get(resource.address)
+    return found.configs if isinstance(found, FoundGroup | FoundConfigs) else {}
 
 
 def configs_of_resources_stay(resource: Resource, turn: Turn) -> None:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from strategies import BROKERS, SOURCES, TEAMS, foreign_requests, projects
 from tiers import examples, is_full
+from used import with_users
 
 from kgitops.approval import judging, rulings
 from kgitops.approval.judging import judge_plan
@@ -86,7 +87,7 @@ def policed(
 
 
 def _seen(cluster: EmbeddedCluster) -> ClusterState:
-    return replace(cluster.read_state(), users=cluster.read_users())
+    return with_users(cluster)
 
 
 def _judge(

@@ -10,6 +10,7 @@ from cli.conftest import Kgitops
 from cli.projects import Project, document, topic
 from kafka_clusters import NEWER, StartKafka, libs_of
 from patience import eventually
+from used import groups_of
 
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.resources import config_resources, topic_configs
@@ -127,7 +128,7 @@ def test_a_dead_letter_queue_of_a_group(
     run("apply", project.folder, "--auto-approve", **queue)
     with closing(boot(sandbox.servers, sandbox.configs, Path())) as cluster:
         eventually(
-            lambda: cluster.read_groups(frozenset({"app"}))["app"].configs,
+            lambda: groups_of(cluster, frozenset({"app"}))["app"].configs,
             lambda configs: configs == queue,
             what="the brokers have removed the other config",
         )

@@ -6,6 +6,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import Document, document, topic
 from patience import eventually
+from used import configs_of
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model import requests as req
@@ -25,7 +26,7 @@ def brokers(name: str, **spec: object) -> Document:
 
 
 def held(cluster: KafkaCluster, name: str) -> str | None:
-    found = cluster.read_configs(ConfigResourceType.BROKER, frozenset({name}))
+    found = configs_of(cluster, ConfigResourceType.BROKER, frozenset({name}))
     return found.get(name, {}).get(KEY)
 
 

@@ -9,6 +9,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import Document, document
 from patience import eventually
+from used import configs_of, groups_of
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model.resources.config_resources import ConfigResourceType
@@ -85,7 +86,7 @@ def reading(kafka: Sandbox, protocol: str) -> Iterator[Callable[[], int]]:
 
 
 def found(cluster: KafkaCluster) -> FoundGroup | None:
-    return cluster.read_groups(frozenset({GROUP})).get(GROUP)
+    return groups_of(cluster, frozenset({GROUP})).get(GROUP)
 
 
 def await_idle(cluster: KafkaCluster) -> None:
@@ -175,7 +176,7 @@ def test_configs_of_a_group_and_client_metrics_come_and_go(
     assert run("apply", "--auto-approve") == 0, said
     held = found(kafka_cluster)
     assert held == FoundGroup(name=GROUP, configs={SESSION: "50000"})
-    assert kafka_cluster.read_configs(METRICS, names)["lag"]["metrics"] == "a.,b."
+    assert configs_of(kafka_cluster, METRICS, names)["lag"]["metrics"] == "a.,b."
     assert run("plan", "--detailed-exitcode") == 0, said
     assert run("drift") == 0, said
 
@@ -187,4 +188,4 @@ def test_configs_of_a_group_and_client_metrics_come_and_go(
     project.write(ORDERS)
     assert run("apply", "--auto-approve") == 0, said
     assert found(kafka_cluster) is None
-    assert kafka_cluster.read_configs(METRICS, names) == {}
+    assert configs_of(kafka_cluster, METRICS, names) == {}

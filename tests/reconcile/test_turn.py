@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cli.projects import acl, document, quota, tombstone, topic
 from reconcile.turning import Turns
+from used import users_of
 
 from kgitops.cli.main import main
 from kgitops.model.verdict import ExitCode
@@ -220,7 +221,7 @@ def test_a_mechanism_of_a_user_is_not_taken_away_in_converge(turns: Turns) -> No
     result = turns.declare(topic(), topic("new"), document("User", "app", scram=scram[1:])).take()
     assert turns.topics() == {"orders", "new"}
     with closing(turns.project.connect()) as cluster:
-        assert len(cluster.read_users(frozenset({"app"}))["app"]) == 2
+        assert len(users_of(cluster, frozenset({"app"}))["app"]) == 2
     assert result.pending is not None
     assert result.pending.actions == {"update": 1}
 

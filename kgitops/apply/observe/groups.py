@@ -1,26 +1,28 @@
-"""Reading groups and config resources, and recognizing results of requests about them."""
+"""Reading objects by their addresses, and recognizing results of requests about groups."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
 from urllib.parse import unquote
-
-from msgspec.structs import replace
 
 from kgitops.apply.observe.objects import find_object
 from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import request_address
-from kgitops.model.resources.addresses import config_resource_address
+from kgitops.model.resources.addresses import group_address
 from kgitops.model.resources.config_resources import (
     ALL_BROKERS,
-    ConfigResourceType,
     FoundConfigs,
     normal_resource_value,
 )
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.kinds import RESOURCES
+from kgitops.model.resources.kinds import FORMS, Kind
 from kgitops.model.values import has_configs
+
+READ_BY_NAME: Mapping[str, Kind] = {
+    form.segment: form.kind for form in FORMS if form.kind is Kind.USER or form.resource is not None
+}
+"""The kinds that are read by name, by the segment of their addresses."""
 
 
 def has_resource_configs(request: req.AlterConfigResourceRequest, state: ClusterState) -> bool:
@@ -38,7 +40,7 @@ def has_group_offsets(
 
     Once the coordinator has ``confirmed`` it, consumers may have gone on from there.
     """
-    group = state.groups.get(request.group)
+    group = _group(request.group, state)
     offsets = group.offsets if group else {}
     return confirmed or all(
         offsets.get((item.topic, partition)) == offset
@@ -54,37 +56,30 @@ def is_group_deleted(
 
     Once the coordinator has ``confirmed`` it, consumers may have made another one.
     """
-    group = state.groups.get(request.group)
+    group = _group(request.group, state)
     return confirmed or group is None or not (group.known or group.offsets)
 
 
-def with_groups(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
-    """Add the groups and config resources of these addresses; if there are none, read nothing.
+def _group(name: str, state: ClusterState) -> FoundGroup | None:
+    found = state.objects.get(group_address(name))
+    return found if isinstance(found, FoundGroup) else None
+
+
+def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
+    """Add the users, groups and config resources of these addresses; without any, read nothing.
 
     Raises:
         UnreachableError: the cluster can't be read.
     """
-    wanted = tuple(addresses)
-    for kind, form in RESOURCES.items():
-        names = _named(wanted, f"{form.segment}/")
-        if kind is ConfigResourceType.BROKER:
-            # A broker that left the cluster for good has no configs.
-            names &= {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
-        if names and kind is ConfigResourceType.GROUP:
-            held: Mapping[str, FoundGroup] = cluster.read_groups(names)
-            state = replace(state, groups={**state.groups, **held})
-        elif names:
-            found = {
-                config_resource_address(kind, name): FoundConfigs(
-                    type=kind, name=name, configs=configs
-                )
-                for name, configs in cluster.read_configs(kind, names).items()
-            }
-            state = replace(state, config_resources={**state.config_resources, **found})
+    names: dict[str, set[str]] = {segment: set() for segment in READ_BY_NAME}
+    for address in addresses:
+        segment, _, name = address.partition("/")
+        if segment in names:
+            names[segment].add(unquote(name))
+    # A broker that left the cluster for good has no configs.
+    brokers = {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
+    for segment, kind in READ_BY_NAME.items():
+        wanted = names[segment] & brokers if kind is Kind.BROKER_CONFIG else names[segment]
+        if wanted:
+            state = state.with_objects(cluster.read(kind, frozenset(wanted)), kind)
     return state
-
-
-def _named(addresses: Iterable[str], prefix: str) -> frozenset[str]:
-    return frozenset(
-        unquote(address.removeprefix(prefix)) for address in addresses if address.startswith(prefix)
-    )

@@ -2,8 +2,6 @@
 
 from urllib.parse import unquote
 
-from msgspec import Struct
-
 from kgitops.apply.observe.virtual_clusters import MemberState, find_inside
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.resources.acls import (
@@ -20,22 +18,14 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import RESOURCES
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.users import FoundUser
 from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
-
-
-class UserState(Struct, frozen=True, kw_only=True):
-    """A user who logs in by SCRAM, with the iterations of each mechanism."""
-
-    name: str
-    held: ScramIterations
-
 
 Object = (
     TopicState
     | AclBinding
     | ClientQuotaState
-    | UserState
+    | FoundUser
     | Broker
     | FoundGroup
     | FoundConfigs
@@ -45,7 +35,7 @@ Object = (
 )
 
 
-_CONFIGURED = frozenset(form.segment for form in RESOURCES.values())
+_BY_ADDRESS = frozenset({"user", *(form.segment for form in RESOURCES.values())})
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:
@@ -67,18 +57,12 @@ def find_object(address: str, state: ClusterState) -> Object | None:
         case "quota":
             quota = state.quotas.get(_entity(rest, at))
             return quota if quota and quota.quotas else None
-        case "user":
-            name = unquote(rest)
-            held = (state.users or {}).get(name)
-            return UserState(name=name, held=held) if held else None
         case "broker":
             return next(
                 (item for item in state.brokers if broker_address(item.id) == address), None
             )
-        case "group":
-            return state.groups.get(unquote(rest))
-        case kind if kind in _CONFIGURED:
-            return state.config_resources.get(address)
+        case kind if kind in _BY_ADDRESS:
+            return state.objects.get(address)
         case "vc":
             return state.virtual_clusters.get(unquote(rest))
         case _:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.observe.objects import Object, UserState, find_object
+from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
     FoundConfigs,
@@ -20,7 +21,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaState, quota_text
 from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.users import FoundUser, ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.plan.document.plan import Precondition
 from kgitops.plan.usage import WITHOUT_RECORDS, held_fields
@@ -81,7 +82,8 @@ def _may_be_set(
 
 def is_as_requested(request: AlterUserScramCredentialsRequest, state: ClusterState) -> bool:
     """Return whether the mechanism has the requested iterations, or is gone as requested."""
-    held = (state.users or {}).get(request.user, {})
+    user = state.objects.get(user_address(request.user))
+    held = user.held if isinstance(user, FoundUser) else {}
     return held.get(request.mechanism) == request.iterations
 
 
@@ -165,7 +167,7 @@ def _fields(
                 path: quota_text(actual.quotas[key]) if key in actual.quotas else None
                 for path, key in keys.items()
             }
-        case UserState(held=held):
+        case FoundUser(held=held):
             known = {iterations_path(key): str(held[key]) for key in held}
             paths = {iterations_path(key) for key in ScramMechanism}
             return {path: known.get(path) for path in wanted if path in paths}

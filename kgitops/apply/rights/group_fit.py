@@ -6,7 +6,7 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredConfigs, DesiredGroup, OffsetReset, part_json
 from kgitops.model.registry import Json
-from kgitops.model.resources.config_resources import normal_resource_configs
+from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_configs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
 from kgitops.plan.document.plan import Change
 from kgitops.plan.values.resets import offset_path, reset_topics
@@ -23,8 +23,9 @@ def config_resource_problems(
     requests = [planned.request for planned in change.requests]
     if any(not isinstance(it, req.AlterConfigResourceRequest) for it in requests):
         yield _ELSE
-    found = state.config_resources.get(declared.address)
-    yield from _configs(declared, requests, found.configs if found else {}, applied)
+    found = state.objects.get(declared.address)
+    held = found.configs if isinstance(found, FoundConfigs) else {}
+    yield from _configs(declared, requests, held, applied)
 
 
 def group_problems(
@@ -38,7 +39,8 @@ def group_problems(
     alterations = (req.AlterConfigResourceRequest, req.AlterConsumerGroupOffsetsRequest)
     if any(not isinstance(it, alterations) for it in requests):
         yield _ELSE
-    found = state.groups.get(declared.name) or FoundGroup(name=declared.name)
+    group = state.objects.get(declared.address)
+    found = group if isinstance(group, FoundGroup) else FoundGroup(name=declared.name)
     yield from _configs(declared, requests, found.configs, applied)
     resets = [it for it in requests if isinstance(it, req.AlterConsumerGroupOffsetsRequest)]
     asked = {

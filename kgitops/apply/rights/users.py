@@ -6,7 +6,7 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredUser, credentials_of
 from kgitops.model.registry import Json
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.users import FoundUser, ScramMechanism
 from kgitops.plan.users.credentials import changed_fields, credentials_after
 
 
@@ -17,7 +17,8 @@ def user_problems(
     applied: Mapping[str, Json],
 ) -> Iterator[str]:
     """Yield what is wrong with the requests of a user that stays, or is created."""
-    held = (state.users or {}).get(declared.name, {})
+    user = state.objects.get(declared.address)
+    held = user.held if isinstance(user, FoundUser) else {}
     last = credentials_of(applied.get("scram", {}))
     due = {
         mechanism

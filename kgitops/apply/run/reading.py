@@ -8,13 +8,14 @@ from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
-from kgitops.apply.observe.groups import with_groups
+from kgitops.apply.observe.groups import with_objects
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
 from kgitops.apply.steps.steps import Step, emptied_topics, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import DeleteRecordsRequest
+from kgitops.model.resources.addresses import user_address
 from kgitops.model.results import RequestResult
 
 
@@ -31,14 +32,12 @@ def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     """
     steps = tuple(steps)
     state = cluster.read_state(topics_of(steps), links_of(steps))
-    users = users_of(steps)
-    if users:
-        state = replace(state, users=cluster.read_users(users))
     groups = groups_of(steps)
     if groups:
         state = replace(state, group_offsets=cluster.read_group_offsets(groups))
     expected = (item.object for step in steps for item in step.expects)
-    state = with_groups(cluster, state, expected)
+    users = map(user_address, users_of(steps))
+    state = with_objects(cluster, state, (*users, *expected))
     requests = [step.request for step in steps]
     truncated = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
     if truncated:

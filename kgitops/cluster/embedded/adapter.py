@@ -14,9 +14,8 @@ from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.state import (
     BACKEND,
     build_cluster_state,
-    build_group,
     build_usage,
-    user_credentials,
+    find_objects,
 )
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults
 from kgitops.cluster.embedded.refusal import TIMED_OUT, attempt
@@ -27,6 +26,7 @@ from kgitops.model.clock import to_text
 from kgitops.model.cluster_state import (
     Capabilities,
     ClusterState,
+    FoundObject,
     GroupOffsets,
     Usage,
     Validator,
@@ -35,10 +35,10 @@ from kgitops.model.cluster_state import (
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig, known_configs
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -134,29 +134,10 @@ class EmbeddedCluster:
             names = sorted(name for name in groups if name in existing)
             return {name: existing[name].committed for name in names if existing[name].committed}
 
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
-        """Mechanisms and iterations of these users, or of all."""
+    def read(self, kind: Kind, names: frozenset[str] | None = None) -> Sequence[FoundObject]:
+        """Read the newest image; groups that are simulated as busy have members."""
         with self.controller.consistent_image() as image:
-            return user_credentials(image, users)
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        """Groups as they are now; those that are said to be busy have members."""
-        with self.controller.consistent_image() as image:
-            found = (build_group(image, name, self.faults.busy_groups) for name in sorted(groups))
-            return {group.name: group for group in found if group.exists}
-
-    def read_configs(
-        self, kind: ConfigResourceType, names: frozenset[str]
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Those of these resources that have configs."""
-        with self.controller.consistent_image() as image:
-            held = image.configs.named(kind)
-            return {name: dict(sorted(held[name].items())) for name in sorted(names & held.keys())}
-
-    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """Those of which the image has configs."""
-        with self.controller.consistent_image() as image:
-            return frozenset(image.configs.named(kind))
+            return find_objects(image, kind, names, self.faults.busy_groups)
 
     def read_config_types(
         self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]

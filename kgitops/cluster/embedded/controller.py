@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import BrokersImage, Image
 from kgitops.cluster.embedded.image.replay import Delta
-from kgitops.cluster.embedded.image.state import build_cluster_state, user_credentials
+from kgitops.cluster.embedded.image.state import build_cluster_state, find_objects
 from kgitops.cluster.embedded.options import (
     BROKER_PRINCIPAL,
     ClockAndIds,
@@ -28,6 +28,7 @@ from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.store.store import Store
 from kgitops.cluster.port import Author, Authors
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.kinds import Kind
 from kgitops.virtual_clusters.resolution import bind
 
 T = TypeVar("T")
@@ -96,7 +97,10 @@ class Controller:
             registry=None,
             captured_at="",
         )
-        return replace(state, users=user_credentials(image, None)) if image.scram.users else state
+        if not image.scram.users:
+            return state
+        users = find_objects(image, Kind.USER, None, frozenset())
+        return state.with_objects(users, Kind.USER)
 
     def authors(self) -> Authors:
         """The last author of each field, as far back as the log goes."""

@@ -32,17 +32,18 @@ from kgitops.model.cluster_state import (
     Capabilities,
     Client,
     ClusterState,
+    FoundObject,
     GroupOffsets,
     Usage,
     Validator,
 )
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
-from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
+from kgitops.model.resources.kinds import RESOURCE_OF, Kind
 from kgitops.model.resources.secrets import Secret
 from kgitops.model.resources.topic_configs import ConfigType
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
 
@@ -108,24 +109,21 @@ class KafkaCluster:
         """Read the offsets that these groups have committed."""
         return read_group_offsets(self.wire, groups)
 
-    def read_users(self, users: frozenset[str] | None = None) -> Mapping[str, ScramIterations]:
-        """Read the mechanisms and iterations of users."""
-        return read_users(self.wire, users)
-
-    def read_groups(self, groups: frozenset[str]) -> Mapping[str, FoundGroup]:
-        """Read what these groups have committed, their members and their configs."""
-        return read_groups(self.wire, groups)
-
-    def read_configs(
-        self, kind: ConfigResourceType, names: frozenset[str]
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Read the configs of these resources."""
-        found = read_own_configs(self.wire, kind, names)
-        return {name: configs for name, configs in found.items() if configs}
-
-    def list_configured(self, kind: ConfigResourceType) -> frozenset[str]:
-        """Ask for the resources with configs; older brokers, for the configs of every group."""
-        return list_configured(self.wire, kind)
+    def read(self, kind: Kind, names: frozenset[str] | None = None) -> Sequence[FoundObject]:
+        """Ask the brokers that know them; older ones, for the configs of every group."""
+        if kind is Kind.USER:
+            return read_users(self.wire, names)
+        resource = RESOURCE_OF[kind]
+        if names is None:
+            names = list_configured(self.wire, resource)
+        if resource is ConfigResourceType.GROUP:
+            return read_groups(self.wire, names)
+        found = read_own_configs(self.wire, resource, names)
+        return [
+            FoundConfigs(type=resource, name=name, configs=configs)
+            for name, configs in found.items()
+            if configs
+        ]
 
     def read_config_types(
         self, kind: ConfigResourceType | None, name: str, keys: frozenset[str]

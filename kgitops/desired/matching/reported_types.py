@@ -23,7 +23,8 @@ from kgitops.model.json.declared import (
     DesiredUser,
     DesiredVirtualCluster,
 )
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_config_values import ConfigType, reported_reader, to_text
 
 ReportedTypes = Mapping[ConfigResourceType | None, Mapping[str, ConfigType]]
@@ -100,12 +101,8 @@ def _with_types(item: DesiredObject, types: ReportedTypes, current: ClusterState
 
 
 def _held(item: DesiredConfigs, current: ClusterState) -> Mapping[str, str]:
-    found = (
-        current.groups.get(item.name)
-        if isinstance(item, DesiredGroup)
-        else current.config_resources.get(item.address)
-    )
-    return found.configs if found else {}
+    found = current.objects.get(item.address)
+    return found.configs if isinstance(found, FoundGroup | FoundConfigs) else {}
 
 
 def _typed(

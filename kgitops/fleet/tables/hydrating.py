@@ -34,10 +34,10 @@ from kgitops.model.resources.addresses import (
     topic_address,
     user_address,
 )
-from kgitops.model.resources.kinds import CREDENTIALS
+from kgitops.model.resources.kinds import CREDENTIALS, Kind
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.users import ScramIterations
+from kgitops.model.resources.users import ScramIterations, found_users
 
 T = TypeVar("T")
 
@@ -106,15 +106,17 @@ def hydrate(rows: Rows, table: pa.Table) -> ClusterState:
     registry = bare.registry
     if registry is not None:
         registry = replace(registry, owners=owners_in(rows, table))
-    return replace(
+    state = replace(
         bare,
         topics=topics,
         usage=usage,
         acls=acls_in(rows, table),
         quotas=quotas_in(rows, table),
-        users=None if bare.users is None else {**bare.users, **users_in(rows, table)},
         registry=registry,
     )
+    if Kind.USER not in bare.asked:
+        return state
+    return state.with_objects(found_users(users_in(rows, table)))
 
 
 def check_unique_addresses(rows: Rows, table: pa.Table) -> None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pyarrow as pa
 from msgspec.structs import asdict, replace
 
-from kgitops.apply.observe.objects import UserState
 from kgitops.cluster.snapshot_json import (
     KIND,
     SnapshotDocument,
@@ -43,9 +42,10 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import FoundUser
 from kgitops.model.verdict import Reason
 
-_Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState | UserState
+_Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState | FoundUser
 _UNOWNED = (None, None, None, None, None)
 _OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")
 
@@ -135,7 +135,7 @@ def _header(state: ClusterState, rows: int, base_digest: str) -> Row:
         usage={},
         acls=frozenset(),
         quotas={},
-        users=None if state.users is None else {},
+        objects={},
         registry=registry,
     )
     header = like(_Header, snapshot_document(bare), rows=rows, base_digest=base_digest)
@@ -157,8 +157,8 @@ def _objects(state: ClusterState) -> Iterator[tuple[str, _Object]]:
         yield acl_address(binding), binding
     for entity, quota in state.quotas.items():
         yield quota_address(entity), quota
-    for name, held in (state.users or {}).items():
-        yield user_address(name), UserState(name=name, held=held)
+    for user in state.of(FoundUser):
+        yield user_address(user.name), user
 
 
 def _table(rows: Sequence[_Row]) -> pa.Table:
@@ -195,7 +195,7 @@ def _body(item: _Object | None) -> tuple[str | None, int | None, bool, str | Non
             return item.resource_name, None, affects_others(item), text
         case ClientQuotaState():
             return None, None, False, canonical_text(quotas_document(item))
-        case UserState(name=name, held=held):
+        case FoundUser(name=name, held=held):
             return None, None, False, canonical_text(users_document({name: held}))
         case topic, usage:
             used = usage and usage_document(usage)

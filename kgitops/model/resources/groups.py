@@ -1,8 +1,11 @@
 """Consumer groups of a cluster, outside of virtual clusters: what they committed, their configs."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
+
+from kgitops.model.resources.config_resources import ConfigResourceType
 
 CommittedOffsets = Mapping[tuple[str, int], int]
 """(topic, partition) to the offset that a group has committed."""
@@ -15,6 +18,7 @@ class FoundGroup(Struct, frozen=True, kw_only=True):
     its offsets can be changed by nobody else. ``configs`` are its own ones.
     """
 
+    type: ClassVar = ConfigResourceType.GROUP
     name: str
     known: bool = False
     active: bool = False

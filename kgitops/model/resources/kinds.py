@@ -123,6 +123,7 @@ RESOURCES: Mapping[ConfigResourceType, AddressForm] = {
     form.resource: form for form in FORMS if form.resource is not None
 }
 """The addresses of config resources, by their type."""
+RESOURCE_OF: Mapping[Kind, ConfigResourceType] = {form.kind: it for it, form in RESOURCES.items()}
 
 
 def _pattern(forms: Iterable[AddressForm]) -> str:

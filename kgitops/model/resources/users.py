@@ -28,6 +28,18 @@ ScramIterations = Mapping[ScramMechanism, int]
 """The mechanisms that a user can log in by, with their iterations: all that Kafka tells."""
 
 
+class FoundUser(Struct, frozen=True, kw_only=True):
+    """A user who logs in by SCRAM, with the iterations of each mechanism; there is at least one."""
+
+    name: str
+    held: ScramIterations
+
+
+def found_users(users: Mapping[str, ScramIterations]) -> list[FoundUser]:
+    """Users by name."""
+    return [FoundUser(name=name, held=held) for name, held in users.items() if held]
+
+
 class GeneratedPassword(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A password that an apply makes up: a ``file``, or a ``command``'s standard input, gets it."""
 

@@ -96,9 +96,7 @@ def _names_of(item: DesiredObject) -> Iterator[_Place]:
 
 def _names_on(current: ClusterState) -> Iterator[str]:
     yield from current.topics
-    yield from current.users or ()
-    yield from current.groups
-    yield from (held.name for held in current.config_resources.values())
+    yield from (found.name for found in current.objects.values())
     for acl in current.acls:
         yield acl.principal
         yield acl.resource_name

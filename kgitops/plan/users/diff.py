@@ -12,8 +12,8 @@ from kgitops.model.json.declared import DesiredMember, DesiredUser, Record, cred
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import user_address
-from kgitops.model.resources.kinds import CREDENTIALS
-from kgitops.model.resources.users import ScramIterations, ScramMechanism, user_principal
+from kgitops.model.resources.kinds import CREDENTIALS, Kind
+from kgitops.model.resources.users import FoundUser, ScramIterations, ScramMechanism, user_principal
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
@@ -47,7 +47,7 @@ def plan_users(context: PlanContext, client: Client | None) -> PlanDraft:
     ``client`` is kgitops itself, whose own login is left as it is.
     """
     desired, draft = context.desired, context.draft
-    if context.current.users is None:
+    if Kind.USER not in context.current.asked:
         if desired.of(DesiredUser) or any(True for _ in context.ownership.mine(CREDENTIALS)):
             draft.refuse(
                 "the users of this cluster were not read, so declared and managed users can't be "
@@ -68,7 +68,7 @@ class UserPlanner(ValuesPlanner[DesiredUser]):
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all users."""
-        return map(user_address, self.current.users or ())
+        return (user_address(user.name) for user in self.current.of(FoundUser))
 
     def fits(self, item: DesiredUser) -> bool:
         """Return whether the user is a member of its virtual cluster, or becomes one (VC-160c)."""
@@ -109,7 +109,8 @@ class UserPlanner(ValuesPlanner[DesiredUser]):
 
     def held(self, record: Record) -> Values:
         """Return the iterations of the mechanisms that the user has."""
-        held = (self.current.users or {}).get(record["name"], _NOBODY)
+        user = self.current.objects.get(user_address(record["name"]))
+        held = user.held if isinstance(user, FoundUser) else {}
         return {key.value: str(each) for key, each in held.items()}
 
     @classmethod

@@ -3,23 +3,22 @@
 What a group commits is not compared: a reset is made once, when its declaration changes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
-from kgitops.model.json.declared import DesiredGroup, Record, last_applied
+from kgitops.model.json.declared import DesiredGroup, last_applied
 from kgitops.model.requests import (
     AlterConsumerGroupOffsetsRequest,
     DeleteConsumerGroupRequest,
     Request,
 )
 from kgitops.model.resources.addresses import group_address
-from kgitops.model.resources.config_resources import normal_resource_configs
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis
-from kgitops.plan.engine import ConfigsPlanner, Requested, Values, differing
+from kgitops.plan.engine import ConfigsPlanner, Requested, differing
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.values.resets import committed, planned_reset
 
@@ -32,10 +31,6 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
     declares, changed = DesiredGroup, risks.GROUP_CONFIG
     adopted, removed = risks.GROUP_ADOPT, risks.GROUP_CONFIG_REMOVE
     forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
-
-    def existing(self) -> Iterable[str]:
-        """Return the addresses of all groups."""
-        return map(group_address, self.current.groups)
 
     def fits(self, item: DesiredGroup) -> bool:
         """Return whether the group is in no virtual cluster; else add a finding."""
@@ -50,10 +45,6 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
             )
         )
         return False
-
-    def held(self, record: Record) -> Values:
-        """Return the configs of the group."""
-        return normal_resource_configs(self.declares.resource, self._found(record["name"]).configs)
 
     def plan_one(self, item: DesiredGroup) -> None:
         """Plan the configs and the reset of a group."""
@@ -138,7 +129,8 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
         )
 
     def _found(self, name: str) -> FoundGroup:
-        return self.current.groups.get(name) or FoundGroup(name=name)
+        found = self.current.objects.get(group_address(name))
+        return found if isinstance(found, FoundGroup) else FoundGroup(name=name)
 
     @cached_property
     def _local(self) -> Mapping[str, str]:

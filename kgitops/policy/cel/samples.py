@@ -11,6 +11,7 @@ from kgitops.model.cluster_state import ClusterState as Snapshot
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
 from kgitops.model.resources.groups import TopicOffsets
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import (
     CLIENT_ID,
     IP,
@@ -20,7 +21,7 @@ from kgitops.model.resources.quotas import (
     make_entity,
 )
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
-from kgitops.model.resources.users import ScramMechanism
+from kgitops.model.resources.users import ScramMechanism, found_users
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -203,7 +204,7 @@ def _users() -> Iterator[Sample]:
             user="sample", mechanism=mechanism, iterations=iterations
         )
         snapshot = _snapshot(virtual_clusters=members, racks=bool(members))
-        yield _sample(request, replace(snapshot, users={"sample": held} if held else {}))
+        yield _sample(request, snapshot.with_objects(found_users({"sample": held}), Kind.USER))
 
 
 def _config_resources(keys: tuple[str, ...]) -> Iterator[Sample]:

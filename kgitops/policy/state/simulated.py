@@ -7,7 +7,7 @@ from typing import overload
 from msgspec.structs import replace
 
 from kgitops.model import requests as req
-from kgitops.model.cluster_state import ClusterState, altered_users
+from kgitops.model.cluster_state import ClusterState, altered_user
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
@@ -130,7 +130,8 @@ class SimulatedState:
             ):
                 self.virtual_clusters.accept(request)
             case req.AlterUserScramCredentialsRequest():
-                self._users = altered_users(self._users, request)
+                held = altered_user(self._users.get(request.user, {}), request)
+                self._users = {**self._users, request.user: held}
             case (
                 req.DeleteRecordsRequest()
                 | req.AlterBrokerRequest()

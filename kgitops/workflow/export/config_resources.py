@@ -10,6 +10,7 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import group_address, kind_of
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
+    FoundConfigs,
     is_set_by_kafka,
     normal_resource_value,
     resource_config_problem,
@@ -43,7 +44,8 @@ def export_groups(
         for group in virtual_cluster.groups
     }
     items: list[Item] = []
-    for name, group in sorted({**_without_configs(state, scope), **state.groups}.items()):
+    groups = {group.name: group for group in state.of(FoundGroup)}
+    for name, group in sorted({**_without_configs(groups, scope), **groups}.items()):
         address = group_address(name)
         if name in local:
             notes.add(address, "its configs are left out, it is a group of a virtual cluster")
@@ -65,12 +67,14 @@ def export_groups(
     return items
 
 
-def _without_configs(state: ClusterState, scope: ExportScope) -> Mapping[str, FoundGroup]:
+def _without_configs(
+    groups: Mapping[str, FoundGroup], scope: ExportScope
+) -> Mapping[str, FoundGroup]:
     """The managed groups that no consumer has used yet: without configs, nothing is gone."""
     found: dict[str, FoundGroup] = {}
     for address in scope.ownership.mine(GLOBAL_GROUP):
         last = scope.last_applied(address)
-        if not last["configs"] and last["name"] not in state.groups:
+        if not last["configs"] and last["name"] not in groups:
             found[last["name"]] = FoundGroup(name=last["name"])
     return found
 
@@ -84,8 +88,10 @@ def export_configured(
 ) -> list[Item]:
     """Every resource of this type that the project may declare, with its own configs."""
     items: list[Item] = []
-    for address, found in sorted(state.config_resources.items()):
-        if found.type is not kind or not scope.may_declare(address):
+    for address, found in sorted(state.objects.items()):
+        if not isinstance(found, FoundConfigs) or found.type is not kind:
+            continue
+        if not scope.may_declare(address):
             continue
         last = scope.last_applied(address)
         own = last.get("configs", {})

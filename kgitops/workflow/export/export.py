@@ -27,6 +27,7 @@ from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import ONLY_CONFIGS
 from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
 from kgitops.model.wording import counted
@@ -271,7 +272,7 @@ def _shown(value: str | None) -> str:
 def _note_missing(missing: frozenset[str], state: ClusterState, notes: ExportNotes) -> None:
     """Note objects that the project manages and the manifests lack: a plan would remove them."""
     for address in sorted(missing):
-        if address.startswith("user/") and state.users is None:
+        if address.startswith("user/") and Kind.USER not in state.asked:
             continue
         reason = _LEFT_OUT if find_object(address, state) else _GONE
         notes.add(address, reason, lost=True)

@@ -8,9 +8,11 @@ from kgitops.desired.matching.reported_types import ReportedTypes
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
+    FoundConfigs,
     refused_broker_config,
     resource_configs,
 )
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import (
     ConfigType,
     is_throttle,
@@ -28,10 +30,9 @@ def read_reported_types(
         UnreachableError: they can't be read.
     """
     set_on_topics = {name: topic.configs for name, topic in state.topics.items()}
-    set_on_others: dict[ConfigResourceType, dict[str, Mapping[str, str]]] = {
-        ConfigResourceType.GROUP: {name: it.configs for name, it in state.groups.items()}
-    }
-    for it in state.config_resources.values():
+    set_on_others: dict[ConfigResourceType, dict[str, Mapping[str, str]]] = {}
+    found: list[FoundGroup | FoundConfigs] = [*state.of(FoundGroup), *state.of(FoundConfigs)]
+    for it in found:
         declarable = {k: v for k, v in it.configs.items() if not refused_broker_config(k)}
         set_on_others.setdefault(it.type, {})[it.name] = declarable
     types: dict[ConfigResourceType | None, Mapping[str, ConfigType]] = {}

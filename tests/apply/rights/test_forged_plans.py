@@ -22,6 +22,7 @@ from apply.plans import Apply, comparable, sealed_now
 from builders import IN_ENVIRONMENT, a_desired, plan_of
 from msgspec.structs import replace
 from plan.plan_json import sealed_to_json
+from used import with_users
 
 from kgitops.apply.context import ApplySettings
 from kgitops.approval.approve import approve
@@ -170,7 +171,7 @@ class Attacked:
 
 
 def _read(cluster: EmbeddedCluster) -> ClusterState:
-    return replace(cluster.read_state(), users=cluster.read_users())
+    return with_users(cluster)
 
 
 @pytest.fixture

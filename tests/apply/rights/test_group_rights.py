@@ -8,6 +8,7 @@ from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, open_cluster, sealed_now
 from builders import a_consumer_group, a_desired, a_tombstone, a_topic, plan_of, some_client_metrics
 from msgspec.structs import replace
+from used import configs_of, groups_of
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
@@ -19,7 +20,7 @@ from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup, TopicOffsets
 from kgitops.model.verdict import ExitCode, Verdict
 from kgitops.plan.document.plan import Change, FieldChange, Plan
-from kgitops.workflow.group_stages import with_group_states
+from kgitops.workflow.object_stages import with_declared_objects
 
 SESSION = "consumer.session.timeout.ms"
 TOPICS = (a_topic("orders", partitions=2), a_topic("other", partitions=1))
@@ -46,7 +47,7 @@ def cluster() -> EmbeddedCluster:
 
 
 def planned(cluster: Cluster, desired: DesiredState) -> Plan:
-    state = with_group_states(cluster, desired, cluster.read_state())
+    state = with_declared_objects(cluster, desired, cluster.read_state())
     return plan_of(desired, state)
 
 
@@ -67,7 +68,7 @@ def apply(cluster: Cluster, desired: DesiredState) -> ExitCode:
 
 
 def found(cluster: Cluster, name: str = "billing") -> FoundGroup | None:
-    return cluster.read_groups(frozenset({name})).get(name)
+    return groups_of(cluster, frozenset({name})).get(name)
 
 
 def everything() -> DesiredState:
@@ -86,7 +87,7 @@ def test_all_of_it_is_applied_and_then_nothing_is_left_to_do(cluster: EmbeddedCl
     drop = (a_tombstone(GROUP), a_tombstone(METRICS, name="drop-metrics"))
     assert apply(cluster, a_desired(*TOPICS, *drop)) is ExitCode.SUCCESS
     assert found(cluster) is None
-    assert cluster.read_configs(ConfigResourceType.CLIENT_METRICS, frozenset({"lag"})) == {}
+    assert configs_of(cluster, ConfigResourceType.CLIENT_METRICS, frozenset({"lag"})) == {}
 
 
 def test_a_group_that_got_members_makes_the_plan_stale(cluster: EmbeddedCluster) -> None:
@@ -251,14 +252,14 @@ def test_a_forged_change_of_a_group_is_refused(cluster: EmbeddedCluster, forge: 
     _IDS.update({name: topics[name].topic_id or "" for name in topics})
     plan = planned(cluster, everything())
     changes = tuple(forge(it) if it.address == GROUP.address else it for it in plan.changes)
-    before = cluster.read_groups(frozenset({"billing", "theirs"}))
+    before = groups_of(cluster, frozenset({"billing", "theirs"}))
     faulty = FaultyCluster(cluster)
     with pytest.raises(KgitopsError) as refused:
         run(faulty, replace(plan, changes=changes))
     assert refused.value.exit in (ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.REFUSED)
     assert "already applied" not in str(refused.value)
     assert faulty.sent == []
-    assert cluster.read_groups(frozenset({"billing", "theirs"})) == before
+    assert groups_of(cluster, frozenset({"billing", "theirs"})) == before
 
 
 def test_a_reset_that_was_made_is_not_made_again_by_a_forged_plan(

@@ -12,6 +12,7 @@ from apply.plans import Apply, open_cluster, sealed_now
 from apply.secrets.users_on_clusters import apply_users, can_log_in, plan_users_on
 from builders import UID, a_topic, a_user
 from msgspec.structs import replace
+from used import users_of
 
 from kgitops.apply.secrets.passwords import PasswordSettings
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -50,7 +51,7 @@ def altered(plan: Plan, **fields: object) -> Plan:
 def test_a_user_is_made_changed_and_taken_away(cluster: EmbeddedCluster) -> None:
     apply = Apply(cluster=cluster)
     apply_users(apply, a_user(mechanisms=ScramMechanism), a_topic(), run_id="1")
-    assert cluster.read_users() == {"sales-app": {SHA_256: 8192, SHA_512: 8192}}
+    assert users_of(cluster) == {"sales-app": {SHA_256: 8192, SHA_512: 8192}}
     assert can_log_in(cluster, "sales-app", SHA_512, WORD.encode())
     assert can_log_in(cluster, "sales-app", SHA_256, WORD.encode())
     assert not plan_users_on(cluster, a_user(mechanisms=ScramMechanism), a_topic()).changes
@@ -59,7 +60,7 @@ def test_a_user_is_made_changed_and_taken_away(cluster: EmbeddedCluster) -> None
         plan = plan_users_on(cluster, *objects)
         sealed = sealed_now(plan, FakeClock(), f"nonce-{number}")
         assert apply.plan(sealed, str(number)).verdict.exit == 0
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
 
 
 def test_another_version_sets_the_password_that_is_there_now(
@@ -108,7 +109,7 @@ def test_a_password_that_goes_while_the_run_is_under_way_fails_its_step_alone(
     result = apply.plan(plan)
     assert result.verdict.exit is ExitCode.PARTIAL
     assert "was not sent" in str(result.verdict.reasons)
-    assert cluster.read_users() == {"sales-app": {SHA_256: 8192}}
+    assert users_of(cluster) == {"sales-app": {SHA_256: 8192}}
     file.write_text(WORD)
     resumed = apply.resume(UID)
     assert resumed is not None
@@ -132,7 +133,7 @@ def test_a_run_that_can_t_begin_has_replaced_no_generated_password(
         Apply(cluster=cluster, passwords=may).plan(plan)
     writer.join()
     assert (tmp_path / "made").read_text() == "the one that is used"
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
 
 
 def test_nothing_that_is_written_shown_or_said_holds_the_password(
@@ -220,7 +221,7 @@ def test_a_connection_without_tls_needs_a_flag(cluster: EmbeddedCluster) -> None
     public = Elsewhere(cluster, replace(cluster.capabilities, private=False))
     with pytest.raises(SafetyError, match="--allow-plaintext-secrets"):
         Apply(cluster=public).plan(plan)  # type: ignore[arg-type]
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
     allowed = PasswordSettings(allow_plaintext=True)
     result = Apply(cluster=public, passwords=allowed).plan(plan)  # type: ignore[arg-type]
     assert result.verdict.exit == 0
@@ -249,7 +250,7 @@ def test_whoever_applies_is_not_shut_out_by_a_plan_that_another_made(
     own = Elsewhere(cluster, replace(cluster.capabilities, client=client))
     with pytest.raises(SafetyError, match="kgitops itself logs in as User:sales-app"):
         Apply(cluster=own).plan(plan)  # type: ignore[arg-type]
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_a_request_that_says_more_than_its_declaration_is_refused(
     forged = altered(plan_users_on(cluster, a_user()), **fields)
     with pytest.raises((UntrustedPlanError, SafetyError)):
         Apply(cluster=cluster).plan(forged)
-    assert cluster.read_users() == {}
+    assert users_of(cluster) == {}
 
 
 def test_a_password_is_not_set_again_without_a_new_version(cluster: EmbeddedCluster) -> None:
@@ -297,4 +298,4 @@ def test_a_mechanism_that_is_still_declared_is_not_taken_away(cluster: EmbeddedC
     forged = replace(honest, changes=(replace(change, requests=other.requests),))
     with pytest.raises(UntrustedPlanError):
         apply.plan(sealed_now(forged, FakeClock(), "nonce-2"), "2")
-    assert cluster.read_users() == {"sales-app": {SHA_256: 8192, SHA_512: 8192}}
+    assert users_of(cluster) == {"sales-app": {SHA_256: 8192, SHA_512: 8192}}

@@ -8,6 +8,7 @@ from apply.faults import FakeClock
 from apply.plans import Apply, open_cluster, sealed_now
 from apply.secrets.users_on_clusters import apply_users, can_log_in, plan_users_on
 from builders import UID, a_user
+from used import users_of
 
 from kgitops.apply.journal.reading import latest_values
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -68,12 +69,12 @@ def test_a_kill_at_any_boundary_then_a_resume_sets_every_password(
 
 def check(cluster: EmbeddedCluster, boundary: int) -> None:
     """Every password is the new one, and the registry knows all of it."""
-    assert cluster.read_users() == {
+    assert users_of(cluster) == {
         "made": {SHA_256: 8192, SHA_512: 8192},
         "renewed": {SHA_512: 8192},
         "swung": {SHA_512: 8192},
     }, boundary
-    for user, mechanisms in cluster.read_users().items():
+    for user, mechanisms in users_of(cluster).items():
         for mechanism in mechanisms:
             assert can_log_in(cluster, user, mechanism, NEW), (boundary, user)
     assert not plan_users_on(cluster, *AFTER).changes, boundary

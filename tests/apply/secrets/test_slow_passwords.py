@@ -10,6 +10,7 @@ import pytest
 from apply.plans import Apply
 from apply.secrets.users_on_clusters import can_log_in, plan_users_on
 from builders import a_topic, a_user
+from used import users_of
 
 from kgitops.apply.context import ApplySettings
 from kgitops.apply.secrets.passwords import PasswordSettings, salt
@@ -62,7 +63,7 @@ def test_programs_that_take_longer_than_a_lease_keep_the_lock(
     users = [a_user(f"user-{number}", password=source) for number in range(8)]
     result = apply_to(cluster, tmp_path).plan(plan_users_on(cluster, *users))
     assert result.verdict.exit == 0, result.verdict
-    assert len(cluster.read_users()) == 8
+    assert len(users_of(cluster)) == 8
     assert most_at_once((tmp_path / "log").read_text()) == SHORT.parallelism
 
 

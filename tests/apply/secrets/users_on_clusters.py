@@ -9,12 +9,12 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.json.declared import DesiredObject
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan.document.plan import Plan
-from kgitops.workflow.plan_stages import with_users
+from kgitops.workflow.object_stages import with_declared_objects
 
 
 def plan_users_on(cluster: Cluster, *objects: DesiredObject, principal: str = "User:a") -> Plan:
     desired = a_desired(*objects, principal=principal)
-    return plan_of(desired, with_users(cluster, desired, cluster.read_state()))
+    return plan_of(desired, with_declared_objects(cluster, desired, cluster.read_state()))
 
 
 def apply_users(apply: Apply, *objects: DesiredObject, run_id: str = "run-1") -> Plan:

@@ -11,7 +11,6 @@ from cluster.clusters import NOON
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
-from msgspec.structs import replace
 from strategies import (
     BROKERS,
     HIGH_WATERMARK,
@@ -23,7 +22,7 @@ from strategies import (
     projects,
 )
 from tiers import examples, is_full
-from used import used
+from used import used, with_users
 
 from kgitops.cluster.embedded import policy_hook as broker_policies
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -242,7 +241,7 @@ def _one_verdict(data: st.DataObject, of: st.SearchStrategy[Configurable]) -> No
         cluster.controller.policies = held
 
         in_the_plan = judge()
-        state = replace(cluster.read_state(), users=cluster.read_users())
+        state = with_users(cluster)
         in_the_plan.begin(state, principal=PRINCIPAL)
         batch = _without_what_follows_a_denial(in_the_plan, requests)
         in_the_plan.begin(state, principal=PRINCIPAL)
@@ -272,7 +271,7 @@ def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
 
 
 def _planned(data: st.DataObject, cluster: EmbeddedCluster) -> Sequence[Request]:
-    state = replace(cluster.read_state(), users=cluster.read_users())
+    state = with_users(cluster)
     desired = data.draw(projects(TEAMS[0], None, state, users=True), label="desired")
     plan = make_plan(
         desired,

@@ -46,6 +46,7 @@ from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTo
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
@@ -147,7 +148,7 @@ def with_group(scenario: Scenario, committed: int | None) -> Scenario:
     offsets = {} if committed is None else {("orders", 0): committed}
     configs = {"share.isolation.level": "x"}
     group = FoundGroup(name="billing", known=True, offsets=offsets, configs=configs)
-    return desired, replace(state, groups={"billing": group})
+    return desired, state.with_objects([group])
 
 
 def with_metrics(scenario: Scenario) -> Scenario:
@@ -274,7 +275,7 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.QUOTA_REMOVE: remove(a_quota()),
     risks.QUOTA_ADOPT: adopt(a_quota()),
     risks.QUOTA_FORGET: remove(a_quota(deletion_policy=ORPHAN)),
-    risks.USER_CREATE: (a_desired(OTHER, a_user()), replace(applied(OTHER), users={})),
+    risks.USER_CREATE: (a_desired(OTHER, a_user()), applied(OTHER).with_objects([], Kind.USER)),
     risks.MECHANISM_ADD: change(a_user(), a_user(mechanisms=ScramMechanism)),
     risks.PASSWORD_RENEW: change(a_user(version="1"), a_user(version="2")),
     risks.ITERATIONS_RAISE: change(a_user(iterations=4096), a_user()),

@@ -52,8 +52,7 @@ def cluster(
         owners={group.address: an_owner(group) for group in owned},
         usage={"orders": usage},
     )
-    found = {group.name: group for group in groups}
-    return replace(state, groups=found, offsets_since={NOON_MS: since or {}})
+    return replace(state.with_objects(groups), offsets_since={NOON_MS: since or {}})
 
 
 def committed(*offsets: int, active: bool = False, **configs: str) -> FoundGroup:

@@ -21,7 +21,6 @@ from builders import (
     some_configs,
     with_configs,
 )
-from msgspec.structs import replace
 from plan.plan_json import sealed_to_json
 
 from kgitops.model.cluster_state import TopicUsage, Usage
@@ -68,18 +67,12 @@ def of_groups_and_metrics(world: World) -> Plan:
     left = some_client_metrics("left", deletion_policy=DELETE)
     kept = a_consumer_group("billing", configs={SESSION: "50000"})
     held = {SESSION: "50000"}
-    state = replace(
-        a_cluster(
-            orders,
-            owners={it.address: an_owner(it) for it in (gone, left, kept)},
-            usage={"orders": usage},
-        ),
-        groups={
-            "gone": FoundGroup(name="gone", known=True, offsets={("orders", 0): 3}, configs=held),
-            "billing": FoundGroup(
-                name="billing", known=True, offsets={("orders", 0): 15}, configs=held
-            ),
-        },
+    state = a_cluster(
+        orders,
+        FoundGroup(name="gone", known=True, offsets={("orders", 0): 3}, configs=held),
+        FoundGroup(name="billing", known=True, offsets={("orders", 0): 15}, configs=held),
+        owners={it.address: an_owner(it) for it in (gone, left, kept)},
+        usage={"orders": usage},
     )
     metrics = ConfigResourceType.CLIENT_METRICS
     state = with_configs(

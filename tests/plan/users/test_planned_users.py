@@ -20,11 +20,13 @@ from msgspec.structs import replace
 from kgitops.model.cluster_state import Client, ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredUser
 from kgitops.model.requests import AlterUserScramCredentialsRequest
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.users import (
     UNKNOWN_PASSWORD,
     PasswordSource,
     ScramIterations,
     ScramMechanism,
+    found_users,
 )
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.verdict import ExitCode
@@ -41,7 +43,7 @@ def there(
 ) -> ClusterState:
     """A cluster with these users, of which the project has applied ``mine``."""
     owners = {user.address: an_owner(user, adopted=adopted) for user in mine}
-    return replace(a_cluster(owners=owners), users=held)
+    return a_cluster(owners=owners).with_objects(found_users(held), Kind.USER)
 
 
 def requests(change: Change) -> list[tuple[str, int | None]]:
@@ -246,7 +248,7 @@ def test_a_user_of_a_virtual_cluster_must_be_its_member() -> None:
 def test_another_projects_user_is_left_alone() -> None:
     user = a_user()
     owners = {user.address: an_owner(user, project="theirs")}
-    state = replace(a_cluster(owners=owners, projects={"theirs": "theirs"}), users={})
+    state = a_cluster(owners=owners, projects={"theirs": "theirs"}).with_objects([], Kind.USER)
     plan = plan_of(a_desired(user), state)
     assert plan.verdict.exit is ExitCode.REFUSED
     assert UID not in str(plan.verdict.reasons)

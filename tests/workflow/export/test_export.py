@@ -35,9 +35,8 @@ from laws.cluster_model import Model
 from msgspec.structs import replace
 from tiers import examples
 
-from kgitops.apply.observe.objects import UserState
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, address_of
 from kgitops.model.json.declared import (
     ConfigsPolicy,
     DeletionPolicy,
@@ -68,12 +67,14 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.names import collision_key, is_principal
 from kgitops.model.resources.quotas import ClientQuotaState, quota_keys
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.users import (
     UNKNOWN_PASSWORD,
+    FoundUser,
     GeneratedPassword,
     PasswordSource,
     ScramMechanism,
@@ -348,7 +349,8 @@ def test_what_is_managed_and_can_not_be_said_is_written_as_it_was_applied(tmp_pa
 def test_a_mechanism_that_is_managed_and_can_not_be_said_is_not_taken_away(tmp_path: Path) -> None:
     user = a_user(iterations=8192)
     state = applied(user)
-    state = replace(state, users={user.name: {ScramMechanism.SHA_512: 20_000}})
+    held = FoundUser(name=user.name, held={ScramMechanism.SHA_512: 20_000})
+    state = state.with_objects([held], Kind.USER)
     assert "the 8192 last applied are written instead" in "".join(exported(state, tmp_path).notes)
     (change,) = plan_of(loaded(tmp_path), state).changes
     assert [field.path for field in change.fields] == [
@@ -532,7 +534,7 @@ RESOURCE_CONFIGS: Mapping[ConfigResourceType, Mapping[str, Sequence[str]]] = {
 
 
 @st.composite
-def users(draw: st.DrawFn) -> tuple[DesiredUser, UserState]:
+def users(draw: st.DrawFn) -> tuple[DesiredUser, FoundUser]:
     """A user as a project may have applied it, and as the cluster has it now."""
     name = draw(st.sampled_from(["sales-app", "no", SPLIT_BRAIN]))
     mechanisms = draw(st.sets(st.sampled_from(ScramMechanism), min_size=1))
@@ -546,7 +548,7 @@ def users(draw: st.DrawFn) -> tuple[DesiredUser, UserState]:
     held = {key: draw(st.sampled_from([4096, 8192])) for key in sorted(mechanisms)}
     if draw(st.booleans()):  # what others set, and no manifest may say
         held = {**dict.fromkeys(ScramMechanism, 20_000), **held}
-    return declared, UserState(name=name, held=held)
+    return declared, FoundUser(name=name, held=held)
 
 
 @st.composite
@@ -748,7 +750,7 @@ def test_nothing_is_left_out_in_silence(
         if ": left out" in note
         for address in note.rpartition(": left out")[0].split(", ")
     }
-    groups = {group_address(group.name) for group in state.groups.values()}
+    groups = {group_address(group.name) for group in state.of(FoundGroup)}
     foreign = sum(
         owner.project == "search-uid"
         and not owner.spent
@@ -772,8 +774,8 @@ def test_nothing_is_left_out_in_silence(
         **{acl_address(acl): {"*"} for acl in state.acls},
         **{quota_address(key): quota.quotas.keys() for key, quota in state.quotas.items()},
         **{user_address(name): held.keys() for name, held in (state.users or {}).items()},
-        **{group_address(it.name): it.configs.keys() for it in state.groups.values()},
-        **{address: it.configs for address, it in state.config_resources.items()},
+        **{address_of(it): it.configs for it in state.of(FoundGroup)},
+        **{address_of(it): it.configs for it in state.of(FoundConfigs)},
     }
     for address, keys in found.items():
         owner = state.registry.owners.get(address) if state.registry else None

@@ -1,20 +1,22 @@
 """Builds the model's values from an image: the cluster's state, and topics' requests to judge."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec.structs import replace
 
-from kgitops.cluster.embedded.image.image import Image, TopicImage
+from kgitops.cluster.embedded.image.image import Image, ScramCredential, TopicImage
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
-from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
+from kgitops.model.cluster_state import ClusterState, FoundObject, TopicUsage, Usage
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
+from kgitops.model.resources.config_resources import ConfigResourceType, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import RESOURCE_OF, Kind
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.model.resources.topics import RATES, Assignment, RequestedTopicState, TopicState
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import FoundUser, ScramIterations, ScramMechanism
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.virtual_clusters.image import linked_topics
 
@@ -66,18 +68,39 @@ def build_usage(image: Image, topics: frozenset[str]) -> Usage:
     return Usage(topics={topic.name: _usage(topic) for topic in chosen})
 
 
-def user_credentials(image: Image, users: frozenset[str] | None) -> dict[str, ScramIterations]:
-    """The mechanisms of these users with their iterations, or of all users; never a key."""
-    held = image.scram.users
-    chosen = held.keys() if users is None else held.keys() & users
-    return {
-        name: {ScramMechanism(key): item.iterations for key, item in sorted(held[name].items())}
-        for name in sorted(chosen)
-    }
+def find_objects(
+    image: Image, kind: Kind, names: frozenset[str] | None, busy: frozenset[str]
+) -> Sequence[FoundObject]:
+    """The users, groups or config resources of these names, or all; never a key of a user.
+
+    ``busy`` are the groups that have members.
+    """
+    if kind is Kind.USER:
+        users = image.scram.users
+        return [
+            FoundUser(name=name, held=_mechanisms(users[name])) for name in _among(users, names)
+        ]
+    resource = RESOURCE_OF[kind]
+    held = image.configs.named(resource)
+    if resource is ConfigResourceType.GROUP:
+        wanted = sorted(held.keys() if names is None else names)
+        groups = (_group(image, name, busy) for name in wanted)
+        return [group for group in groups if group.exists]
+    return [
+        FoundConfigs(type=resource, name=name, configs=dict(sorted(held[name].items())))
+        for name in _among(held, names)
+    ]
 
 
-def build_group(image: Image, name: str, busy: frozenset[str]) -> FoundGroup:
-    """The group of this physical id; ``busy`` are those that have members."""
+def _among(held: Mapping[str, object], names: frozenset[str] | None) -> list[str]:
+    return sorted(held.keys() if names is None else held.keys() & names)
+
+
+def _mechanisms(held: Mapping[str, ScramCredential]) -> ScramIterations:
+    return {ScramMechanism(key): item.iterations for key, item in sorted(held.items())}
+
+
+def _group(image: Image, name: str, busy: frozenset[str]) -> FoundGroup:
     held = image.groups.groups.get(name)
     return FoundGroup(
         name=name,

@@ -22,7 +22,7 @@ _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _NO_OFFSET = -1
 
 
-def read_groups(wire: Wire, names: Iterable[str]) -> Mapping[str, FoundGroup]:
+def read_groups(wire: Wire, names: Iterable[str]) -> Sequence[FoundGroup]:
     """Return those of these groups of which there is anything.
 
     It takes a request to each of their coordinators for what they committed, one for their
@@ -47,7 +47,7 @@ def read_groups(wire: Wire, names: Iterable[str]) -> Mapping[str, FoundGroup]:
         )
         for group in groups
     )
-    return {group.name: group for group in found if group.exists}
+    return [group for group in found if group.exists]
 
 
 _BATCH = 500

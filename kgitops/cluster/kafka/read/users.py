@@ -1,6 +1,6 @@
 """Users who log in by SCRAM: their mechanisms with iterations, and a login that is tried."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from kafka.errors import SaslAuthenticationFailedError, UnsupportedSaslMechanismError
 from kafka.protocol.admin import DescribeUserScramCredentialsRequest
@@ -11,20 +11,20 @@ from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError
 from kgitops.model.errors import UnreachableError
 from kgitops.model.resources.protocol_codes import SCRAM_MECHANISMS
 from kgitops.model.resources.secrets import Secret
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.resources.users import FoundUser, ScramIterations, ScramMechanism
 from kgitops.model.results import ErrorCode
 
 _WHAT = "the users who log in by SCRAM"
 
 
-def read_users(wire: Wire, users: frozenset[str] | None) -> Mapping[str, ScramIterations]:
+def read_users(wire: Wire, users: frozenset[str] | None) -> Sequence[FoundUser]:
     """Read the mechanisms of these users, or of all; one that has none is left out.
 
     Raises:
         UnreachableError: the principal may not read them, or the brokers could not say.
     """
     if users is not None and not users:
-        return {}
+        return ()
     name = DescribeUserScramCredentialsRequest.UserName
     request = DescribeUserScramCredentialsRequest(
         users=None if users is None else [name(name=user) for user in sorted(users)]
@@ -45,7 +45,7 @@ def read_users(wire: Wire, users: frozenset[str] | None) -> Mapping[str, ScramIt
         }
         if known:
             held[row.user] = {key: known[key] for key in sorted(known)}
-    return {user: held[user] for user in sorted(held)}
+    return [FoundUser(name=user, held=held[user]) for user in sorted(held)]
 
 
 def offers_login(wire: Wire) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from cluster.kafka.lying_broker import LyingBroker, lying_before
 from cluster_contract.contract import creation
 from msgspec import Struct
+from used import configs_of, groups_of, users_of
 
 from kgitops.apply.secrets.passwords import salt
 from kgitops.cluster.kafka import coordinators
@@ -76,17 +77,17 @@ def read_usage(cluster: Cluster) -> str:
 
 
 def read_groups(cluster: Cluster) -> None:
-    cluster.read_groups(frozenset({GROUP}))
+    groups_of(cluster, frozenset({GROUP}))
 
 
 def read_users(cluster: Cluster) -> None:
-    cluster.read_users(frozenset({USER}))
-    cluster.read_users()
+    users_of(cluster, frozenset({USER}))
+    users_of(cluster)
 
 
 def list_metrics(cluster: Cluster) -> None:
-    names = cluster.list_configured(ConfigResourceType.CLIENT_METRICS)
-    cluster.read_configs(ConfigResourceType.CLIENT_METRICS, names | {METRICS})
+    configs_of(cluster, ConfigResourceType.CLIENT_METRICS)
+    configs_of(cluster, ConfigResourceType.CLIENT_METRICS, frozenset({METRICS}))
 
 
 def contend(cluster: Cluster) -> None:

@@ -1,44 +1,49 @@
-"""Reads the consumer groups and config resources that a plan is about."""
+"""Reads the users, groups and config resources that a plan or an export is about."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.groups import with_groups
+from kgitops.apply.observe.groups import READ_BY_NAME, with_objects
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.declared import DesiredConfigs, DesiredGroup, OffsetReset
-from kgitops.model.resources.addresses import config_resource_address
-from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.kinds import RESOURCES
+from kgitops.model.resources.addresses import user_address
+from kgitops.model.resources.kinds import RESOURCES, Kind
 from kgitops.plan.context import selected
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
+from kgitops.plan.users.diff import concerned_users
 from kgitops.plan.values.resets import is_due, reset_topics
 
-_PREFIXES = tuple(f"{form.segment}/" for form in RESOURCES.values())
+_CONFIGURED = tuple(f"{form.segment}/" for form in RESOURCES.values())
 
 
-def with_group_states(
+def with_declared_objects(
     cluster: Cluster, desired: DesiredState, current: ClusterState
 ) -> ClusterState:
-    """Add the groups and config resources that are declared or that this project manages.
+    """Add the users, groups and config resources that are declared or managed.
 
-    Of groups that are to be reset, the offsets of their topics are read as well.
+    Users are read whichever project manages them, others only if this one does. Of groups that are
+    to be reset, the offsets of their topics are read as well. Users that the state has are kept.
 
     Raises:
         UnreachableError: they can't be read.
     """
+    known = Kind.USER in current.asked
+    users = () if known else map(user_address, concerned_users(desired, current))
     owners = current.registry.owners if current.registry else {}
-    recorded = [address for address in owners if address.startswith(_PREFIXES)]
+    recorded = [address for address in owners if address.startswith(_CONFIGURED)]
     declared = [item for item in desired.objects if isinstance(item, DesiredConfigs)]
     if not recorded and not declared:
-        return current
+        return with_objects(cluster, current, users)
     ownership = build_ownership(desired.project, current.registry)
     addresses = {item.address for item in declared}
     addresses |= {it for it in recorded if ownership.status(it) is OwnershipStatus.MINE}
-    current = with_groups(cluster, current, {it for it in addresses if selected(desired, it)})
+    planned = (address for address in addresses if selected(desired, address))
+    current = with_objects(cluster, current, (*users, *planned))
     due = [
         group.reset
         for group in desired.of(DesiredGroup)
@@ -49,30 +54,27 @@ def with_group_states(
     return _with_targets(cluster, current, due)
 
 
-def with_all_groups(
+def with_all_objects(
     cluster: Cluster, current: ClusterState, project: Project
-) -> tuple[ClusterState, tuple[str, ...]]:
-    """Add each group and resource with configs, and all that ``project`` manages.
+) -> tuple[ClusterState, Mapping[Kind, str]]:
+    """Add all users, groups and resources with configs, and all that ``project`` manages.
 
-    Also returns why others are missing, where they can't be read. Groups without configs, of which
-    a cluster may have very many, are not looked at.
+    Also says of each kind that can't be read why it is left out. Groups without configs, of which a
+    cluster may have very many, are not looked at.
 
     Raises:
-        UnreachableError: those that the project manages can't be read.
+        UnreachableError: groups or resources that the project manages can't be read.
     """
     ownership = build_ownership(project, current.registry)
-    mine = frozenset(ownership.mine(*(form.sort for form in RESOURCES.values())))
-    current = with_groups(cluster, current, mine)
-    unread: list[str] = []
-    for kind in ConfigResourceType:
+    unread: dict[Kind, str] = {}
+    for kind in READ_BY_NAME.values():
         try:
-            names = cluster.list_configured(kind)
-            addresses = {config_resource_address(kind, name) for name in names}
-            current = with_groups(cluster, current, addresses - mine)
+            current = current.with_objects(cluster.read(kind), kind)
         except UnreachableError as error:
-            left_out = RESOURCES[kind].kind.plural.capitalize()
-            unread.append(f"{left_out} that this project does not manage are left out: {error}")
-    return current, tuple(unread)
+            others = "" if kind is Kind.USER else " that this project does not manage"
+            unread[kind] = f"{kind.plural.capitalize()}{others} are left out: {error}"
+    mine = frozenset(ownership.mine(*(form.sort for form in RESOURCES.values())))
+    return with_objects(cluster, current, mine - current.objects.keys()), unread
 
 
 def _with_targets(cluster: Cluster, current: ClusterState, due: list[OffsetReset]) -> ClusterState:
