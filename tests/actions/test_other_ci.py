@@ -65,6 +65,7 @@ def gitlab() -> dict[str, dict[str, list[str]]]:
     return jobs
 
 
+@pytest.mark.lint
 def test_gitlab_s_file_is_one() -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.gitlab-ci"]
     file = EXAMPLES / "gitlab" / ".gitlab-ci.yml"

@@ -14,6 +14,7 @@ from report.plans import (
 )
 from tiers import examples
 
+from kgitops.model.resources.kinds import Kind
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import AccessLoss, Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
@@ -100,6 +101,22 @@ def test_names_are_left_out_before_losses_and_losses_before_the_exit() -> None:
     assert plan_headline(make_plan(delete_topic("o" * 60))) == (
         "kgitops plan for prod-eu: 1 topic with 18,200,345 records is deleted"
     )
+
+
+def test_the_longest_words_fit_beside_the_longest_name_of_a_cluster() -> None:
+    change = replace(
+        acl_change(binding("User:a", "t"), Action.UPDATE),
+        address="broker-config/<default>",
+        kind=Kind.BROKER_CONFIG,
+        risks=(risks.BROKER_CONFIG_DATA,),
+    )
+    plan = replace(make_plan(change), refusals=refused_plan().refusals)
+    plan = replace(
+        plan, target=replace(plan.target, name="a-cluster-with-a-name-so-long-that-it-is-cut")
+    )
+    said = plan_headline(plan)
+    assert len(said) <= 120
+    assert "records of topics with default configs may be lost; stops with exit" in said
 
 
 @given(any_plan)

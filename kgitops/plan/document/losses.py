@@ -66,7 +66,7 @@ def _data(lost: Sequence[Change]) -> Iterator[Clause]:
         words = f"the offsets of {counted(len(groups), 'consumer group')} are lost"
         yield _named(words, _names(groups))
     if brokers := found["brokers"]:
-        words = "records of topics without a value of their own may be lost"
+        words = "records of topics with default configs may be lost"
         yield _named(words, _names(brokers))
     if others := found[""]:
         words = f"data of {counted(len(others), 'object')} may be lost"

@@ -80,7 +80,7 @@ def test_records_are_at_stake_where_a_topic_would_lose_them(
     state = cluster(**({key: before} if before else {}))
     plan = plan_of(a_desired(some_broker_configs(**{key: after})), state)
     assert only_change(plan).fields[0].risk is risk
-    lost = "records of topics without a value of their own may be lost: <default>"
+    lost = "records of topics with default configs may be lost: <default>"
     assert losses(plan, str) == (lost if risk is risks.BROKER_CONFIG_DATA else "")
 
 
