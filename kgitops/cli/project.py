@@ -99,14 +99,14 @@ def _print_validation(validation: "ManifestValidation") -> None:
 
 def _valid_sentence(validation: "ManifestValidation") -> str:
     """``Valid: 3 topics, …``, by cluster where the project has several."""
-    from kgitops.model.wording import counted
-
     if not validation.valid:
         return ""
     clusters: dict[str, list[str]] = {}
     for cluster, counts in validation.counts.items():
         objects = ", ".join(
-            counted(count, _singular(name)) for name, count in counts.items() if count
+            f"{count:,} {_singular(name) if count == 1 else name}"
+            for name, count in counts.items()
+            if count
         )
         clusters.setdefault(objects or "nothing is declared", []).append(cluster)
     if len(validation.counts) == 1:
@@ -117,6 +117,8 @@ def _valid_sentence(validation: "ManifestValidation") -> str:
 
 
 def _singular(name: str) -> str:
+    if name.endswith("metrics"):
+        return name
     return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
 
 

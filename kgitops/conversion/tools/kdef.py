@@ -113,7 +113,9 @@ def _object(value: Value, kind: str) -> SourceObject:
     builder = ObjectBuilder(kind, metadata_name(value), value)
     convert_one = _KINDS.get(kind)
     if convert_one is None:
-        return builder.refuse("the configs of brokers can't be declared", "keep it in kdef")
+        return builder.refuse(
+            "the configs of brokers are not converted", "write a document of kind BrokerConfig"
+        )
     fields = builder.read(TABLES[kind])
     metadata = fields.fields("metadata")
     metadata.take("name")
