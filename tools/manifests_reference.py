@@ -39,8 +39,9 @@ with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows
 
 - Scalars are those of YAML 1.2's core schema: only `true` and `false` are booleans (`yes`, `on` and
   `off` are text), there are no dates and no sexagesimal numbers, and an octal number is `0o17`.
-- A key that appears twice, an unknown field, a tag that names a type of a programming language, and
-  aliases that stand for more than 20,000 values are errors. Anchors, aliases and `<<` are fine.
+- A key that appears twice, an unknown field, and a tag that names a type of a programming language
+  are errors. Anchors, aliases and `<<` are fine. A document with them may stand for at most 20,000
+  more values than it has characters.
 - A key, or an item of a list, without a value is an error in every kind of document. So is
   `key: ${var:NAME}` where the variable is empty. `""` is text. `null` and `~` are null:
   in `configs` of a topic it removes a config that a profile or a default gives, and the plan

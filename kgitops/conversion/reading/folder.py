@@ -202,7 +202,7 @@ def read_yaml(
     documents = []
     for root, offset in roots:
         constructor = Constructor(empty=None)
-        constructor.build(root, aliases="&" in text.text)
+        constructor.build(root)
         if constructor.problems:
             finding = constructor.problems[0].finding(text, offset)
             broken.append(broken_document(_explained(finding, text), file.name))

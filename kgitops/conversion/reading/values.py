@@ -84,7 +84,7 @@ class Value:
     @property
     def content(self) -> Content:
         """The whole value as Python: dicts, lists, text, numbers, booleans, None."""
-        return Constructor(empty=None).build(self.node, aliases=False)
+        return Constructor(empty=None).build(self.node)
 
     @property
     def shown(self) -> str:

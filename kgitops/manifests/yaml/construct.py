@@ -1,7 +1,7 @@
 """Turns nodes into plain Python values, by YAML 1.2's core schema, and collects the problems."""
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from kgitops.manifests.yaml.nodes import (
@@ -23,7 +23,8 @@ Content = Any
 """The content of a document: dicts, lists, text, numbers, booleans, None for null, and EMPTY."""
 
 _EVERY_DOCUMENT = {"apiVersion", "kind", "metadata", "spec"}
-MAX_EXPANDED = 20_000
+_MAX_ADDED = 20_000
+"""The values that aliases and << may stand for, besides one for each character."""
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
 _STANDARD = "tag:yaml.org,2002:"
 _TAGGED_TYPES: dict[str, type | tuple[type, ...]] = {
@@ -77,18 +78,22 @@ class Constructor:
         self._plain: dict[str, Scalar | NoValue] = {"": empty}
         self._built: dict[int, Content] = {}
         self._open: set[int] = set()
+        self._has_aliases = False
         self._merged = 0
+        self._most = 0
 
-    def build(self, root: Node, *, aliases: bool) -> Content:
-        """The value of a document; ``aliases``: one node may occur twice."""
+    def build(self, root: Node) -> Content:
+        """The value of a document."""
         self._built.clear()
         self._open.clear()
+        self._has_aliases = False
         self._merged = 0
+        self._most = _MAX_ADDED + root.end_mark.index - root.start_mark.index
         value = self._value(root)
         if isinstance(root, MappingNode) and self.problems:
             self._find_joined(root)
-        if aliases and not self.problems:
-            self._check_expansion(root, value)
+        if (self._has_aliases or self._merged) and not self.problems:
+            self._check_expansion(root)
         return value
 
     def _find_joined(self, root: MappingNode) -> None:
@@ -112,6 +117,7 @@ class Constructor:
             return self._scalar(node)
         identity = id(node)
         if identity in self._built:
+            self._has_aliases = True
             return self._built[identity]
         if identity in self._open:
             self._add(node, "an alias is inside the value that it repeats", "write the value out")
@@ -168,13 +174,13 @@ class Constructor:
 
     def _mapping(self, node: MappingNode) -> dict[Hashable, Content]:
         result: dict[Hashable, Content] = {}
-        merges: list[Node] = []
+        merged: list[Content] = []
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
                 self._add(key_node, "a key can't be a mapping or a list", "write a plain key")
                 continue
             if key_node.value == "<<" and is_plain(key_node):
-                merges.append(value_node)
+                merged += self._merged_mappings(value_node)
                 continue
             key = self._scalar(key_node)
             if key in result:
@@ -187,44 +193,35 @@ class Constructor:
                 if isinstance(value_node, ScalarNode)
                 else self._value(value_node)
             )
-        for merged in merges:
-            self._merge(merged, result)
+        for values in merged:
+            self._merged += len(values)
+            if self._merged > self._most:
+                break
+            for key, value in values.items():
+                result.setdefault(key, value)
         return result
 
-    def _merge(self, node: Node, result: dict[Hashable, Content]) -> None:
-        sources = node.value if isinstance(node, SequenceNode) else [node]
-        for source in sources:
+    def _merged_mappings(self, node: Node) -> Iterator[dict[Hashable, Content]]:
+        for source in node.value if isinstance(node, SequenceNode) else [node]:
             if not isinstance(source, MappingNode):
                 self._add(node, "<< can only merge mappings", "give it an alias of a mapping")
                 return
-            values = self._value(source)
-            self._merged += len(values or ())
-            if self._merged > MAX_EXPANDED:
-                return
-            for key, value in (values or {}).items():
-                result.setdefault(key, value)
+            yield self._value(source) or {}  # None inside itself
 
-    def _check_expansion(self, root: Node, value: Content) -> None:
+    def _check_expansion(self, root: Node) -> None:
+        """Report values beyond the bounds, with all aliases written out."""
         sizes: dict[int, tuple[int, int]] = {}
-
-        def measure(item: Content) -> tuple[int, int]:
-            """The number of values in ``item`` with all aliases written out, and their depth."""
-            if not isinstance(item, dict | list):
-                return 1, 0
-            if id(item) not in sizes:
-                children = item.values() if isinstance(item, dict) else item
-                measured = [measure(child) for child in children]
-                sizes[id(item)] = (
-                    1 + sum(size for size, _ in measured),
-                    1 + max((depth for _, depth in measured), default=0),
-                )
-            return sizes[id(item)]
-
-        size, depth = measure(value)
-        if max(size, self._merged) > MAX_EXPANDED or depth > MAX_DEPTH:
+        size = depth = 0
+        for value in self._built.values():  # the root is the last, as each is after its children
+            children = value.values() if isinstance(value, dict) else value
+            measured = [sizes.get(id(child), (1, 0)) for child in children]
+            size = 1 + sum(inner for inner, _ in measured)
+            depth = 1 + max((inner for _, inner in measured), default=0)
+            sizes[id(value)] = size, depth
+        if max(size, self._merged) > self._most or depth > MAX_DEPTH:
             self._add(
                 root,
-                f"the aliases of this document stand for more than {MAX_EXPANDED} values "
+                f"the aliases of this document stand for more than {self._most} values "
                 f"or {MAX_DEPTH} levels",
                 "write the values out",
             )

@@ -81,7 +81,7 @@ def _construct(
     root: Node, file: SourceText, offset: int, constructor: Constructor, findings: list[Finding]
 ) -> ParsedDocument | None:
     start, end = offset + root.start_mark.index, offset + root.end_mark.index
-    content = constructor.build(root, aliases=file.text.find("&", start, end) >= 0)
+    content = constructor.build(root)
     if not constructor.problems:
         templated = file.text.find("${", start, end) >= 0
         return ParsedDocument(Document(file, start, end), content, templated, root)
