@@ -34,20 +34,10 @@ def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
     if wrong or parsed.root is None or not isinstance(node, MappingNode):
         return
     begin = document.start - parsed.root.start_mark.index
-    places: dict[str, Document] = {}
-    for (key, value), spec in zip(node.value, content["spec"][ITEMS].values(), strict=True):
-        name = key.value
+    for (key, value), (name, spec) in zip(node.value, content["spec"][ITEMS].items(), strict=True):
         start = begin + key.start_mark.index
         end = max(start + len(name), begin + value.end_mark.index)
         place = Document(document.file, start, end, ListItem(document, name))
-        if name in places:
-            yield Finding(
-                source=place.source,
-                problem=f"the name {shown(name)} appears twice, first at {places[name].source}",
-                advice="keep one of them",
-            )
-            continue
-        places[name] = place
         metadata = content.get("metadata", {})
         if isinstance(metadata, dict):
             metadata = {**metadata, "name": name}

@@ -107,6 +107,16 @@ def test_what_the_list_says_holds_for_each_item(tmp_path: Path) -> None:
     assert names(of(tmp_path, text)) == []
 
 
+def test_names_are_text_as_it_is_written(tmp_path: Path) -> None:
+    written = ["1", "1.0", "true", "007", "7", "0x10", "16", "~", "null", "1e400"]
+    text = f"{HEAD}spec:\n  items:\n" + "".join(f"    {name}: {ONE}\n" for name in written)
+    loaded = of(tmp_path, text)
+    assert loaded.findings == ()
+    assert names(loaded) == written
+    assert [it.document.source.line for it in loaded.manifests] == [*range(5, 15)]
+    assert [it.document.written("metadata", "name") for it in loaded.manifests] == written
+
+
 def test_an_item_may_hold_placeholders_and_aliases(tmp_path: Path) -> None:
     text = f"""{HEAD}spec:
   items:
@@ -156,7 +166,7 @@ WRONG = {
         "m.yaml:6:5: the key 'a' appears twice, first at m.yaml:5:5; keep one of them"
     ],
     f"spec:\n  items:\n    1: {ONE}\n    '1': {ONE}": [
-        "m.yaml:6:5: the name '1' appears twice, first at m.yaml:5:5; keep one of them"
+        "m.yaml:6:5: the key '1' appears twice, first at m.yaml:5:5; keep one of them"
     ],
     f"spec:\n  items:\n    <<: {{a: {ONE}}}": [
         "m.yaml:5:5: spec.items can't have its names from <<; write each name, and << below it"

@@ -48,6 +48,11 @@ CASES: dict[str, tuple[Files, str, str]] = {
     ),
     # What is YAML, and no manifest of ours.
     "a key twice": (one(topic() + "kind: Topic\n"), "5:1", "the key 'kind' appears twice"),
+    "a key twice, and one that is a mapping": (
+        one("? {a: b}\n: 1\nx: 1\nx: 2\n"),
+        "1:3",
+        "a key can't be a mapping or a list",
+    ),
     "a field twice": (
         with_spec("\n  partitions: 1\n  partitions: 2\n  replicationFactor: 1"),
         "6:3",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
+from kgitops.manifests.yaml.document import ITEMS, child_of
 from kgitops.manifests.yaml.nodes import (
     EMPTY,
     MAX_DEPTH,
@@ -78,14 +79,16 @@ class Constructor:
         self._plain: dict[str, Scalar | NoValue] = {"": empty}
         self._built: dict[int, Content] = {}
         self._open: set[int] = set()
+        self._items: Node | None = None
         self._has_aliases = False
         self._merged = 0
         self._most = 0
 
     def build(self, root: Node) -> Content:
-        """The value of a document."""
+        """The value of a document; a list's names are text, exactly as written (contract §15)."""
         self._built.clear()
         self._open.clear()
+        self._items = child_of(root, "spec", ITEMS)
         self._has_aliases = False
         self._merged = 0
         self._most = _MAX_ADDED + root.end_mark.index - root.start_mark.index
@@ -182,9 +185,10 @@ class Constructor:
             if key_node.value == "<<" and is_plain(key_node):
                 merged += self._merged_mappings(value_node)
                 continue
-            key = self._scalar(key_node)
+            key = self._key(key_node, node)
             if key in result:
-                first = next(it for it, _ in node.value if self._scalar(it) == key)
+                scalars = (it for it, _ in node.value if isinstance(it, ScalarNode))
+                first = next(it for it in scalars if self._key(it, node) == key)
                 problem = f"the key {shown(key)} appears twice"
                 self._add(key_node, problem, "keep one of them", first)
                 continue
@@ -200,6 +204,10 @@ class Constructor:
             for key, value in values.items():
                 result.setdefault(key, value)
         return result
+
+    def _key(self, key: ScalarNode, mapping: MappingNode) -> Scalar | NoValue:
+        value = self._scalar(key)
+        return key.value if mapping is self._items else value
 
     def _merged_mappings(self, node: Node) -> Iterator[dict[Hashable, Content]]:
         for source in node.value if isinstance(node, SequenceNode) else [node]:
