@@ -1,8 +1,7 @@
 """kgitops's own manifests, for ``--compact``: topics and ACLs are read, all else is copied."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import Any
 
 from kgitops.conversion.acls import enum_member
 from kgitops.conversion.compacting.acls import acl_spec
@@ -20,6 +19,7 @@ from kgitops.conversion.reading.folder import (
 from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import written_config
 from kgitops.manifests.files import PROJECT_FILE
+from kgitops.manifests.kind_models import adapter
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.source import Finding, Source
@@ -27,7 +27,8 @@ from kgitops.workflow.export.files import Inline
 
 _NOT_COPIED = "manifests/not-copied.yaml"
 _METADATA = {"name", "labels", "clusters"}
-_ACL = {"principal", "principals", "host", "permission", "operations", "resource"}
+_NEEDED = {"permission", "operations", "resource"}
+_ACL = {"principal", "principals", "host"} | _NEEDED
 
 
 def count(folder: SourceFolder) -> int:
@@ -100,82 +101,72 @@ def _object(value: Value) -> SourceObject:
     kind = _text(value, "kind")
     metadata = dict(value.entries()).get("metadata")
     name = _text(metadata, "name") if metadata else ""
-    read = _READ.get(kind)
-    document = read(value, name) if read else None
+    document = _read(kind, value)
     source = value.source
     if document is None:
         document = DeclaredDocument(kind=kind, name=name, spec={}, text=value.written_text())
-        comments: tuple[str, ...] = ()
         value.take_inner_comments()
-        comments = value.take_comments()
-    else:
-        comments = value.take_comments()
     return SourceObject(
-        kind=kind or "document", name=name, source=source, documents=(document,), comments=comments
+        kind=kind or "document",
+        name=name,
+        source=source,
+        documents=(document,),
+        comments=value.take_comments(),
     )
 
 
-def _topic(value: Value, name: str) -> DeclaredDocument | None:
-    """The topic as values; None if it holds something that only its own text says."""
-    content: Any = value.content
-    metadata, spec = content.get("metadata"), content.get("spec")
-    if not isinstance(metadata, dict) or not isinstance(spec, dict) or not name:
+def _read(kind: str, value: Value) -> DeclaredDocument | None:
+    """The document as values; None if only its own text says all of it, or what is wrong in it."""
+    if kind not in _READ or value.template():
         return None
-    configs = spec.get("configs") or {}
-    plain = isinstance(configs, dict) and None not in configs.values()
-    if value.template() or set(metadata) - _METADATA or "profile" in spec or not plain:
+    content = value.content
+    if not adapter(kind).validator.isinstance_python(content):
         return None
-    written: dict[str, Json] = {
+    metadata, spec = content["metadata"], _READ[kind](content["spec"])
+    if spec is None or set(metadata) - _METADATA:
+        return None
+    return DeclaredDocument(
+        kind=kind,
+        name=metadata["name"],
+        spec=spec,
+        labels=metadata.get("labels", {}),
+        clusters=tuple(metadata.get("clusters", ())),
+    )
+
+
+def _topic(spec: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    configs = spec.get("configs", {})
+    if "profile" in spec or None in configs.values():
+        return None
+    return {
         **{key: item for key, item in spec.items() if key != "configs"},
-        **({"configs": {str(key): _config(str(key), item) for key, item in configs.items()}}
+        **({"configs": {key: _config(key, item) for key, item in configs.items()}}
            if configs else {}),
     }  # fmt: skip
-    labels = metadata.get("labels") or {}
-    clusters = metadata.get("clusters") or []
-    return DeclaredDocument(
-        kind="Topic", name=name, spec=written, labels=labels, clusters=tuple(clusters)
-    )
 
 
-def _acl(value: Value, name: str) -> DeclaredDocument | None:
-    """The bindings as values; None if the document is a role, or says more than they do."""
-    content: Any = value.content
-    metadata, spec = content.get("metadata"), content.get("spec")
-    if not isinstance(metadata, dict) or not isinstance(spec, dict) or not name:
+def _acl(spec: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    """The bindings; None if the document is a role, or says more than they do."""
+    one_field = ("principal" in spec) != ("principals" in spec)
+    if not one_field or set(spec) - _ACL or not set(spec) >= _NEEDED:
         return None
-    resource = spec.get("resource")
-    if (
-        value.template()
-        or set(metadata) - _METADATA
-        or set(spec) - _ACL
-        or not isinstance(resource, dict)
-        or set(resource) - {"type", "name", "patternType"}
-        or ("principal" in spec) == ("principals" in spec)
-    ):
-        return None
-    kind = enum_member(ResourceType, str(resource.get("type")))
-    pattern = enum_member(PatternType, str(resource.get("patternType", PatternType.LITERAL)))
-    permission = enum_member(PermissionType, str(spec.get("permission")))
-    written = spec.get("operations")
-    operations = [enum_member(Operation, str(item)) for item in written or ()]
+    resource = spec["resource"]
+    kind = enum_member(ResourceType, resource["type"])
+    pattern = enum_member(PatternType, resource.get("patternType", PatternType.LITERAL))
+    permission = enum_member(PermissionType, spec["permission"])
+    operations = [enum_member(Operation, item) for item in spec["operations"]]
     if not (kind and pattern and permission and operations and all(operations)):
         return None
     prefixed = {} if pattern is PatternType.LITERAL else {"patternType": pattern.value}
     host = spec.get("host", "*")
-    return DeclaredDocument(
-        kind="Acl",
-        name=name,
-        spec=acl_spec(
-            {
-                **{key: spec[key] for key in ("principal", "principals") if key in spec},
-                **({"host": host} if host != "*" else {}),
-                "permission": permission.value,
-                "operations": [item.value for item in operations if item],
-                "resource": Inline({"type": kind.value, "name": resource.get("name"), **prefixed}),
-            }
-        ),
-        labels=metadata.get("labels") or {},
-        clusters=tuple(metadata.get("clusters") or ()),
+    return acl_spec(
+        {
+            **{key: spec[key] for key in ("principal", "principals") if key in spec},
+            **({"host": host} if host != "*" else {}),
+            "permission": permission.value,
+            "operations": [item.value for item in operations if item],
+            "resource": Inline({"type": kind.value, "name": resource["name"], **prefixed}),
+        }
     )
 
 
