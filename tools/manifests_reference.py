@@ -83,7 +83,7 @@ spec:
 
 A list declares the same objects as one document each, so moving an object from one form to the
 other changes nothing in a plan. `metadata` (`labels`, `clusters`, `virtualCluster`) holds for all
-items; its `name` is not needed. Findings, plans and `explain` name an item's own line. A name that
+items, so it has no `name`. Findings, plans and `explain` name an item's own line. A name that
 is a number (`2024:`) is text; a name that appears twice is an error, with both places. An empty
 list is an error, too. `kgitops export --compact` and `kgitops convert` write lists.
 

@@ -6,7 +6,7 @@ from kgitops.manifests.kind_models import LISTS
 from kgitops.manifests.problems import dotted
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import ITEMS, Document, ListItem, child_of
-from kgitops.manifests.yaml.nodes import MappingNode, Node, is_merge
+from kgitops.manifests.yaml.nodes import MappingNode, is_merge
 from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import has_placeholder
 from kgitops.manifests.yaml.text import shown
@@ -29,9 +29,15 @@ def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
         yield parsed
         return
     node = child_of(parsed.root, "spec", ITEMS)
-    wrong = [*_wrong_shape(content, document, f"{kind}List"), *_merged(node, document)]
-    yield from wrong
-    if wrong or parsed.root is None or not isinstance(node, MappingNode):
+    yield from _wrong_shape(content, document, f"{kind}List")
+    if parsed.root is None or not isinstance(node, MappingNode):
+        return
+    if any(is_merge(key) for key, _ in node.value):
+        yield Finding(
+            source=document.at("spec", ITEMS),
+            problem=f"{_FIELD} can't have its names from <<",
+            advice="write each name, and << below it",
+        )
         return
     begin = document.start - parsed.root.start_mark.index
     for (key, value), (name, spec) in zip(node.value, content["spec"][ITEMS].items(), strict=True):
@@ -46,6 +52,13 @@ def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
 
 
 def _wrong_shape(content: Content, document: Document, kind: str) -> Iterator[Finding]:
+    metadata = content.get("metadata")
+    if isinstance(metadata, dict) and "name" in metadata:
+        yield Finding(
+            source=document.key_at("metadata", "name"),
+            problem=f"metadata.name is not a field of {kind}",
+            advice=f"remove it: {_FIELD} has the name of each object",
+        )
     if "spec" not in content:
         yield Finding(source=document.source, problem="spec is missing", advice=_EXAMPLE)
         return
@@ -81,13 +94,3 @@ def _not_a_mapping(document: Document, path: tuple[str, ...], value: Content) ->
         problem=f"{dotted(path)} must be a mapping, not {shown(value)}",
         advice=_EXAMPLE,
     )
-
-
-def _merged(items: Node | None, document: Document) -> Iterator[Finding]:
-    for key, _ in items.value if isinstance(items, MappingNode) else ():
-        if is_merge(key):
-            yield Finding(
-                source=document.at("spec", ITEMS),
-                problem=f"{_FIELD} can't have its names from <<",
-                advice="write each name, and << below it",
-            )

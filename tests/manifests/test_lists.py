@@ -94,7 +94,7 @@ def test_any_name_comes_back_from_a_list(
 def test_what_the_list_says_holds_for_each_item(tmp_path: Path) -> None:
     text = (
         "apiVersion: kgitops/v1\nkind: ConsumerGroupList\n"
-        "metadata: {name: unused, labels: {team: a}, clusters: [prod], virtualCluster: emea}\n"
+        "metadata: {labels: {team: a}, clusters: [prod], virtualCluster: emea}\n"
         "spec: {items: {etl: {}, 007: {}}}\n"
     )
     loaded = of(tmp_path, text, cluster="prod")  # type: ignore[arg-type]
@@ -183,6 +183,11 @@ WRONG = {
     f"spec:\n  items:\n    a: {{spec: {ONE}, metadata: {{}}}}": [
         "m.yaml:5:54: spec.items.a.metadata is not a field of Topic; write it once for the list",
         "m.yaml:5:9: spec.items.a.spec is not a field of Topic; write its fields right below a",
+    ],
+    f"metadata: {{name: all}}\nspec: {{items: {{a: {ONE}, b: 0}}}}": [
+        "m.yaml:3:12: metadata.name is not a field of TopicList; remove it: spec.items has the "
+        "name of each object",
+        "m.yaml:4:61: spec.items.b must be a mapping, not 0; ",
     ],
     f"metadata: {{lables: {{}}}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
         "m.yaml:3:12: metadata.lables is not a field of TopicList; did you mean labels?"
