@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kgitops.manifests.kind_models import LISTS
-from kgitops.manifests.problems import dotted
+from kgitops.manifests.problems import dotted, unknown_field
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import ITEMS, Document, ListItem, child_of
 from kgitops.manifests.yaml.nodes import MappingNode, is_merge
@@ -39,6 +39,12 @@ def documents_of(parsed: ParsedDocument) -> Iterator[ParsedDocument | Finding]:
             advice="write each name, and << below it",
         )
         return
+    if not node.value:
+        yield Finding(
+            source=document.at("spec", ITEMS),
+            problem=f"{_FIELD} must not be empty",
+            advice="write its items, or remove the document",
+        )
     begin = document.start - parsed.root.start_mark.index
     for (key, value), (name, spec) in zip(node.value, content["spec"][ITEMS].items(), strict=True):
         start = begin + key.start_mark.index
@@ -67,25 +73,12 @@ def _wrong_shape(content: Content, document: Document, kind: str) -> Iterator[Fi
         yield _not_a_mapping(document, ("spec",), spec)
         return
     others = spec.keys() - {ITEMS}
-    meant = None if ITEMS in spec else next((it for it in others if nearest(it, [ITEMS])), None)
     for field in others:
-        yield Finding(
-            source=document.key_at("spec", field),
-            problem=f"{dotted(('spec', field))} is not a field of {kind}",
-            advice=f"did you mean {ITEMS}?" if field == meant else f"write it below {_FIELD}.NAME",
-        )
-    if meant:
-        return
-    if ITEMS not in spec:
+        yield unknown_field(kind, document, ("spec", field))
+    if ITEMS not in spec and not any(nearest(field, [ITEMS]) for field in others):
         yield Finding(source=document.at("spec"), problem=f"{_FIELD} is missing", advice=_EXAMPLE)
-    elif not isinstance(items := spec[ITEMS], dict):
+    elif ITEMS in spec and not isinstance(items := spec[ITEMS], dict):
         yield _not_a_mapping(document, ("spec", ITEMS), items)
-    elif not items:
-        yield Finding(
-            source=document.at("spec", ITEMS),
-            problem=f"{_FIELD} must not be empty",
-            advice="write its items, or remove the document",
-        )
 
 
 def _not_a_mapping(document: Document, path: tuple[str, ...], value: Content) -> Finding:

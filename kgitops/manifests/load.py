@@ -201,7 +201,9 @@ class _Loader:
         return raw.clusters
 
     def _check_cluster(self, document: Document, index: int, name: Content) -> None:
-        if isinstance(name, str) and "${" in name:
+        if not isinstance(name, str):
+            return  # a finding of the model
+        if "${" in name:
             problem, advice = "a cluster can't be named by a placeholder", "write its name"
         elif self.known_clusters is not None and name not in self.known_clusters:
             near = nearest(name, list(self.known_clusters))

@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kgitops.manifests.kind_models import adapter
+from kgitops.manifests.kind_models import LISTS, adapter
 from kgitops.manifests.kinds.amounts import meant
 from kgitops.manifests.kinds.fields import REFUSED
 from kgitops.manifests.schema import field_names, may_be_empty, may_be_null
 from kgitops.manifests.yaml.construct import Content, QuotedPlaceholder
-from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.document import ITEMS, Document
 from kgitops.manifests.yaml.nodes import EMPTY, plain_value
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
@@ -26,7 +26,8 @@ _UNKNOWN_FIELD = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MAPPING = frozenset({"dataclass_type", "dict_type", "model_type"})
 _NULL_REMOVES = (("configs",), ("quotas",))
 _SCOPE = "virtualCluster"
-_SCOPE_PLACES: tuple[Path, ...] = (("metadata",), ("spec",), ("spec", "entity"))
+_SPEC: Path = ("spec",)
+_OF_THE_LIST = "write it once for the list, or declare the object in a document of its own"
 _EXPECTED = {
     "string_type": ("text", "put it in quotes"),
     "list_type": ("a list", "write [a, b], or each item on a line that begins with '-'"),
@@ -123,7 +124,9 @@ def _finding(
 ) -> Finding:
     match details["type"]:
         case unknown if unknown in _UNKNOWN_FIELD:
-            return _unknown_field(kind, document, path)
+            if document.item is not None and path[:1] != _SPEC:
+                return unknown_field(f"{kind}List", document.whole, path)
+            return unknown_field(kind, document, path)
         case "missing":
             return Finding(
                 source=document.at(*path),
@@ -222,51 +225,57 @@ def _empty(kind: str, document: Document, path: Path) -> str:
     return f", as {document.written_path(path)[-1]}: {{}} if it has no fields"
 
 
-def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
-    if path[-1] == _SCOPE and path[:-1] in (("metadata",), ("spec",)):
-        return _misplaced_scope(kind, document, path)
-    fields = field_names(kind, path[:-1])
-    near = nearest(path[-1], fields)
-    if near:
-        advice = f"did you mean {near}?"
-    elif (place := _place_of(kind, path)) == () and document.item:
-        advice = (
-            f"write its fields right below {document.item.name}"
-            if path[-1] == "spec"
-            else "write it once for the list, or a document of its own for this object"
-        )
-    elif place is not None:
-        advice = f"write it in {_named(document, place)}, indented below it"
-    else:
-        advice = f"remove it; the fields here are {', '.join(fields)}"
-    of_list = document.item is not None and path[:1] != ("spec",)
+def unknown_field(kind: str, document: Document, path: Path) -> Finding:
+    """The finding that documents of ``kind`` have no field ``path``."""
+    is_scope = path[-1] == _SCOPE and path[:-1] in (("metadata",), _SPEC)
+    advice = _scope_advice if is_scope else _field_advice
     return Finding(
         source=document.key_at(*path),
-        problem=f"{_named(document, path)} is not a field of {kind}{'List' if of_list else ''}",
-        advice=advice,
+        problem=f"{_named(document, path)} is not a field of {kind}",
+        advice=advice(kind, document, path),
     )
+
+
+def _field_advice(kind: str, document: Document, path: Path) -> str:
+    fields = field_names(kind, path[:-1])
+    if near := nearest(path[-1], fields):
+        return f"did you mean {near}?"
+    place = _place_of(kind, path)
+    if place is None:
+        return f"remove it; the fields here are {', '.join(fields)}"
+    if document.item is None or place[:1] == _SPEC:
+        return f"write it in {_named(document, place)}, indented below it"
+    if path[-1] == "spec":
+        return f"write its fields right below {document.item.name}"
+    return _OF_THE_LIST
 
 
 def _place_of(kind: str, path: Path) -> Path | None:
     """The place of a field that stands too far left or right: ``spec``, ``spec.configs``."""
-    name, here = path[-1], path[:-1]
-    for place in ((), ("metadata",), ("spec",)):
+    name, here, spec = path[-1], path[:-1], _spec_of(kind)
+    for place in ((), ("metadata",), _SPEC, spec):
         if place != here and name in field_names(kind, place):
             return place
-    is_config = "configs" in field_names(kind, ("spec",)) and "." in str(name)
-    return ("spec", "configs") if is_config else None
+    is_config = "configs" in field_names(kind, spec) and "." in str(name)
+    return (*spec, "configs") if is_config else None
 
 
-def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:
+def _scope_advice(kind: str, document: Document, _path: Path) -> str:
     """Every kind has one place for ``virtualCluster``: suggesting a similar word does not help."""
-    place = next((at for at in _SCOPE_PLACES if _SCOPE in field_names(kind, at)), None)
-    return Finding(
-        source=document.key_at(*path),
-        problem=f"{_named(document, path)} is not a field of {kind}",
-        advice=f"write {_SCOPE} in {_named(document, place)}, where a document of this kind has it"
-        if place
-        else f"remove it: a document of kind {kind} is in no virtual cluster",
-    )
+    spec = _spec_of(kind)
+    places = (("metadata",), spec, (*spec, "entity"))
+    place = next((at for at in places if _SCOPE in field_names(kind, at)), None)
+    if place is None:
+        return f"remove it: a document of kind {kind} is in no virtual cluster"
+    if document.item is not None and place[:1] != _SPEC:
+        return _OF_THE_LIST
+    named = _named(document, place)
+    return f"write {_SCOPE} in {named}, where a document of this kind has it"
+
+
+def _spec_of(kind: str) -> Path:
+    """The place of a ``spec`` in documents of ``kind``: in a list that of any item."""
+    return (*_SPEC, ITEMS, "NAME") if kind in LISTS else _SPEC
 
 
 def _path(details: ErrorDetails, content: Content) -> tuple[Path, bool]:

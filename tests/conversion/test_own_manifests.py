@@ -32,8 +32,10 @@ def test_wrong_metadata_is_found(
     text = declaration(kind, f"{{name: one, {wrong}}}", spec)
     write(tmp_path, {"in/a.yaml": f"{text}---\n{declaration(kind, '{name: two}', spec)}"})
     project = convert(tmp_path / "in", "kgitops", "out", compacted=compacted)
-    assert any(WRONG_METADATA[wrong] in it.problem for it in project.findings), project.findings
-    assert all(it.source and it.source.file.endswith("in/a.yaml") for it in project.findings)
+    (found,) = project.findings
+    assert WRONG_METADATA[wrong] in found.problem
+    assert found.source
+    assert found.source.file.endswith("in/a.yaml")
 
 
 WRONG_ACLS = {

@@ -160,7 +160,36 @@ WRONG = {
         "m.yaml:3:8: spec.item is not a field of TopicList; did you mean items?"
     ],
     f"spec: {{profile: p, items: {{a: {ONE}}}}}": [
-        "m.yaml:3:8: spec.profile is not a field of TopicList; write it below spec.items.NAME"
+        "m.yaml:3:8: spec.profile is not a field of TopicList; write it in spec.items.NAME, "
+        "indented below it"
+    ],
+    f"spec: {{labels: {{}}, items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:8: spec.labels is not a field of TopicList; write it in metadata, indented below"
+    ],
+    f"spec: {{sise: 1, items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:8: spec.sise is not a field of TopicList; remove it; the fields here are items"
+    ],
+    f"spec: {{retention.ms: 1, items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:8: spec.retention.ms is not a field of TopicList; write it in "
+        "spec.items.NAME.configs, indented below it"
+    ],
+    f"spec: {{items: {{a: {{labels: {{}}, partitions: 1, replicationFactor: 1}}, b: {ONE}}}}}": [
+        "m.yaml:3:20: spec.items.a.labels is not a field of Topic; write it once for the list, or "
+        "declare the object in a document of its own"
+    ],
+    f"metadata: {{partitions: 1}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:12: metadata.partitions is not a field of TopicList; write it in "
+        "spec.items.NAME, indented below it"
+    ],
+    f"partitions: 1\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:1: partitions is not a field of TopicList; write it in spec.items.NAME, "
+        "indented below it"
+    ],
+    f"metadata: {{clusters: local}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
+        "m.yaml:3:22: metadata.clusters must be a list, not 'local'; "
+    ],
+    "spec: {items: {<<: {}}}": [
+        "m.yaml:3:15: spec.items can't have its names from <<; write each name, and << below it"
     ],
     f"spec:\n  items:\n    a: {ONE}\n    a: {ONE}": [
         "m.yaml:6:5: the key 'a' appears twice, first at m.yaml:5:5; keep one of them"
@@ -181,7 +210,8 @@ WRONG = {
         "spec.items.a.configs, indented below it",
     ],
     f"spec:\n  items:\n    a: {{spec: {ONE}, metadata: {{}}}}": [
-        "m.yaml:5:54: spec.items.a.metadata is not a field of Topic; write it once for the list",
+        "m.yaml:5:54: spec.items.a.metadata is not a field of Topic; write it once for the list, "
+        "or declare the object in a document of its own",
         "m.yaml:5:9: spec.items.a.spec is not a field of Topic; write its fields right below a",
     ],
     f"metadata: {{name: all}}\nspec: {{items: {{a: {ONE}, b: 0}}}}": [
@@ -208,6 +238,37 @@ def test_each_mistake_is_told_once_and_where_it_is(
     assert len(found) == len(WRONG[text]), found
     for sentence, begins in zip(found, WRONG[text], strict=True):
         assert sentence.startswith(begins)
+
+
+SCOPES = {
+    "ClientQuota": (
+        "{entity: {user: a}, quotas: {request_percentage: 1}}",
+        "spec.items.NAME.entity",
+    ),
+    "Acl": (str(RIGHT), "spec.items.NAME"),
+}
+
+
+@pytest.mark.parametrize("kind", SCOPES)
+@pytest.mark.parametrize("field", ["metadata", "spec"])
+def test_a_misplaced_virtual_cluster_is_told_once(kind: str, field: str, tmp_path: Path) -> None:
+    spec, place = SCOPES[kind]
+    fields = {"spec": f"items: {{a: {spec}, b: {spec}}}"}
+    fields[field] = f"virtualCluster: v, {fields.get(field, '')}"
+    text = "".join(f"{name}: {{{value}}}\n" for name, value in fields.items())
+    (found,) = of(tmp_path, f"apiVersion: kgitops/v1\nkind: {kind}List\n{text}").findings
+    assert found.problem == f"{field}.virtualCluster is not a field of {kind}List"
+    assert f"write virtualCluster in {place}, where " in found.advice
+
+
+def test_a_virtual_cluster_in_an_item_has_its_place(tmp_path: Path) -> None:
+    spec = "{virtualCluster: v, entity: {user: a}, quotas: {request_percentage: 1}}"
+    head = "apiVersion: kgitops/v1\nkind:"
+    text = f"{head} ClientQuotaList\nspec: {{items: {{a: {spec}}}}}\n---\n"
+    text += f"{head} TopicList\nspec: {{items: {{b: {{virtualCluster: v, profile: p}}}}}}\n"
+    quota, topic = of(tmp_path, text).findings
+    assert "write virtualCluster in spec.items.a.entity, where" in quota.advice
+    assert topic.advice.startswith("write it once for the list, or")
 
 
 def test_a_list_in_a_project_file_is_one_document(tmp_path: Path) -> None:
