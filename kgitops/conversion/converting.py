@@ -1,6 +1,7 @@
 """The conversion from start to end: read, joined, laid out, checked, written."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,13 +55,13 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     conversion = replace(conversion, files=tuple(map(written_acls, conversion.files)))
     written = _written(conversion, compact=compacted)
     project = conversion.project or project_text(conversion, project_name(name))
-    files = {
-        **conversion.copied,
-        PROJECT_FILE: project,
-        **{path: file.text for path, file in written.items()},
-    }
+    common = {**conversion.copied, PROJECT_FILE: project}
+    files = {**common, **_texts(written)}
     source = folder.root if conversion.project else None
     refused = () if conflicts else check_project(files, written, source)
+    if refused and compacted:  # in the words of the source, which has no such lists
+        single = _written(conversion, compact=False)
+        refused = check_project({**common, **_texts(single)}, single, source) or refused
     return ConvertedProject(conversion=conversion, files=files, findings=(*conflicts, *refused))
 
 
@@ -76,6 +77,10 @@ def _written(conversion: Conversion, *, compact: bool) -> dict[str, WrittenFile]
     if conversion.profiles:
         files[_free_path("profiles", taken)] = documents_text(conversion.profiles)
     return files
+
+
+def _texts(files: Mapping[str, WrittenFile]) -> dict[str, str]:
+    return {path: file.text for path, file in files.items()}
 
 
 def _free_path(source: str, taken: set[str]) -> str:

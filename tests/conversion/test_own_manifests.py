@@ -54,3 +54,63 @@ def test_a_wrong_acl_is_found(wrong: str, tmp_path: Path) -> None:
     write(tmp_path, {"in/a.yaml": declaration("Acl", "{name: one}", spec)})
     (found,) = convert(tmp_path / "in", "kgitops", "out").findings
     assert WRONG_ACLS[wrong] in found.problem
+
+
+PROJECT = """\
+apiVersion: kgitops/v1
+kind: Project
+metadata: {name: shop}
+spec:
+  manifests: [.]
+  clusters: {prod: {url: "kafka://localhost:9092"}}
+"""
+HEAD = "apiVersion: kgitops/v1\nkind:"
+BLOCK = "spec:\n  partitions: 1\n  replicationFactor: 1\n"
+
+
+def told(folder: Path, text: str) -> list[str]:
+    write(folder, {"in/kgitops.yaml": PROJECT, "in/a.yaml": text})
+    found = convert(folder / "in", "kgitops", "out").findings
+    return [str(it).replace(f"{folder}/in/", "") for it in found]
+
+
+def test_places_in_sentences_are_those_of_the_source(tmp_path: Path) -> None:
+    one = f"{HEAD} Topic\nmetadata: {{name: one}}\n{BLOCK}"
+    again = f"# Again.\n{HEAD} TopicList\nspec: {{items: {{one: {SIZE}}}}}\n"
+    (found,) = told(tmp_path, f"# About one.\n\n{one}---\n{again}")
+    assert found.startswith("a.yaml:13:16: topic/one is declared already at a.yaml:3:1; keep one")
+    other = f"# About one.\n{HEAD} TopicList\nspec:\n  items:\n    two: {SIZE}\n    one: {SIZE}\n"
+    (found,) = told(tmp_path, f"{other}---\n{one}")
+    assert found.startswith("a.yaml:9:1: Topic one: topic/one is declared already at a.yaml:7:5; ")
+
+
+def test_a_mistake_in_a_copied_list_is_at_its_item(tmp_path: Path) -> None:
+    text = f"{HEAD} TopicList\nspec:\n  items:\n    a: {SIZE}\n    b: {{partitions: 0}}\n"
+    assert told(tmp_path, text)[0].startswith("a.yaml:6:21: spec.items.b.partitions must be a ")
+    flow = '--- {"apiVersion": "kgitops/v1", "kind": "Topic", "metadata": {}, "spec": {}}\n'
+    assert told(tmp_path, flow)[0].startswith("a.yaml:1:63: metadata.name is missing")
+
+
+def test_each_object_of_a_mistake_is_told(tmp_path: Path) -> None:
+    text = "---\n".join(
+        f"{HEAD} Topic\nmetadata:\n  name: {name}\n  clusters: [prdo]\n{BLOCK}" for name in "abc"
+    )
+    found = told(tmp_path, text)
+    begins = "the project has no cluster 'prdo'"
+    assert [it.partition(";")[0] for it in found] == [
+        f"a.yaml:{1 + 9 * at}:1: Topic {name}: {begins}" for at, name in enumerate("abc")
+    ]
+
+
+def test_a_source_without_lists_is_not_told_of_items(tmp_path: Path) -> None:
+    text = "".join(
+        f"apiVersion: kafka.jikkou.io/v1beta2\nkind: KafkaTopic\nmetadata: {{name: {name}}}\n"
+        "spec: {partitions: 99999999999, replicas: 1}\n---\n"
+        for name in "ab"
+    )
+    write(tmp_path, {"in/a.yaml": text})
+    found = convert(tmp_path / "in", "jikkou", "out").findings
+    assert [it.problem.partition(" must")[0] for it in found] == [
+        "KafkaTopic a: spec.partitions",
+        "KafkaTopic b: spec.partitions",
+    ]

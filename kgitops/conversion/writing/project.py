@@ -4,19 +4,18 @@ import re
 import shutil
 import tempfile
 import uuid
-from bisect import bisect_right
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from kgitops.conversion.objects import Conversion, SourceObject
+from kgitops.conversion.objects import Conversion
 from kgitops.conversion.topics import VENDORS
 from kgitops.conversion.writing.texts import WrittenFile
 from kgitops.manifests.files import display_name
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.registry import Json
-from kgitops.model.source import Finding, Severity
+from kgitops.model.source import Finding, Severity, Source
 from kgitops.workflow.export.files import Inline, document_yaml
 from kgitops.workflow.loading import validate_manifests
 from kgitops.workflow.project.selection import Selection
@@ -128,12 +127,12 @@ def _not_written(folder: Path, error: OSError) -> KgitopsError:
 def check_project(
     texts: Mapping[str, str], files: Mapping[str, WrittenFile], source: Path | None = None
 ) -> tuple[Finding, ...]:
-    """The errors that a plan would stop at, each at the object of the source.
+    """The errors that a plan would stop at, with the places of the source.
 
     ``texts`` are all files of the project, ``files`` those that hold converted objects. Other files
     have the names that they have below ``source``, if they were copied from there.
     """
-    if not any(file.starts for file in files.values()):
+    if not any(file.objects for file in files.values()):
         return ()
     with tempfile.TemporaryDirectory(prefix="kgitops-convert-") as name:
         folder = Path(name)
@@ -146,7 +145,7 @@ def check_project(
         checked = display_name(folder)
     given = display_name(source) if source else "."
     return tuple(
-        _renamed(_at_source(finding, places), checked, given)
+        _renamed(_at_source(finding, places, checked), checked, given)
         for finding in findings
         if finding.severity is Severity.ERROR and not _declares_nothing(finding, places)
     )
@@ -161,17 +160,25 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
 def _declares_nothing(finding: Finding, places: Mapping[str, WrittenFile]) -> bool:
     """Return whether it is about a file of comments alone, which is written as such on purpose."""
     file = places.get(finding.source.file) if finding.source else None
-    return file is not None and not file.starts
+    return file is not None and not file.objects
 
 
-def _at_source(finding: Finding, places: Mapping[str, WrittenFile]) -> Finding:
-    """The finding at the object of the source that the document came from."""
-    item = _object(finding, places)
-    if item is None:
-        return finding
-    return replace(
-        finding, source=item.source, problem=f"{item.kind} {item.name}: {finding.problem}"
-    )
+def _at_source(finding: Finding, places: Mapping[str, WrittenFile], checked: str) -> Finding:
+    """The finding with the places of the source, and the object that was rewritten."""
+
+    def source_of(match: re.Match[str]) -> str:
+        file = places.get(match[1])
+        place = Source(match[1], int(match[2]), int(match[3]))
+        return str(file.source_of(place)[1]) if file else match[0]
+
+    problem = re.sub(rf"({re.escape(checked)}/.*?):(\d+):(\d+)", source_of, finding.problem)
+    place = finding.source
+    file = places.get(place.file) if place else None
+    if place is None or file is None:
+        return replace(finding, problem=problem)
+    item, source = file.source_of(place)
+    named = f"{item.kind} {item.name}: " if item else ""
+    return replace(finding, source=source, problem=f"{named}{problem}")
 
 
 def _renamed(finding: Finding, checked: str, given: str) -> Finding:
@@ -188,11 +195,3 @@ def _renamed(finding: Finding, checked: str, given: str) -> Finding:
         problem=renamed(finding.problem),
         advice=renamed(finding.advice),
     )
-
-
-def _object(finding: Finding, places: Mapping[str, WrittenFile]) -> SourceObject | None:
-    file = places.get(finding.source.file) if finding.source else None
-    if file is None or finding.source is None:
-        return None
-    index = bisect_right([line for line, _ in file.starts], finding.source.line) - 1
-    return file.starts[index][1] if index >= 0 else None

@@ -1,13 +1,16 @@
 """Documents as YAML text, with the comments of the source and the losses where they were."""
 
 import textwrap
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kgitops.conversion.objects import ConvertedFile, DeclaredDocument, Loss, SourceObject
 from kgitops.model.registry import Json
+from kgitops.model.source import Source
 from kgitops.workflow.export.files import Inline, document_yaml, to_yaml
 from kgitops.workflow.export.lists import ListedDocument, file_lines
 
@@ -16,29 +19,54 @@ _FEW = 2
 """The most configs that are written on a line with the rest of the spec."""
 
 
+class WrittenObject(Struct, frozen=True):
+    """The lines from ``line`` on are of ``item``; those from ``copied`` on are its own ones."""
+
+    line: int
+    item: SourceObject
+    copied: int | None
+
+
 class WrittenFile(Struct, frozen=True):
-    """A file's text; ``starts`` has the line on which each of its objects begins, in order."""
+    """A file's text, and its objects in order."""
 
     text: str
-    starts: tuple[tuple[int, SourceObject], ...]
+    objects: tuple[WrittenObject, ...]
+
+    def source_of(self, place: Source) -> tuple[SourceObject | None, Source]:
+        """The object at a place of this file, unless it is copied, and the place in the source."""
+        index = bisect_right(self.objects, place.line, key=lambda it: it.line) - 1
+        if index < 0:
+            return None, place
+        it = self.objects[index]
+        if it.copied is None or place.line < it.copied:
+            return it.item, it.item.source
+        begin, below = it.item.source, place.line - it.copied
+        before = 0 if below else begin.column - 1  # the text begins beside a ---
+        return None, replace(begin, line=begin.line + below, column=before + place.column)
 
 
 def file_text(file: ConvertedFile, *, compact: bool) -> WrittenFile | None:
     """The file's text; None if nothing is to be written. ``compact`` makes lists of documents."""
     pieces: list[ListedDocument] = []
-    objects: list[SourceObject] = []
+    objects: list[tuple[SourceObject, int | None]] = []
     for item in file.objects:
         notes = [*_comment(item.comments), *loss_comments(item)]
         for document in item.documents or (None,):
             pieces.append(
                 ListedDocument(None, notes) if document is None else _piece(document, notes)
             )
-            objects.append(item)
+            is_copied = document is not None and document.text
+            objects.append((item, len(notes) + 1 if is_copied else None))
             notes = []
     written = file_lines(pieces, _comment(file.comments), compact=compact)
     if not written.lines:
         return None
-    return WrittenFile(written.text, tuple((line, objects[at]) for line, at in written.starts))
+    placed = []
+    for line, at in written.starts:
+        item, above = objects[at]
+        placed.append(WrittenObject(line, item, None if above is None else line + above))
+    return WrittenFile(written.text, tuple(placed))
 
 
 def documents_text(documents: Iterable[DeclaredDocument]) -> WrittenFile:
