@@ -101,6 +101,7 @@ def _list_schema(kind: str, of: str) -> Schema:
         "additionalProperties": {"$ref": fields["spec"]["$ref"]},
         "description": f"The name of each {of} to what a document of its own has in spec.",
         "minProperties": 1,
+        "propertyNames": {"minLength": 1},
         "type": "object",
     }
     return {

@@ -214,6 +214,9 @@ WRONG = {
         "or declare the object in a document of its own",
         "m.yaml:5:9: spec.items.a.spec is not a field of Topic; write its fields right below a",
     ],
+    f"spec: {{items: {{'': {ONE}}}}}": [
+        "m.yaml:3:16: spec.items[''] must not be empty; write it, or remove the line"
+    ],
     f"metadata: {{name: all}}\nspec: {{items: {{a: {ONE}, b: 0}}}}": [
         "m.yaml:3:12: metadata.name is not a field of TopicList; remove it: spec.items has the "
         "name of each object",

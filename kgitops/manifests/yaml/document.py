@@ -25,7 +25,8 @@ from kgitops.model.source import Source
 Step = str | int
 ITEMS = "items"
 """The field of a list's ``spec`` that has its items."""
-_OWN_PLACES = ((), ("metadata", "name"))
+_NAME = ("metadata", "name")
+_OWN_PLACES = ((), _NAME)
 
 
 class ListItem(NamedTuple):
@@ -66,9 +67,11 @@ class Document:
 
     def written_path(self, path: tuple[Step, ...]) -> tuple[Step, ...]:
         """The path in the document as the file has it."""
-        if self.item is None or path[:1] != ("spec",):
-            return path
-        return ("spec", ITEMS, self.item.name, *path[1:])
+        if self.item is not None and path == _NAME:
+            return ("spec", ITEMS, self.item.name)
+        if self.item is not None and path[:1] == ("spec",):
+            return ("spec", ITEMS, self.item.name, *path[1:])
+        return path
 
     def at(self, *path: Step) -> Source:
         """The place of the value under ``path``; of the nearest parent if it is absent."""
