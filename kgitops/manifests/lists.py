@@ -65,6 +65,9 @@ def _wrong_shape(content: Content, document: Document, kind: str) -> Iterator[Fi
             problem=f"metadata.name is not a field of {kind}",
             advice=f"remove it: {_FIELD} has the name of each object",
         )
+    if "spec" not in content and ITEMS in content:
+        yield unknown_field(kind, document, (ITEMS,))
+        return
     if "spec" not in content:
         yield Finding(source=document.source, problem="spec is missing", advice=_EXAMPLE)
         return

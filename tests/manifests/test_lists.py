@@ -151,6 +151,9 @@ spec:
 
 WRONG = {
     "": ["m.yaml:1:1: spec is missing; write spec.items.NAME for each item, with its spec below"],
+    f"items: {{a: {ONE}}}": [
+        "m.yaml:3:1: items is not a field of TopicList; write it in spec, indented below it"
+    ],
     "spec:": ["m.yaml:3:6: spec must be a mapping, not empty; write spec.items.NAME for each"],
     "spec: {}": ["m.yaml:3:7: spec.items is missing; write spec.items.NAME for each item"],
     "spec:\n  items:": ["m.yaml:4:9: spec.items must be a mapping, not empty; write spec.items"],
