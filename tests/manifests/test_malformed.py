@@ -58,6 +58,16 @@ CASES: dict[str, tuple[Files, str, str]] = {
         "6:3",
         "the key 'partitions' appears twice",
     ),
+    "a key in quotes beside a number": (
+        with_spec("{partitions: 1, replicationFactor: 1, configs: {1: a, '1': [[]]}}"),
+        "4:66",
+        "spec.configs.1 must be text, a number",
+    ),
+    "a number beside a key in quotes": (
+        with_spec("{partitions: 1, replicationFactor: 1, configs: {'1': [[]], 1: a}}"),
+        "4:66",
+        "the key spec.configs[1] must be text",
+    ),
     "a tag of Python": (with_spec("!!python/object:os.system {a: b}"), "4:7", "!!python/object"),
     "a tag of another tool": (with_metadata("{name: !Ref x}"), "3:18", "the tag !Ref"),
     "a date's tag": (with_metadata("{name: !!timestamp 2020-01-01}"), "3:18", "!!timestamp"),

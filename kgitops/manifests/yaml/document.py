@@ -164,11 +164,9 @@ def child_of(node: Node | None, *path: Step) -> Node | None:
     return node
 
 
-def _matches(key: ScalarNode, step: Step) -> bool:
-    """Return whether the key reads as ``step``; a number may be written in several ways."""
-    if key.value == step:
-        return not is_merge(key)
-    return not isinstance(step, str) and is_plain(key) and plain_value(key.value) == step
+def _reads_as(key: ScalarNode, step: Step) -> bool:
+    """Return whether the key's value is ``step``; a number may be written in several ways."""
+    return (plain_value(key.value) if is_plain(key) else key.value) == step
 
 
 def _child(node: Node | None, step: Step) -> tuple[Node | None, Node] | None:
@@ -178,7 +176,7 @@ def _child(node: Node | None, step: Step) -> tuple[Node | None, Node] | None:
     if not isinstance(node, MappingNode):
         return None
     for key, value in node.value:
-        if isinstance(key, ScalarNode) and _matches(key, step):
+        if isinstance(key, ScalarNode) and _reads_as(key, step) and not is_merge(key):
             return key, value
     for key, value in node.value:
         if is_merge(key):
