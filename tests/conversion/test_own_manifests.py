@@ -114,3 +114,17 @@ def test_a_source_without_lists_is_not_told_of_items(tmp_path: Path) -> None:
         "KafkaTopic a: spec.partitions",
         "KafkaTopic b: spec.partitions",
     ]
+
+
+@pytest.mark.parametrize("compacted", [True, False])
+def test_the_schema_for_editors_stays_above_all_documents(compacted: bool, tmp_path: Path) -> None:
+    line = "# yaml-language-server: $schema=../schemas/kgitops.schema.json\n"
+    documents = [declaration("Topic", f"{{name: {name}}}", SIZE) for name in ("one", "two")]
+    text = f"# All about one.\n{line}# More.\n" + "---\n".join(documents)
+    write(tmp_path, {"in/a.yaml": text})
+    project = convert(tmp_path / "in", "kgitops", "out", compacted=compacted)
+    written = project.files["manifests/a.yaml"]
+    assert written.startswith(f"{line}---\n")
+    assert "# All about one.\n" in written
+    assert "# More.\n" in written
+    assert written.count("$schema") == 1

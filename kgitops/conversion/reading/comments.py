@@ -22,6 +22,8 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _SECRET_NAME = re.compile(rf"(^|[^A-Za-z])({_WORDS})$", re.IGNORECASE)
+_OF_FILE = "yaml-language-server:"
+"""An editor reads the comment above all documents."""
 LEFT_OUT = "(a comment that may hold a secret is left out)"
 
 
@@ -44,12 +46,14 @@ class Comments:
         start = first
         while (above := self._by_line.get(start - 1)) is not None and above.alone:
             start -= 1
-        lines = [line for line in range(start, last + 1) if line in self._by_line]
-        return tuple(self._by_line.pop(line).text for line in lines)
+        comments = [self._by_line.get(line) for line in range(start, last + 1)]
+        taken = [it for it in comments if it and not it.text.startswith(_OF_FILE)]
+        self.drop(it.line for it in taken)
+        return tuple(it.text for it in taken)
 
-    def drop(self, first: int, last: int) -> None:
-        """Forget the comments from line ``first`` to ``last``."""
-        for line in range(first, last + 1):
+    def drop(self, lines: Iterable[int]) -> None:
+        """Forget the comments on these lines."""
+        for line in lines:
             self._by_line.pop(line, None)
 
     def rest(self) -> tuple[str, ...]:

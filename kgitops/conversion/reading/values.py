@@ -69,7 +69,7 @@ class Value:
     def take_inner_comments(self) -> None:
         """Give the comments inside it to nobody: they are in its ``written_text``."""
         first, last = self._lines()
-        self.file.comments.drop(first, last)
+        self.file.comments.drop(range(first, last + 1))
 
     def written_text(self) -> str:
         """The lines of a whole document as they stand in the file."""
