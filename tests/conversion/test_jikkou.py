@@ -122,3 +122,17 @@ def test_scram_iterations_default_to_jikkous(tmp_path: Path) -> None:
         ("SCRAM-SHA-512", 8192),
         ("SCRAM-SHA-256", 4096),
     ]
+
+
+def test_comments_of_a_list_are_kept(tmp_path: Path) -> None:
+    text = """\
+# All topics of the shop.
+apiVersion: kafka.jikkou.io/v1beta2
+kind: KafkaTopicList
+metadata: {labels: {team: shop}}  # who to ask
+items:
+  # The first one.
+  - {metadata: {name: orders}, spec: {partitions: 1, replicas: 1}}
+"""
+    written = converted(tmp_path, text).files["manifests/shop.yaml"]
+    assert written.startswith("# All topics of the shop.\n# who to ask\n---\n# The first one.\n")

@@ -210,9 +210,9 @@ def _list(document: Value, kind: str, shared: _Shared) -> Iterable[SourceObject]
     labels, refused = metadata.texts("labels"), _refused(metadata)
     for item in fields.items("items"):
         yield _object(item, kind, shared, labels, refused)
-    rest = builder.build([])
-    if rest.losses:
-        yield rest
+    builder.reading.lose_rest()
+    if builder.losses:
+        yield builder.build([])
 
 
 def _object(
