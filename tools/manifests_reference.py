@@ -67,7 +67,7 @@ All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what 
 ## Lists
 
 Each kind that declares objects of a cluster has a list: `TopicList`, `AclList`, `UserList` and so
-on. `spec.items` has the name of each object, and below it what a document of its own has in `spec`:
+on. `spec.items` maps the name of each object to its `spec`:
 
 ```yaml
 apiVersion: kgitops/v1

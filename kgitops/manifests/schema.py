@@ -8,7 +8,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
-from pydantic.alias_generators import to_camel
+from pydantic.alias_generators import to_camel, to_snake
 
 from kgitops.manifests.kind_models import DOCUMENT_KINDS, LISTS, adapter, model
 
@@ -99,7 +99,7 @@ def _list_schema(kind: str, of: str) -> Schema:
     names = {name: each for name, each in common["properties"].items() if name != "name"}
     items = {
         "additionalProperties": {"$ref": fields["spec"]["$ref"]},
-        "description": f"The name of each {of} to what a document of its own has in spec.",
+        "description": f"Maps the name of each {_noun(of)} to its spec.",
         "minProperties": 1,
         "propertyNames": {"minLength": 1},
         "type": "object",
@@ -122,6 +122,11 @@ def _list_schema(kind: str, of: str) -> Schema:
         },
         "required": [name for name in one["required"] if name != "metadata" or common["required"]],
     }
+
+
+def _noun(kind: str) -> str:
+    """The kind as a sentence has it: ``virtual cluster``, ``ACL``."""
+    return to_snake(kind).replace("_", " ").replace("acl", "ACL")
 
 
 def _models(root: type) -> dict[str, type]:
