@@ -82,7 +82,8 @@ def _tool_of(version: object) -> str | None:
 
 def _wrong(field: str, content: dict[object, object], document: Document, advice: str) -> Finding:
     if field not in content:
-        return Finding(source=document.source, problem=f"{field} is missing", advice=advice)
+        begin = document.whole.source
+        return Finding(source=begin, problem=f"{field} is missing", advice=advice)
     value = written_value(document, (field,), content[field])
     known = API_VERSION if field == "apiVersion" else "a kind that kgitops knows"
     return Finding(

@@ -246,6 +246,12 @@ def test_each_mistake_is_told_once_and_where_it_is(
         assert sentence.startswith(begins)
 
 
+def test_a_missing_version_is_told_once(tmp_path: Path) -> None:
+    text = f"---\nkind: TopicList\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}\n"
+    (found,) = of(tmp_path, text).findings
+    assert str(found).endswith("m.yaml:2:1: apiVersion is missing; write kgitops/v1")
+
+
 SCOPES = {
     "ClientQuota": (
         "{entity: {user: a}, quotas: {request_percentage: 1}}",
