@@ -91,6 +91,12 @@ def test_a_mistake_in_a_copied_list_is_at_its_item(tmp_path: Path) -> None:
     assert told(tmp_path, flow)[0].startswith("a.yaml:1:63: metadata.name is missing")
 
 
+def test_an_indented_document_is_copied_as_one(tmp_path: Path) -> None:
+    text = f"---\n  kind: TopicList\n  spec:\n    items:\n      a: {SIZE}\n"
+    assert told(tmp_path, text) == ["a.yaml:2:3: apiVersion is missing; write kgitops/v1"]
+    assert told(tmp_path, text.replace("  kind", "  apiVersion: kgitops/v1\n  kind")) == []
+
+
 def test_each_object_of_a_mistake_is_told(tmp_path: Path) -> None:
     text = "---\n".join(
         f"{HEAD} Topic\nmetadata:\n  name: {name}\n  clusters: [prdo]\n{BLOCK}" for name in "abc"

@@ -74,8 +74,8 @@ class Value:
     def written_text(self) -> str:
         """The lines of a whole document as they stand in the file."""
         first, last = self._lines()
-        lines = self.file.text.text.splitlines(keepends=True)[first - 1 : last]
-        return "".join(lines).removeprefix("---").lstrip(" ")
+        text = "".join(self.file.text.text.splitlines(keepends=True)[first - 1 : last])
+        return text[3:].lstrip(" ") if text.startswith("---") else text
 
     def _lines(self) -> tuple[int, int]:
         last = self.file.text.place(self._offset + last_index(self.node))

@@ -42,7 +42,9 @@ class WrittenFile(Struct, frozen=True):
         if it.copied is None or place.line < it.copied:
             return it.item, it.item.source
         begin, below = it.item.source, place.line - it.copied
-        before = 0 if below else begin.column - 1  # the text begins beside a ---
+        text = it.item.documents[0].text
+        # Where it begins beside a ---, this is left out.
+        before = 0 if below or text[0] == " " else begin.column - 1
         return None, replace(begin, line=begin.line + below, column=before + place.column)
 
 
