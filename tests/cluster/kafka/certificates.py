@@ -26,7 +26,7 @@ class Authority:
         self._name = _named(name)
         signer = above or self
         self._certificate = (
-            signer._builder(self._name, self._key.public_key(), days=30)
+            signer._builder(self._name, self._key.public_key(), days=30, signs=True)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .sign(signer._key, hashes.SHA256())
         )
@@ -83,9 +83,22 @@ class Authority:
         return file
 
     def _builder(
-        self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, days: int
+        self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, days: int, signs: bool = False
     ) -> x509.CertificateBuilder:
+        """With the extensions that Python's default context wants from 3.13 on."""
         now = datetime.datetime.now(datetime.UTC)
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            key_cert_sign=signs,
+            crl_sign=signs,
+            encipher_only=False,
+            decipher_only=False,
+        )
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -94,6 +107,9 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - 60 * _DAY)
             .not_valid_after(now + days * _DAY)
+            .add_extension(usage, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(authority, critical=False)
         )
 
 
