@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.groups import with_objects
+from kgitops.apply.observe.objects import with_objects
 from kgitops.apply.run.resume import unconfirmed_requests
 from kgitops.apply.secrets.core_dumps import forbid_core_dumps
 from kgitops.apply.secrets.passwords import sets_password

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.groups import READ_BY_NAME, with_objects
+from kgitops.apply.observe.objects import READ_BY_NAME, with_objects
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState

@@ -1,28 +1,15 @@
-"""Reading objects by their addresses, and recognizing results of requests about groups."""
+"""Recognizing results of requests about groups and config resources."""
 
-from collections.abc import Iterable, Mapping
 from functools import partial
-from urllib.parse import unquote
 
 from kgitops.apply.observe.objects import find_object
-from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import request_address
 from kgitops.model.resources.addresses import group_address
-from kgitops.model.resources.config_resources import (
-    ALL_BROKERS,
-    FoundConfigs,
-    normal_resource_value,
-)
+from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_value
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.kinds import FORMS, Kind
 from kgitops.model.values import has_configs
-
-READ_BY_NAME: Mapping[str, Kind] = {
-    form.segment: form.kind for form in FORMS if form.kind is Kind.USER or form.resource is not None
-}
-"""The kinds that are read by name, by the segment of their addresses."""
 
 
 def has_resource_configs(request: req.AlterConfigResourceRequest, state: ClusterState) -> bool:
@@ -63,23 +50,3 @@ def is_group_deleted(
 def _group(name: str, state: ClusterState) -> FoundGroup | None:
     found = state.objects.get(group_address(name))
     return found if isinstance(found, FoundGroup) else None
-
-
-def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
-    """Add the users, groups and config resources of these addresses; without any, read nothing.
-
-    Raises:
-        UnreachableError: the cluster can't be read.
-    """
-    names: dict[str, set[str]] = {segment: set() for segment in READ_BY_NAME}
-    for address in addresses:
-        segment, _, name = address.partition("/")
-        if segment in names:
-            names[segment].add(unquote(name))
-    # A broker that left the cluster for good has no configs.
-    brokers = {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
-    for segment, kind in READ_BY_NAME.items():
-        wanted = names[segment] & brokers if kind is Kind.BROKER_CONFIG else names[segment]
-        if wanted:
-            state = state.with_objects(cluster.read(kind, frozenset(wanted)), kind)
-    return state

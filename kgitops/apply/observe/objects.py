@@ -1,8 +1,10 @@
-"""Finding an object in the cluster state by its address, without an index of all objects."""
+"""Objects by their addresses: reading them, and finding one in a state without an index of all."""
 
+from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
 from kgitops.apply.observe.virtual_clusters import MemberState, find_inside
+from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -12,10 +14,15 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.addresses import ScopedAddress, broker_address, split_scoped_address
-from kgitops.model.resources.config_resources import FoundConfigs
+from kgitops.model.resources.addresses import (
+    ScopedAddress,
+    broker_address,
+    encode,
+    split_scoped_address,
+)
+from kgitops.model.resources.config_resources import ALL_BROKERS, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.kinds import RESOURCES
+from kgitops.model.resources.kinds import FORMS, Kind
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import FoundUser
@@ -35,7 +42,30 @@ Object = (
 )
 
 
-_BY_ADDRESS = frozenset({"user", *(form.segment for form in RESOURCES.values())})
+READ_BY_NAME: Mapping[str, Kind] = {
+    form.segment: form.kind for form in FORMS if form.kind is Kind.USER or form.resource is not None
+}
+"""The kinds that are read by name, by the segment of their addresses."""
+
+
+def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
+    """Add the users, groups and config resources of these addresses; without any, read nothing.
+
+    Raises:
+        UnreachableError: the cluster can't be read.
+    """
+    names: dict[str, set[str]] = {segment: set() for segment in READ_BY_NAME}
+    for address in addresses:
+        segment, _, name = address.partition("/")
+        if segment in names:
+            names[segment].add(unquote(name))
+    # A broker that left the cluster for good has no configs.
+    brokers = {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
+    for segment, kind in READ_BY_NAME.items():
+        wanted = names[segment] & brokers if kind is Kind.BROKER_CONFIG else names[segment]
+        if wanted:
+            state = state.with_objects(cluster.read(kind, frozenset(wanted)), kind)
+    return state
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:
@@ -61,8 +91,8 @@ def find_object(address: str, state: ClusterState) -> Object | None:
             return next(
                 (item for item in state.brokers if broker_address(item.id) == address), None
             )
-        case kind if kind in _BY_ADDRESS:
-            return state.objects.get(address)
+        case kind if kind in READ_BY_NAME:
+            return state.objects.get(f"{kind}/{encode(unquote(rest))}")
         case "vc":
             return state.virtual_clusters.get(unquote(rest))
         case _:

@@ -8,7 +8,7 @@ from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
-from kgitops.apply.observe.groups import with_objects
+from kgitops.apply.observe.objects import with_objects
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
 from kgitops.apply.steps.steps import Step, emptied_topics, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster

@@ -3,6 +3,7 @@
 import pytest
 from apply.plans import AFTER, open_cluster, prepare
 from builders import (
+    ClusterObject,
     a_binding,
     a_cluster,
     a_quota_state,
@@ -11,6 +12,7 @@ from builders import (
     an_entity,
     an_owner,
     on_cluster,
+    some_configs,
 )
 from hypothesis import given
 from model.request_strategies import bindings, entities
@@ -22,7 +24,10 @@ from kgitops.model.json.declared import DesiredAcl, DesiredObject, DesiredQuota,
 from kgitops.model.requests import request_address
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.users import FoundUser, ScramMechanism
 from kgitops.plan.document.plan import Precondition
 
 
@@ -189,3 +194,22 @@ def test_every_precondition_that_the_planner_writes_can_be_decided() -> None:
 def test_what_is_declared_is_found_at_its_address_once_it_stands(declared: DesiredObject) -> None:
     thing = on_cluster(declared)
     assert find_object(declared.address, a_cluster(thing)) == thing
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("topic/%6F1", a_topic_state("o1")),
+        ("user/%61pp", FoundUser(name="app", held={ScramMechanism.SHA_512: 4096})),
+        ("group/%67", FoundGroup(name="g", known=True)),
+        (
+            "client-metrics/%6Cag",
+            some_configs(ConfigResourceType.CLIENT_METRICS, "lag", {"interval.ms": "5000"}),
+        ),
+    ],
+)
+def test_an_address_that_is_spelled_another_way_finds_the_object(
+    address: str, found: ClusterObject
+) -> None:
+    """What exists must never count as missing."""
+    assert find_object(address, a_cluster(found)) == found
