@@ -10,7 +10,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
-from kgitops.model.json.declared import DesiredConfigs, DesiredGroup, OffsetReset
+from kgitops.model.json.declared import CONFIGURED, DesiredGroup, OffsetReset
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.kinds import RESOURCES, Kind
 from kgitops.plan.context import selected
@@ -36,7 +36,7 @@ def with_declared_objects(
     users = () if known else map(user_address, concerned_users(desired, current))
     owners = current.registry.owners if current.registry else {}
     recorded = [address for address in owners if address.startswith(_CONFIGURED)]
-    declared = [item for item in desired.objects if isinstance(item, DesiredConfigs)]
+    declared = [item for kind in CONFIGURED for item in desired.of(kind)]
     if not recorded and not declared:
         return with_objects(cluster, current, users)
     ownership = build_ownership(desired.project, current.registry)

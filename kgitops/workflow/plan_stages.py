@@ -20,7 +20,7 @@ from kgitops.desired.state import DesiredState, Project
 from kgitops.lowering.report.report import failing_lines
 from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError
-from kgitops.model.json.declared import DesiredAcl, DesiredConfigs, DesiredTopic
+from kgitops.model.json.declared import CONFIGURED, DesiredAcl, DesiredTopic
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import AlterVirtualClusterRequest, Request, api_name
 from kgitops.model.resources.acls import host_range
@@ -64,16 +64,13 @@ def with_brokers_configs(
         FindingsError: the brokers don't know one either, or its value is of another type.
         UnreachableError: they can't be asked.
     """
+    if not desired.unknown_configs:
+        return desired
     keys: dict[ConfigResourceType | None, set[str]] = {}
     for unknown in desired.unknown_configs:
         keys.setdefault(unknown.kind, set()).add(unknown.key)
     named: dict[ConfigResourceType | None, Iterable[str]] = {
-        kind: [
-            it.name
-            for it in desired.objects
-            if isinstance(it, DesiredConfigs) and it.resource is kind
-        ]
-        for kind in ConfigResourceType
+        kind.resource: [item.name for item in desired.of(kind)] for kind in CONFIGURED
     }
     named[None] = current.topics  # brokers describe only a topic that exists
     named[ConfigResourceType.BROKER] = [str(it.id) for it in current.brokers if not it.fenced]

@@ -319,11 +319,11 @@ DesiredObject = (
 )
 
 
-ONLY_CONFIGS: tuple[type[DesiredConfigs], ...] = tuple(
-    kind
-    for kind in get_args(DesiredObject)
-    if issubclass(kind, DesiredConfigs) and kind is not DesiredGroup
+CONFIGURED: tuple[type[DesiredConfigs], ...] = tuple(
+    kind for kind in get_args(DesiredObject) if issubclass(kind, DesiredConfigs)
 )
+"""The kinds whose objects have configs of a resource."""
+ONLY_CONFIGS = tuple(kind for kind in CONFIGURED if kind is not DesiredGroup)
 """The kinds that have nothing but the configs of a resource."""
 
 
