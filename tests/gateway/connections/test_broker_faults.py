@@ -62,6 +62,16 @@ async def test_a_broker_that_comes_later_has_a_port_at_once() -> None:
         await later.die()
 
 
+async def test_a_start_leads_to_a_broker_that_came_later() -> None:
+    first, later = StandInBroker(), StandInBroker()
+    await later.start()
+    async with running(first) as run:
+        run.gateway.learn({7: BrokerAddress("127.0.0.1", later.port)})
+        await first.die()
+        assert await (await run.connect()).ask(FORWARDED, 1, b"x") == b"\0\0\0\1x"
+        await later.die()
+
+
 async def test_the_gateway_ends_at_once_and_another_one_takes_its_place() -> None:
     broker = StandInBroker()
     async with running(broker) as run:
