@@ -43,9 +43,10 @@ Object = (
 
 
 READ_BY_NAME: Mapping[str, Kind] = {
-    form.segment: form.kind for form in FORMS if form.kind is Kind.USER or form.resource is not None
+    "user": Kind.USER,
+    **{form.segment: form.kind for form in FORMS if form.resource is not None},
 }
-"""The kinds that are read by name, by the segment of their addresses."""
+"""The kinds that are read by name, by the segment of their addresses, in the order of reading."""
 
 
 def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
@@ -59,13 +60,18 @@ def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]
         segment, _, name = address.partition("/")
         if segment in names:
             names[segment].add(unquote(name))
-    # A broker that left the cluster for good has no configs.
-    brokers = {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
     for segment, kind in READ_BY_NAME.items():
-        wanted = names[segment] & brokers if kind is Kind.BROKER_CONFIG else names[segment]
+        wanted = names[segment]
+        if kind is Kind.BROKER_CONFIG:  # a broker that left the cluster for good has none
+            wanted = wanted & names_of_brokers(state)
         if wanted:
             state = state.with_objects(cluster.read(kind, frozenset(wanted)), kind)
     return state
+
+
+def names_of_brokers(state: ClusterState) -> frozenset[str]:
+    """Return the names of the configs that the cluster's brokers can have."""
+    return frozenset({ALL_BROKERS, *(str(broker.id) for broker in state.brokers)})
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:

@@ -468,7 +468,7 @@ def _classes() -> Mapping[str, Mapping[str, _Class]]:
         for sort in sorts_of(kind):
             by_sort[sort][KIND_OF_SORT[sort].value] = kind
     by_sort["link"][DesiredTopic.kind.value] = DesiredTopic  # forgotten, its link stays
-    return by_sort
+    return dict(by_sort)
 
 
 _KINDS = _classes()

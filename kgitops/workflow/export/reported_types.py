@@ -33,7 +33,12 @@ def read_reported_types(
     set_on_others: dict[ConfigResourceType, dict[str, Mapping[str, str]]] = {}
     found: list[FoundGroup | FoundConfigs] = [*state.of(FoundGroup), *state.of(FoundConfigs)]
     for it in found:
-        declarable = {k: v for k, v in it.configs.items() if not refused_broker_config(k)}
+        of_broker = it.type is ConfigResourceType.BROKER
+        declarable = {
+            key: value
+            for key, value in it.configs.items()
+            if not (of_broker and refused_broker_config(key))
+        }
         set_on_others.setdefault(it.type, {})[it.name] = declarable
     types: dict[ConfigResourceType | None, Mapping[str, ConfigType]] = {}
     keys = frozenset(
