@@ -11,6 +11,7 @@ from cli.conftest import Kgitops, Ran
 from cli.projects import Document, Project, as_yaml, document, topic
 from patience import eventually
 from strategies import SALTED
+from used import users_of
 
 from kgitops.cluster.connect import connect
 from kgitops.model import requests as req
@@ -228,7 +229,11 @@ def shown(url: str, **iterations: int) -> None:
     """Wait until the cluster tells just these users: brokers learn of them after they answered."""
     wanted = {user: {ScramMechanism.SHA_512: number} for user, number in iterations.items()}
     with closing(connect(url, base=Path())) as cluster:
-        eventually(cluster.read_users, lambda users: users == wanted, what=f"the users {wanted}")
+        eventually(
+            lambda: users_of(cluster),
+            lambda users: users == wanted,
+            what=f"the users {wanted}",
+        )
 
 
 def test_an_administrator_touches_the_members_of_its_virtual_cluster_alone(
