@@ -110,13 +110,19 @@ def test_the_longest_words_fit_beside_the_longest_name_of_a_cluster() -> None:
         kind=Kind.BROKER_CONFIG,
         risks=(risks.BROKER_CONFIG_DATA,),
     )
-    plan = replace(make_plan(change), refusals=refused_plan().refusals)
-    plan = replace(
-        plan, target=replace(plan.target, name="a-cluster-with-a-name-so-long-that-it-is-cut")
-    )
-    said = plan_headline(plan)
-    assert len(said) <= 120
-    assert "records of topics with default configs may be lost; stops with exit" in said
+    revoked = acl_change(binding("User:billing", "t"), Action.DELETE)
+    for changes, losses, end in (
+        ((change,), (), "stops with exit"),
+        ((change, revoked), (loss("User:a"),), "1 further risk; stops with exit"),
+    ):
+        plan = replace(make_plan(*changes, access_losses=losses), refusals=refused_plan().refusals)
+        plan = replace(
+            plan, target=replace(plan.target, name="a-cluster-with-a-name-so-long-that-it-is-cut")
+        )
+        said = plan_headline(plan)
+        assert len(said) <= 120
+        assert said.startswith("kgitops plan for a-cluster-")
+        assert f"records of topics with default configs may be lost; {end}" in said
 
 
 @given(any_plan)

@@ -253,23 +253,27 @@ def plan_headline(plan: Plan, name: Callable[[str], str] = terminal_text) -> str
     clauses = [*loss_clauses(plan), *map(Clause, _disruptive(plan))]
     if not clauses and not said:
         said = ["nothing risky" if plan.changes else "no changes"]
-    targets = plan.target.name, _beginning(plan.target.name)
+    targets = plan.target.name, _beginning(plan.target.name, _LONGEST_TARGET)
     ways = [*product(targets, _ever_shorter(clauses, said))]
 
     def line(target: str, way: _Way, name: Callable[[str], str]) -> str:
         return f"kgitops plan for {name(target)}: {way(name)}"
 
-    fitting = (each for each in ways if len(line(*each, terminal_text)) <= _LONGEST_HEADLINE)
-    return line(*next(fitting, ways[-1]), name)
+    for target, way in ways:
+        if len(line(target, way, terminal_text)) <= _LONGEST_HEADLINE:
+            return line(target, way, name)
+    shortest = ways[-1][1]
+    room = _LONGEST_HEADLINE - len(line("", shortest, terminal_text))
+    return line(_beginning(plan.target.name, room), shortest, name)
 
 
-def _beginning(target: str) -> str:
+def _beginning(target: str, longest: int) -> str:
     """Return the first characters of the name of the cluster."""
-    if len(terminal_text(target)) <= _LONGEST_TARGET:
+    if len(terminal_text(target)) <= longest:
         return target
-    room = _LONGEST_TARGET - len("...")
+    room = longest - len("...")
     fits = (end for end in range(len(target), -1, -1) if len(terminal_text(target[:end])) <= room)
-    return f"{target[: next(fits)]}..."
+    return f"{target[: next(fits, 0)]}..."
 
 
 def _ever_shorter(clauses: Sequence[Clause], said: Sequence[str]) -> Iterator[_Way]:
