@@ -204,10 +204,15 @@ def test_every_api_of_the_broker_is_tried(wires: Mapping[str, Wire]) -> None:
 
 
 def with_ids(names: Names, wires: Mapping[str, Wire], user: str) -> Names:
-    """They, and what brokers call the topic."""
+    """They, and what brokers call the topic; they learn of one after its creation is answered."""
     topics = [{"topic_id": None, "name": names.topic}]
-    answer = wires["admin"].send(request("Metadata", topics=topics, oldest=12))
-    return replace(names, topic_id=answer.topics[0].topic_id, user=user)
+    topic_id = eventually(
+        lambda: (
+            wires["admin"].send(request("Metadata", topics=topics, oldest=12)).topics[0].topic_id
+        ),
+        what=f"the brokers know {names.topic}",
+    )
+    return replace(names, topic_id=topic_id, user=user)
 
 
 @pytest.fixture(scope="module")
