@@ -130,6 +130,11 @@ class ClusterState(Struct, frozen=True, kw_only=True):
         """The objects of a class."""
         return tuple(item for item in self.objects.values() if isinstance(item, kind))
 
+    def find(self, kind: type[F], address: str) -> F | None:
+        """The object of this address; None where there is none of the class."""
+        found = self.objects.get(address)
+        return found if isinstance(found, kind) else None
+
     def with_objects(self, found: Iterable[FoundObject], *asked: Kind) -> "ClusterState":
         """The same cluster with these objects, which were asked for by their kinds."""
         objects = {**self.objects, **{address_of(item): item for item in found}}

@@ -107,8 +107,8 @@ def _untried(
     was = applied.get(mechanism)
     if was is None or was.version != user.credentials[mechanism].version:
         return "what is declared was not applied yet"
-    found = current.objects.get(user.address)
-    if not isinstance(found, FoundUser) or mechanism not in found.held:
+    found = current.find(FoundUser, user.address)
+    if found is None or mechanism not in found.held:
         return "the user has no such mechanism any more"
     return None if _readable(user.credentials[mechanism].password) else "its password has no source"
 

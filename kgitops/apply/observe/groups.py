@@ -27,7 +27,7 @@ def has_group_offsets(
 
     Once the coordinator has ``confirmed`` it, consumers may have gone on from there.
     """
-    group = _group(request.group, state)
+    group = state.find(FoundGroup, group_address(request.group))
     offsets = group.offsets if group else {}
     return confirmed or all(
         offsets.get((item.topic, partition)) == offset
@@ -43,10 +43,5 @@ def is_group_deleted(
 
     Once the coordinator has ``confirmed`` it, consumers may have made another one.
     """
-    group = _group(request.group, state)
+    group = state.find(FoundGroup, group_address(request.group))
     return confirmed or group is None or not (group.known or group.offsets)
-
-
-def _group(name: str, state: ClusterState) -> FoundGroup | None:
-    found = state.objects.get(group_address(name))
-    return found if isinstance(found, FoundGroup) else None

@@ -82,8 +82,8 @@ def _may_be_set(
 
 def is_as_requested(request: AlterUserScramCredentialsRequest, state: ClusterState) -> bool:
     """Return whether the mechanism has the requested iterations, or is gone as requested."""
-    user = state.objects.get(user_address(request.user))
-    held = user.held if isinstance(user, FoundUser) else {}
+    user = state.find(FoundUser, user_address(request.user))
+    held = user.held if user else {}
     return held.get(request.mechanism) == request.iterations
 
 

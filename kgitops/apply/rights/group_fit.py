@@ -23,8 +23,8 @@ def config_resource_problems(
     requests = [planned.request for planned in change.requests]
     if any(not isinstance(it, req.AlterConfigResourceRequest) for it in requests):
         yield _ELSE
-    found = state.objects.get(declared.address)
-    held = found.configs if isinstance(found, FoundConfigs) else {}
+    found = state.find(FoundConfigs, declared.address)
+    held = found.configs if found else {}
     yield from _configs(declared, requests, held, applied)
 
 
@@ -39,8 +39,7 @@ def group_problems(
     alterations = (req.AlterConfigResourceRequest, req.AlterConsumerGroupOffsetsRequest)
     if any(not isinstance(it, alterations) for it in requests):
         yield _ELSE
-    group = state.objects.get(declared.address)
-    found = group if isinstance(group, FoundGroup) else FoundGroup(name=declared.name)
+    found = state.find(FoundGroup, declared.address) or FoundGroup(name=declared.name)
     yield from _configs(declared, requests, found.configs, applied)
     resets = [it for it in requests if isinstance(it, req.AlterConsumerGroupOffsetsRequest)]
     asked = {

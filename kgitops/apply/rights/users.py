@@ -17,8 +17,8 @@ def user_problems(
     applied: Mapping[str, Json],
 ) -> Iterator[str]:
     """Yield what is wrong with the requests of a user that stays, or is created."""
-    user = state.objects.get(declared.address)
-    held = user.held if isinstance(user, FoundUser) else {}
+    user = state.find(FoundUser, declared.address)
+    held = user.held if user else {}
     last = credentials_of(applied.get("scram", {}))
     due = {
         mechanism

@@ -1,4 +1,4 @@
-"""The kinds of objects and the forms of their addresses; all other lists of kinds follow from them.
+"""The kinds of objects and the forms of their addresses, from which most lists of kinds follow.
 
 An address never changes: registries hold it.
 """

@@ -109,8 +109,8 @@ class UserPlanner(ValuesPlanner[DesiredUser]):
 
     def held(self, record: Record) -> Values:
         """Return the iterations of the mechanisms that the user has."""
-        user = self.current.objects.get(user_address(record["name"]))
-        held = user.held if isinstance(user, FoundUser) else {}
+        user = self.current.find(FoundUser, user_address(record["name"]))
+        held = user.held if user else {}
         return {key.value: str(each) for key, each in held.items()}
 
     @classmethod

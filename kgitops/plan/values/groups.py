@@ -129,8 +129,7 @@ class GroupPlanner(ConfigsPlanner[DesiredGroup]):
         )
 
     def _found(self, name: str) -> FoundGroup:
-        found = self.current.objects.get(group_address(name))
-        return found if isinstance(found, FoundGroup) else FoundGroup(name=name)
+        return self.current.find(FoundGroup, group_address(name)) or FoundGroup(name=name)
 
     @cached_property
     def _local(self) -> Mapping[str, str]:
