@@ -27,7 +27,7 @@ _MAPPING = frozenset({"dataclass_type", "dict_type", "model_type"})
 _NULL_REMOVES = (("configs",), ("quotas",))
 _SCOPE = "virtualCluster"
 _SPEC: Path = ("spec",)
-_OF_THE_LIST = "write it once for the list, or declare the object in a document of its own"
+_OF_THE_LIST = "write it once for the list, or declare the object in a separate document"
 _EXPECTED = {
     "string_type": ("text", "put it in quotes"),
     "list_type": ("a list", "write [a, b], or each item on a line that begins with '-'"),

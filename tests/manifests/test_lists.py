@@ -178,7 +178,7 @@ WRONG = {
     ],
     f"spec: {{items: {{a: {{labels: {{}}, partitions: 1, replicationFactor: 1}}, b: {ONE}}}}}": [
         "m.yaml:3:20: spec.items.a.labels is not a field of Topic; write it once for the list, or "
-        "declare the object in a document of its own"
+        "declare the object in a separate document"
     ],
     f"metadata: {{partitions: 1}}\nspec: {{items: {{a: {ONE}, b: {ONE}}}}}": [
         "m.yaml:3:12: metadata.partitions is not a field of TopicList; write it in "
@@ -214,7 +214,7 @@ WRONG = {
     ],
     f"spec:\n  items:\n    a: {{spec: {ONE}, metadata: {{}}}}": [
         "m.yaml:5:54: spec.items.a.metadata is not a field of Topic; write it once for the list, "
-        "or declare the object in a document of its own",
+        "or declare the object in a separate document",
         "m.yaml:5:9: spec.items.a.spec is not a field of Topic; write its fields right below a",
     ],
     f"spec: {{items: {{'': {ONE}}}}}": [
