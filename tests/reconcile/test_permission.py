@@ -1,17 +1,17 @@
 """The part of a plan that a loop may apply if only several changes together are too much."""
 
 import pytest
-from builders import a_cluster, a_desired, a_topic, plan_of
+from builders import a_cluster, a_desired, a_topic, an_acl, plan_of
 from msgspec.structs import replace
 
 from kgitops.plan.document.plan import AccessLoss, Plan
-from kgitops.plan.document.risks import RiskLevel
+from kgitops.plan.document.risks import RiskLevel, all_risks
 from kgitops.reconcile.turns.permission import (
     Permission,
     applies_whole,
     forbidden,
     permitted_part,
-    without_forbidden,
+    without,
 )
 
 BOTH = frozenset({"topic/orders", "topic/payments"})
@@ -60,6 +60,29 @@ def test_access_lost_by_several_changes_needs_permission_for_access_loss(
 def test_a_part_that_excludes_no_forbidden_change_is_given_up() -> None:
     """Otherwise the loop would plan the same part again and again."""
     permission = Permission(applies=True)
-    plan = losing_together()
-    assert without_forbidden(frozenset({"topic/x"}), plan, permission) == frozenset()
-    assert without_forbidden(BOTH | {"topic/x"}, plan, permission) == {"topic/x"}
+    changes = forbidden(losing_together(), permission)
+    assert without(frozenset({"topic/x"}), changes) == frozenset()
+    assert without(BOTH | {"topic/x"}, changes) == {"topic/x"}
+
+
+@pytest.mark.parametrize("planned_again", [True, False])
+def test_what_comes_after_a_change_that_is_left_out_waits(*, planned_again: bool) -> None:
+    """The plan of the part forbids the change, or has no such change any more."""
+    topic, acl = a_topic("orders"), an_acl()
+    plan = plan_of(a_desired(topic, acl), a_cluster())
+    created, granted = plan.changes
+    assert granted.requests[0].depends_on == (created.requests[0].id,)
+    harm = next(risk for risk in all_risks() if risk.level is RiskLevel.DATA_LOSS)
+    asked: list[frozenset[str]] = []
+
+    def plan_part(addresses: frozenset[str]) -> Plan:
+        asked.append(addresses)
+        changes = [granted] if acl.address in addresses else []
+        if planned_again and topic.address in addresses:
+            changes.append(replace(created, risks=(harm,)))
+        return replace(plan, changes=tuple(changes))
+
+    whole = replace(plan, access_losses=(LOSS,))
+    permission = Permission(applies=True)
+    assert permitted_part(whole, permission, plan_part) is None
+    assert asked[0] == {topic.address, acl.address}

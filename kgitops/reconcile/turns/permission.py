@@ -78,17 +78,7 @@ def permitted_addresses(plan: Plan, permission: Permission) -> frozenset[str]:
     """Return the changes that may be applied, by address; what needs another one waits with it."""
     healing = healed_by(plan)
     permitted = {c.address for c in plan.changes if permission.permits(c, healing)}
-    address_of = {planned.id: c.address for c in plan.changes for planned in c.requests}
-    changed = {change.address for change in plan.changes}
-    needs = {
-        change.address: {
-            *(address_of[name] for planned in change.requests for name in planned.depends_on),
-            *changed.intersection(change.derived_from),
-        }
-        - {change.address}
-        for change in plan.changes
-    }
-    return frozenset(_with_their_needs(permitted, needs))
+    return _with_their_needs(permitted, _needs(plan))
 
 
 def applies_whole(plan: Plan, permission: Permission) -> bool:
@@ -114,36 +104,55 @@ def permitted_part(
 
     ``plan_part`` plans just these addresses, as a plan with targets, which removes nothing that is
     no longer declared. What it may not do after all, such as a change that follows from others, is
-    left out with its causes, until nothing is forbidden or nothing is left.
+    left out with its causes and with all that comes after these in ``plan``, until nothing is
+    forbidden or nothing is left.
     """
     if not permission.applies or not plan.changes:
         return None
     if applies_whole(plan, permission):
         return plan
+    needs = _needs(plan)
     addresses = permitted_addresses(plan, permission)
     while addresses:
         part = plan_part(addresses)
-        if applies_whole(part, permission):
+        applied = {change.address for change in part.changes}
+        early = applied - _with_their_needs(applied, needs)
+        if applies_whole(part, permission) and not early:
             return part if part.changes else None
-        addresses = without_forbidden(addresses, part, permission)
+        left_out = [change for change in part.changes if change.address in early]
+        fewer = without(addresses, (*forbidden(part, permission), *left_out))
+        addresses = _with_their_needs(fewer, needs)
     return None
 
 
-def without_forbidden(
-    addresses: frozenset[str], plan: Plan, permission: Permission
-) -> frozenset[str]:
-    """Return fewer addresses to plan: without what ``plan``, made for them, may not apply."""
-    changes = forbidden(plan, permission)
+def without(addresses: frozenset[str], changes: Iterable[Change]) -> frozenset[str]:
+    """Return fewer addresses to plan: without these changes of the plan made for them."""
     causes = {cause for change in changes for cause in (change.address, *change.derived_from)}
     fewer = addresses - causes
     return frozenset() if fewer == addresses else fewer
 
 
-def _with_their_needs(permitted: set[str], needs: Mapping[str, Iterable[str]]) -> set[str]:
+def _needs(plan: Plan) -> dict[str, set[str]]:
+    """The other changes of the plan that each change comes after or follows from, by address."""
+    address_of = {planned.id: c.address for c in plan.changes for planned in c.requests}
+    changed = {change.address for change in plan.changes}
+    return {
+        change.address: {
+            *(address_of[name] for planned in change.requests for name in planned.depends_on),
+            *changed.intersection(change.derived_from),
+        }
+        - {change.address}
+        for change in plan.changes
+    }
+
+
+def _with_their_needs(
+    permitted: Iterable[str], needs: Mapping[str, Iterable[str]]
+) -> frozenset[str]:
     """The permitted addresses that need no other than permitted ones, directly or by another."""
     left = set(permitted)
     while True:
-        waiting = {address for address in left if not left.issuperset(needs[address])}
+        waiting = {address for address in left if not left.issuperset(needs.get(address, ()))}
         if not waiting:
-            return left
+            return frozenset(left)
         left -= waiting
