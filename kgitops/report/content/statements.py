@@ -271,8 +271,9 @@ def _beginning(target: str, longest: int) -> str:
     """Return the first characters of the name of the cluster."""
     if len(terminal_text(target)) <= longest:
         return target
-    room = longest - len("...")
-    fits = (end for end in range(len(target), -1, -1) if len(terminal_text(target[:end])) <= room)
+    room = longest - len("...")  # no character is shown as less than one
+    ends = range(min(len(target), room), -1, -1)
+    fits = (end for end in ends if len(terminal_text(target[:end])) <= room)
     return f"{target[: next(fits, 0)]}..."
 
 
