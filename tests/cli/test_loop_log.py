@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 
 import pytest
 from patience import eventually
@@ -9,21 +10,27 @@ from patience import eventually
 from kgitops.cli.reconcile.loop_log import LoopLog
 
 
-def test_lines_are_written_at_once_and_after_a_pause(capfd: pytest.CaptureFixture[str]) -> None:
-    log = LoopLog(lambda count: f"{count} lines were lost")
-    written = ""
+def test_lines_are_written_at_once_and_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    written = b""
 
-    def read() -> str:
+    def read() -> bytes:
         nonlocal written
-        written += capfd.readouterr().out
+        with suppress(BlockingIOError):
+            written += os.read(reading, 4096)
         return written
 
-    for text in ("one", "two\nthree\n"):
-        log.put(text)
-        eventually(read, lambda found, text=text: text.strip() in found, what=text)
-    log.put("four")
-    log.close()
-    assert read() == "one\ntwo\nthree\nfour\n"
+    with os.fdopen(reading, "rb"), os.fdopen(writing, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        log = LoopLog(lambda count: f"{count} lines were lost")
+        for text, whole in (("one", b"one\n"), ("two\nthree\n", b"one\ntwo\nthree\n")):
+            log.put(text)
+            eventually(read, whole.__eq__, what=text)
+        log.put("four")
+        log.close()
+        monkeypatch.undo()
+        assert read() == b"one\ntwo\nthree\nfour\n"
 
 
 def test_the_oldest_lines_are_dropped_and_counted_where_nobody_reads(
