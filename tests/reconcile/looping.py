@@ -1,7 +1,7 @@
 """A loop over projects that takes its turns when a test says so."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reconcile.turning import FakeClock
@@ -15,6 +15,7 @@ from kgitops.reconcile.looping.board import TargetKey
 from kgitops.reconcile.looping.feed import RevisionFeed
 from kgitops.reconcile.looping.loop import LoopSettings, LoopTarget, ReconcileLoop
 from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.sources.folder import FolderSource
 from kgitops.reconcile.status import TurnResult
 from kgitops.workflow.project.selection import Selection
 
@@ -74,20 +75,31 @@ class Loops:
         clock: FakeClock | JumpingClock | None = None,
         cluster: str | None = None,
         plans: Path | None = None,
+        in_place: bool = False,
         **settings: object,
     ) -> None:
+        """``in_place``: the manifests are read where they lie, which ``before_turn`` may change."""
         self.clock = clock or FakeClock()
+        self.before_turn: Callable[[], None] = lambda: None
         self.sources = {name: Manifests(folder) for name, folder in folders.items()}
         self.events: list[ReconcileEvent] = []
         self.turns: list[TurnResult] = []
         used: Clock = self.clock
+
+        def selection(revision: Revision) -> Selection:
+            self.before_turn()
+            return Selection(paths=(revision.folder,), cluster=cluster, environ={})
+
         targets = [
             LoopTarget(
                 key=TargetKey(name, cluster),
-                feed=RevisionFeed(source, used, fresh_s=30),
-                selection=lambda revision: Selection(
-                    paths=(revision.folder,), cluster=cluster, environ={}
+                feed=RevisionFeed(
+                    FolderSource(source.folder) if in_place else source,
+                    used,
+                    fresh_s=30,
+                    in_place=in_place,
                 ),
+                selection=selection,
             )
             for name, source in self.sources.items()
         ]

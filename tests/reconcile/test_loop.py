@@ -90,6 +90,32 @@ def test_a_source_that_is_gone_keeps_the_last_good_revision_and_heals_by_it(turn
     assert turns.configs("orders")["compression.type"] == "zstd"
 
 
+def test_files_that_are_saved_while_a_turn_plans_them_are_planned_again_at_once(
+    turns: Turns,
+) -> None:
+    loops = loops_of(turns.project, in_place=True)
+    saved = iter(["gzip", "lz4"])
+
+    def save() -> None:
+        if (codec := next(saved, None)) is not None:
+            turns.declare(topic(configs={"compression.type": codec}))
+
+    loops.before_turn = save
+    loops.go()
+    assert loops.outcomes() == ["failed"], "they changed twice"
+    assert [reason.exit for reason in loops.unit().turns[0].reasons] == [ExitCode.STALE]
+    assert turns.topics() == set()
+    loops.go(6)
+    assert loops.kinds() == ["failed", "applied", "recovered", "synced"]
+
+    saved = iter(["zstd"])
+    loops.go(301)
+    assert loops.outcomes() == ["failed", "applied", "applied"]
+    assert [turn.number for turn in loops.turns] == [1, 2, 3]
+    assert loops.kinds()[4:] == ["applied", "synced"]
+    assert turns.configs("orders")["compression.type"] == "zstd"
+
+
 def test_without_any_revision_nothing_is_done_and_it_is_tried_again(turns: Turns) -> None:
     loops = loops_of(turns.project)
     source = loops.sources["payments"]

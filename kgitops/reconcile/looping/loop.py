@@ -190,25 +190,35 @@ class ReconcileLoop:
 
     def _turn(self, key: TargetKey) -> tuple[TurnResult, TurnMemory, Revision | None]:
         target, state = self._targets[key], self._under_way[key]
-        memory = self._memories[key]
-        began = self._clock.monotonic()
         try:
-            with target.feed.revision() as revision:
-                fetched = self._clock.monotonic() - began
-                result, memory = take_turn(
-                    target.selection(revision),
-                    revision,
-                    memory,
-                    self._context(target, state),
-                    names=self._names(key),
+            result, memory, revision = self._taken(key, self._memories[key])
+            if result.exit is ExitCode.STALE and not target.feed.is_current(revision):
+                # Once more, of the files as they are now: nobody is told that somebody saved them.
+                target.feed.ask_again()
+                result, memory, revision = self._taken(
+                    key, replace(memory, number=self._memories[key].number)
                 )
-                target.feed.keep(key, memory.loaded)
         except KgitopsError as error:
-            return self._failed(key, error.reasons), memory, None
-        result = replace(result, stages={FETCH: round(fetched, 3), **result.stages})
+            return self._failed(key, error.reasons), self._memories[key], None
         if state.timed_out and result.exit not in (ExitCode.SUCCESS, ExitCode.CHANGES):
             result = timed_out(result, self._settings.timeout_s)
         return result, memory, revision
+
+    def _taken(self, key: TargetKey, memory: TurnMemory) -> tuple[TurnResult, TurnMemory, Revision]:
+        target = self._targets[key]
+        began = self._clock.monotonic()
+        with target.feed.revision() as revision:
+            fetched = self._clock.monotonic() - began
+            result, memory = take_turn(
+                target.selection(revision),
+                revision,
+                memory,
+                self._context(target, self._under_way[key]),
+                names=self._names(key),
+            )
+            target.feed.keep(key, memory.loaded)
+        stages = {FETCH: round(fetched, 3), **result.stages}
+        return replace(result, stages=stages), memory, revision
 
     def _end(
         self, key: TargetKey, result: TurnResult, memory: TurnMemory, revision: Revision | None
