@@ -31,6 +31,8 @@ ROOT = Path(__file__).parents[1]
 PRODUCT = ROOT / "kgitops"
 RESULTS = Path(__file__).with_suffix(".txt")
 TIMES = ROOT / ".mutants.xml"
+ASKED = ROOT / ".mutants.tests"
+"""The tests that pytest is asked for: the names of 400 can be too long for a command."""
 COUNT = 120
 FIRST_S = 60
 ALL_S = 1800
@@ -187,8 +189,8 @@ def killed_by(tests: Sequence[str], seconds: float, processes: str) -> str | Non
         left = deadline - time.monotonic()
         if left <= 0:
             return None
-        chosen = tests[part : part + 400]
-        command = [sys.executable, *PYTEST, f"-n{processes}", "-m", "", "-rfE", *chosen]
+        ASKED.write_text("\n".join(tests[part : part + 400]), "utf-8")
+        command = [sys.executable, *PYTEST, f"-n{processes}", "-m", "", "-rfE", f"@{ASKED}"]
         try:
             done = subprocess.run(  # noqa: S603 (its own tests)
                 command, cwd=ROOT, capture_output=True, text=True, timeout=left, check=False
