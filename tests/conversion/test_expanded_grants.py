@@ -94,7 +94,7 @@ LOST = {
     "jikkou": [8, 35, 39],
     "julie": [7],
     "kafka-gitops": [19],
-    "kdef": [13],
+    "kdef": [23, 24, 25, 26, 27],
     "ns4kafka": [38, 40],
     "strimzi": [21],
     "terraform": [10, 24],
@@ -134,6 +134,33 @@ def test_quotas_are_those_that_the_tool_sets(tool: str) -> None:
         if document.kind == "ClientQuota"
     ]
     assert found == QUOTAS[tool]
+
+
+def test_configs_of_brokers_are_those_that_the_tool_sets() -> None:
+    declared = {
+        document.name: document.spec
+        for item in converted("kdef").conversion.objects
+        for document in item.documents
+        if document.kind == "BrokerConfig"
+    }
+    assert declared == {
+        "<default>": {"configs": {"num.io.threads": 8}},
+        "1": {"configs": {"background.threads": 11}},
+    }
+    (problems,) = [
+        [loss.problem for loss in item.losses]
+        for item in converted("kdef").conversion.objects
+        if item.losses
+    ]
+    assert problems == [
+        "broker 1: log.dirs is read when a broker starts, and can't be changed while it runs",
+        "broker 1: Kafka has no broker config num.io.thread (did they mean num.io.threads?)",
+        "broker 1: log.retention.ms must be a whole number from -1 to 9223372036854775807, not "
+        "'soon'",
+        "broker 1: compression.type has no value",
+        "broker 1: deleteUndefinedConfigs: kgitops removes no configs of brokers that no document "
+        "declares",
+    ]
 
 
 @pytest.mark.parametrize("tool", LOST)

@@ -1,8 +1,9 @@
-"""kdef's definitions: topics and ACLs; those of brokers are lost."""
+"""kdef's definitions: topics, ACLs and configs of brokers."""
 
 from collections.abc import Iterator, Mapping
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
+from kgitops.conversion.broker_configs import declare_broker_config
 from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import (
@@ -19,14 +20,25 @@ from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import TopicSource, declare_topic, read_assignments
 from kgitops.model.registry import Json
-
-_OTHERS = ("broker", "brokers")
+from kgitops.model.resources.config_resources import ALL_BROKERS
 
 _PLACES = "they stay where they are; write assignments where the place matters"
 _RESOURCE: Keys = {
     "apiVersion": harmless("kdef has one"),
     "kind": harmless("it says which table this is"),
     "state": harmless("kdef writes there what it found"),
+}
+_OF_BROKERS: Keys = {
+    "configs": declared(),
+    **same(
+        lost(
+            "kgitops removes no configs of brokers that no document declares",
+            "kgitops drift lists them",
+            unless=("false",),
+        ),
+        "deleteUndefinedConfigs",
+        "deleteMissingConfigs",
+    ),
 }
 _REASSIGNMENT: Keys = {"awaitTimeoutSec": harmless("how long kdef waits")}
 TABLES: Mapping[str, Keys] = {
@@ -73,6 +85,18 @@ TABLES: Mapping[str, Keys] = {
             }
         ),
     },
+    "broker": {
+        **_RESOURCE,
+        "metadata": declared(same(declared(), "name", "labels")),
+        "spec": declared(_OF_BROKERS),
+    },
+    "brokers": {
+        **_RESOURCE,
+        "metadata": declared(
+            {"name": harmless("kdef has one for all brokers"), "labels": declared()}
+        ),
+        "spec": declared(_OF_BROKERS),
+    },
 }
 
 
@@ -96,14 +120,15 @@ def convert(folder: SourceFolder) -> Conversion:
 def _kind(document: Value) -> str | None:
     """The kind of a definition; None if the document is none."""
     api, kind = header(document)
-    return kind if api == "v1" and kind in (*_KINDS, *_OTHERS) else None
+    return kind if api == "v1" and kind in _KINDS else None
 
 
 def _objects(file: YamlFile) -> Iterator[SourceObject]:
     for document in file.documents:
         kind = _kind(document)
         if kind is None:
-            problem = "the document is no definition of kdef's (apiVersion v1, kind topic or acl)"
+            kinds = "kind topic, acl, broker or brokers"
+            problem = f"the document is no definition of kdef's (apiVersion v1, {kinds})"
             yield lost_document(document, problem, "convert it by hand")
         else:
             yield _object(document, kind)
@@ -111,16 +136,12 @@ def _objects(file: YamlFile) -> Iterator[SourceObject]:
 
 def _object(value: Value, kind: str) -> SourceObject:
     builder = ObjectBuilder(kind, metadata_name(value), value)
-    convert_one = _KINDS.get(kind)
-    if convert_one is None:
-        return builder.refuse(
-            "the configs of brokers are not converted", "write a document of kind BrokerConfig"
-        )
     fields = builder.read(TABLES[kind])
     metadata = fields.fields("metadata")
-    metadata.take("name")
+    if kind != "brokers":
+        metadata.take("name")
     builder.label(metadata.texts("labels"))
-    convert_one(builder, metadata, fields.fields("spec"))
+    _KINDS[kind](builder, metadata, fields.fields("spec"))
     return builder.build()
 
 
@@ -185,4 +206,9 @@ def _texts(builder: ObjectBuilder, fields: KeyedFields, name: str, default: str)
     return texts if values else [default]
 
 
-_KINDS = {"topic": _topic, "acl": _acl}
+def _broker(builder: ObjectBuilder, _metadata: KeyedFields, spec: KeyedFields) -> None:
+    name = ALL_BROKERS if builder.kind == "brokers" else builder.name
+    declare_broker_config(builder, name, dict(spec.entries("configs")))
+
+
+_KINDS = {"topic": _topic, "acl": _acl, "broker": _broker, "brokers": _broker}

@@ -1,0 +1,63 @@
+"""Declares the configs of brokers for any tool."""
+
+import re
+from collections.abc import Mapping
+
+from kgitops.conversion.reading.building import ObjectBuilder
+from kgitops.conversion.reading.values import Value
+from kgitops.conversion.topics import config_text
+from kgitops.model.registry import Json
+from kgitops.model.resources.config_resources import (
+    ALL_BROKERS,
+    ConfigResourceType,
+    nearest_resource_config,
+    normal_resource_value,
+    refused_broker_config,
+    resource_config_problem,
+    resource_configs,
+)
+from kgitops.model.resources.topic_configs import ConfigType
+
+_BROKER = ConfigResourceType.BROKER
+_ID = re.compile("0|[1-9][0-9]{0,9}", re.ASCII)
+
+
+def declare_broker_config(builder: ObjectBuilder, name: str, configs: Mapping[str, Value]) -> None:
+    """Add a BrokerConfig of the broker of this id, or of all; what can't be declared is a loss."""
+    if name != ALL_BROKERS and not _ID.fullmatch(name):
+        builder.lose(builder.value, f"{builder}: its name is no broker's id", "write the id there")
+        return
+    written: dict[str, Json] = {}
+    for key, value in configs.items():
+        text = config_text(value)
+        if text is None:
+            shown = "has no value" if value.is_empty() else f"is {value.shown}"
+            builder.lose(value, f"{builder}: {key} {shown}", "it is left out; correct it there")
+        elif problem := _problem(key, text):
+            builder.lose(value, f"{builder}: {problem}", "it is left out; see to it by hand")
+        else:
+            written[key] = _written(key, text)
+    builder.lose_if_empty(written, "sets no config")
+    if written:
+        builder.declare("BrokerConfig", name, {"configs": written})
+
+
+def _problem(key: str, text: str) -> str | None:
+    if refused := refused_broker_config(key):
+        return f"{key} {refused}"
+    if key not in resource_configs(_BROKER):
+        near = nearest_resource_config(_BROKER, key)
+        return f"Kafka has no broker config {key}{f' (did they mean {near}?)' if near else ''}"
+    return resource_config_problem(_BROKER, key, text)
+
+
+def _written(key: str, text: str) -> Json:
+    """As a person would write it: numbers and booleans plain."""
+    text = normal_resource_value(_BROKER, key, text)
+    match resource_configs(_BROKER)[key].config.type:
+        case ConfigType.BOOLEAN:
+            return text == "true"
+        case ConfigType.INT | ConfigType.LONG:
+            return int(text)
+        case _:
+            return text
