@@ -54,10 +54,7 @@ def _problem(key: str, text: str) -> str | None:
 def _written(key: str, text: str) -> Json:
     """As a person would write it: numbers and booleans plain."""
     text = normal_resource_value(_BROKER, key, text)
-    match resource_configs(_BROKER)[key].config.type:
-        case ConfigType.BOOLEAN:
-            return text == "true"
-        case ConfigType.INT | ConfigType.LONG:
-            return int(text)
-        case _:
-            return text
+    type_ = resource_configs(_BROKER)[key].config.type
+    if type_ is ConfigType.BOOLEAN:
+        return text == "true"
+    return int(text) if type_ in (ConfigType.INT, ConfigType.LONG) else text

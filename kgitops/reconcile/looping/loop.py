@@ -193,7 +193,7 @@ class ReconcileLoop:
         try:
             result, memory, revision = self._taken(key, self._memories[key])
             if result.exit is ExitCode.STALE and not target.feed.is_current(revision):
-                # Once more, with the new files: saving them is no failure that people should hear of.
+                # Once more, with the new files: that they were saved is no failure to report.
                 target.feed.ask_again()
                 result, memory, revision = self._taken(
                     key, replace(memory, number=self._memories[key].number)
