@@ -1,7 +1,16 @@
 """The part of a plan that a loop may apply if only several changes together are too much."""
 
 import pytest
-from builders import a_cluster, a_desired, a_topic, an_acl, plan_of
+from builders import (
+    a_cluster,
+    a_desired,
+    a_tombstone,
+    a_topic,
+    an_acl,
+    an_owner,
+    on_cluster,
+    plan_of,
+)
 from msgspec.structs import replace
 
 from kgitops.plan.document.plan import AccessLoss, Plan
@@ -13,6 +22,7 @@ from kgitops.reconcile.turns.permission import (
     permitted_part,
     without,
 )
+from kgitops.reconcile.turns.planning import only_targets
 
 BOTH = frozenset({"topic/orders", "topic/payments"})
 LOSS = AccessLoss(principal="User:billing", operation="Read", resource="topic orders (literal)")
@@ -86,3 +96,28 @@ def test_what_comes_after_a_change_that_is_left_out_waits(*, planned_again: bool
     permission = Permission(applies=True)
     assert permitted_part(whole, permission, plan_part) is None
     assert asked[0] == {topic.address, acl.address}
+
+
+def test_a_topic_is_not_deleted_before_rights_on_it_that_are_no_longer_declared() -> None:
+    """The plan of a part removes nothing that is only not declared: those rights would stay."""
+    topic, other, right = a_topic("orders"), a_topic("payments"), an_acl()
+    current = a_cluster(
+        on_cluster(topic),
+        right.binding,
+        owners={topic.address: an_owner(topic), right.address: an_owner(right)},
+    )
+    desired = a_desired(other, a_tombstone(topic))
+    plan = plan_of(desired, current)
+    changes = {change.address: change for change in plan.changes}
+    (revoked,), (deleted,) = changes[right.address].requests, changes[topic.address].requests
+    assert deleted.depends_on == (revoked.id,)
+    permission = Permission(
+        applies=True,
+        max_risk=RiskLevel.DATA_LOSS,
+        removals=True,
+        left_alone=frozenset({other.address}),
+    )
+    part = permitted_part(
+        plan, permission, lambda addresses: plan_of(only_targets(desired, addresses), current)
+    )
+    assert part is None
