@@ -12,8 +12,11 @@ from reconcile.turning import Turns
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.lock import acquire
+from kgitops.model.errors import UnreachableError
 from kgitops.model.verdict import ExitCode
 from kgitops.reconcile.events import EventKind
+from kgitops.reconcile.revision import Revision
+from kgitops.reconcile.sources.folder import FolderSource
 from kgitops.reconcile.status import TurnOutcome
 
 CONVERGE = {"mode": "converge"}
@@ -114,6 +117,41 @@ def test_files_that_are_saved_while_a_turn_plans_them_are_planned_again_at_once(
     assert [turn.number for turn in loops.turns] == [1, 2, 3]
     assert loops.kinds()[4:] == ["applied", "synced"]
     assert turns.configs("orders")["compression.type"] == "zstd"
+
+
+def test_a_turn_with_no_time_for_another_attempt_tells_that_files_were_saved(turns: Turns) -> None:
+    loops = loops_of(turns.project, in_place=True, timeout_s=100)
+
+    def save() -> None:
+        turns.declare(topic(configs={"compression.type": "gzip"}))
+        loops.clock.pass_by(60)
+
+    loops.before_turn = save
+    loops.go()
+    assert [(turn.outcome, turn.exit) for turn in loops.turns] == [("failed", ExitCode.STALE)]
+
+
+def test_where_the_new_files_cannot_be_read_what_the_first_attempt_found_is_told(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops = loops_of(turns.project, in_place=True)
+
+    def save() -> None:
+        turns.declare(topic(configs={"compression.type": "gzip"}))
+
+    loops.before_turn = save
+    refresh, asked = FolderSource.refresh, []
+
+    def refreshed(source: FolderSource) -> Revision:
+        asked.append(source)
+        if len(asked) == 3:
+            raise UnreachableError("the folder is gone")
+        return refresh(source)
+
+    monkeypatch.setattr(FolderSource, "refresh", refreshed)
+    loops.go()
+    (turn,) = loops.turns
+    assert (turn.number, turn.mode, turn.exit) == (1, "converge", ExitCode.STALE)
 
 
 def test_without_any_revision_nothing_is_done_and_it_is_tried_again(turns: Turns) -> None:

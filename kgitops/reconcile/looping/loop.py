@@ -7,6 +7,8 @@ on its way and closes its journal, and one that hangs holds up nobody but its ow
 import random
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -189,17 +191,19 @@ class ReconcileLoop:
         self._end(key, result, memory, revision)
 
     def _turn(self, key: TargetKey) -> tuple[TurnResult, TurnMemory, Revision | None]:
-        target, state = self._targets[key], self._under_way[key]
+        target, state, before = self._targets[key], self._under_way[key], self._memories[key]
+        began = self._clock.monotonic()
         try:
-            result, memory, revision = self._taken(key, self._memories[key])
-            if result.exit is ExitCode.STALE and not target.feed.is_current(revision):
-                # Once more, with the new files: that they were saved is no failure to report.
-                target.feed.ask_again()
-                result, memory, revision = self._taken(
-                    key, replace(memory, number=self._memories[key].number)
-                )
+            result, memory, revision = self._taken(key, before)
         except KgitopsError as error:
-            return self._failed(key, error.reasons), self._memories[key], None
+            return self._failed(key, error.reasons), before, None
+        took_s = self._clock.monotonic() - began
+        if state.outdated and not result.resumed_run and state.has_time_for(took_s):
+            # Once more, with the new files: that they were saved is no failure to report.
+            target.feed.ask_again()
+            with suppress(KgitopsError):  # it stays at what the first attempt found
+                again = replace(memory, number=before.number)
+                result, memory, revision = self._taken(key, again)
         if state.timed_out and result.exit not in (ExitCode.SUCCESS, ExitCode.CHANGES):
             result = timed_out(result, self._settings.timeout_s)
         return result, memory, revision
@@ -250,7 +254,7 @@ class ReconcileLoop:
             plans=self._settings.plans,
             clock=self._clock,
             interrupted=state.interrupted,
-            is_current=target.feed.is_current,
+            is_current=partial(state.is_current, target.feed),
             is_copy=not target.feed.in_place,
             on_stage=state.on_stage,
             on_workspace=self._on_workspace,

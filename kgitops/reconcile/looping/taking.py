@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from kgitops.model import clock as moments
 from kgitops.model.clock import Clock
-from kgitops.model.errors import LockedError
+from kgitops.model.errors import LockedError, StaleError
 from kgitops.model.verdict import ExitCode, Reason, decide
 from kgitops.reconcile.looping.board import TargetStatus
+from kgitops.reconcile.looping.feed import RevisionFeed
 from kgitops.reconcile.looping.transitions import says_something
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import TurnOutcome, TurnResult
@@ -22,13 +23,14 @@ _TERM = 15
 
 
 class UnderWay:
-    """A turn under way: the stage it is in, and whether it is to stop."""
+    """A turn under way: the stage it is in, whether it is to stop, and whether files changed."""
 
     def __init__(self, deadline: float, clock: Clock, stopping: Callable[[], int | None]) -> None:
         self._deadline = deadline
         self._clock = clock
         self._stopping = stopping
         self.timed_out = False
+        self.outdated = False
         self.stage = ""
 
     def interrupted(self) -> int | None:
@@ -38,6 +40,18 @@ class UnderWay:
             self.timed_out = True
             return _TERM
         return number
+
+    def has_time_for(self, seconds: float) -> bool:
+        """Return True if an attempt of so many seconds may begin, and can end in time."""
+        return self._stopping() is None and self._clock.monotonic() + seconds < self._deadline
+
+    def is_current(self, feed: RevisionFeed, revision: Revision) -> bool:
+        """Return True if the files are still those of the revision, and note if they are not."""
+        try:
+            self.outdated = not feed.is_current(revision)
+        except StaleError:  # they change while they are read
+            self.outdated = True
+        return not self.outdated
 
     def on_stage(self, stage: str) -> None:
         """Note the stage that begins."""
