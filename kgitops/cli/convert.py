@@ -60,7 +60,7 @@ def convert(
     if stopping:
         raise FindingsError(stopping)
     for loss in losses:
-        print_notice(f"not converted: {loss}")
+        print_notice(" ".join(f"not converted: {loss}".splitlines()))
     put_project({**project.files, "CONVERTED.md": converted_page(project.conversion)}, out)
     print_sentence(
         f"{render_conversion(project.conversion)}\n"

@@ -69,7 +69,8 @@ def _first(
         seen.conflicts.append(
             Finding(
                 source=item.source,
-                problem=f"{item.kind} {item.name} is declared differently at {before[0]}",
+                problem=f"{f'{item.kind} {item.name}'.strip()} is declared differently at "
+                f"{before[0]}",
                 advice="keep one of the two, or convert their folders one by one",
             )
         )

@@ -141,3 +141,19 @@ def test_lists_that_multiply_each_other_are_refused_at_a_line(tool: str, tmp_pat
     problems = [loss for loss in project.conversion.losses if "more documents" in loss.problem]
     (refused,) = problems
     assert refused.source.file.endswith(name)
+
+
+@pytest.mark.parametrize("kind", ["topic", "broker"])
+def test_a_key_with_a_control_character_is_told_and_written_as_an_escape(
+    tmp_path: Path, kind: str
+) -> None:
+    """A comment of YAML can't hold the character itself."""
+    sizes = "partitions: 1, replicationFactor: 1, " if kind == "topic" else ""
+    (tmp_path / "a.yaml").write_text(
+        f'apiVersion: v1\nkind: {kind}\nmetadata: {{name: "4"}}\n'
+        f'spec: {{{sizes}configs: {{"\\e[31mx": "1", compression.type: zstd}}}}\n'
+    )
+    project = convert(tmp_path, "kdef", "p", compacted=False)
+    assert project.findings == ()
+    assert len(project.conversion.losses) == 1
+    assert "\\x1b[31mx" in "".join(project.files.values())

@@ -145,3 +145,15 @@ def test_a_variable_of_topicctl_without_braces_is_not_a_name(tmp_path: Path) -> 
     conversion = converted(text + spec, "topicctl", tmp_path).conversion
     assert not any(item.documents for item in conversion.objects)
     assert "has the template 'orders-$ENV'" in conversion.losses[0].problem
+
+
+@pytest.mark.parametrize(("written", "lost"), [("false", 0), ("no", 0), ("off", 0), ("yes", 1)])
+def test_a_flag_that_is_off_in_the_tools_own_yaml_is_no_loss(
+    tmp_path: Path, written: str, lost: int
+) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: v1\nkind: topic\nmetadata: {name: orders}\n"
+        f"spec: {{partitions: 1, replicationFactor: 1, maintainLeaders: {written}}}\n"
+    )
+    project = convert(tmp_path, "kdef", "p", compacted=False)
+    assert len(project.conversion.losses) == lost

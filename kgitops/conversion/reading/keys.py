@@ -172,7 +172,7 @@ class KeyedFields:
             problem = f"{name} of {self.of} has no counterpart"
             self._reading.lose(value, problem, "it is left out")
         elif key.fate is Fate.LOST:
-            if not value.is_empty() and value.text() not in key.unless:
+            if not value.is_empty() and value.typed_text() not in key.unless:
                 problem = f"{self.of}: {name}: {key.why}"
                 self._reading.lose(value, problem, key.advice)
         elif key.fate is not Fate.HARMLESS:

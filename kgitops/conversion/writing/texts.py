@@ -1,5 +1,6 @@
 """Documents as YAML text, with the comments of the source and the losses where they were."""
 
+import re
 import textwrap
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from kgitops.workflow.export.files import Inline, document_yaml, to_yaml
 from kgitops.workflow.export.lists import ListedDocument, file_lines
 
 _WIDTH = 98
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _FEW = 2
 """The most configs that are written on a line with the rest of the spec."""
 
@@ -143,7 +145,7 @@ def _place(loss: Loss) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    one_line = " ".join(text.split())
+    one_line = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", " ".join(text.split()))
     return [
         f"# {line}"
         for line in textwrap.wrap(one_line, _WIDTH, break_long_words=False, break_on_hyphens=False)
