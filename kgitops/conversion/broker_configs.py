@@ -17,9 +17,11 @@ from kgitops.model.resources.config_resources import (
     resource_configs,
 )
 from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.resources.topics import RATES
 
 _BROKER = ConfigResourceType.BROKER
 _ID = re.compile("0|[1-9][0-9]{0,9}", re.ASCII)
+_THROTTLE = "it is left out; spec.safety.replicationThrottle says how fast kgitops moves replicas"
 
 
 def declare_broker_config(builder: ObjectBuilder, name: str, configs: Mapping[str, Value]) -> None:
@@ -34,7 +36,8 @@ def declare_broker_config(builder: ObjectBuilder, name: str, configs: Mapping[st
             shown = "has no value" if value.is_empty() else f"is {value.shown}"
             builder.lose(value, f"{builder}: {key} {shown}", "it is left out; correct it there")
         elif problem := _problem(key, text):
-            builder.lose(value, f"{builder}: {problem}", "it is left out; see to it by hand")
+            advice = _THROTTLE if key in RATES else "it is left out; see to it by hand"
+            builder.lose(value, f"{builder}: {problem}", advice)
         else:
             written[key] = _written(key, text)
     builder.lose_if_empty(written, "sets no config")
