@@ -178,6 +178,7 @@ class Constructor:
     def _mapping(self, node: MappingNode) -> dict[Hashable, Content]:
         result: dict[Hashable, Content] = {}
         merged: list[Content] = []
+        has_names = node is self._items
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
                 self._add(key_node, "a key can't be a mapping or a list", "write a plain key")
@@ -185,10 +186,14 @@ class Constructor:
             if key_node.value == "<<" and is_plain(key_node):
                 merged += self._merged_mappings(value_node)
                 continue
-            key = self._key(key_node, node)
+            key = self._scalar(key_node)
+            if has_names:
+                key = key_node.value
             if key in result:
                 scalars = (it for it, _ in node.value if isinstance(it, ScalarNode))
-                first = next(it for it in scalars if self._key(it, node) == key)
+                first = next(
+                    it for it in scalars if key == (it.value if has_names else self._scalar(it))
+                )
                 problem = f"the key {shown(key)} appears twice"
                 self._add(key_node, problem, "keep one of them", first)
                 continue
@@ -204,10 +209,6 @@ class Constructor:
             for key, value in values.items():
                 result.setdefault(key, value)
         return result
-
-    def _key(self, key: ScalarNode, mapping: MappingNode) -> Scalar | NoValue:
-        value = self._scalar(key)
-        return key.value if mapping is self._items else value
 
     def _merged_mappings(self, node: Node) -> Iterator[dict[Hashable, Content]]:
         for source in node.value if isinstance(node, SequenceNode) else [node]:

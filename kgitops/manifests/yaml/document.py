@@ -166,6 +166,8 @@ def child_of(node: Node | None, *path: Step) -> Node | None:
 
 def _reads_as(key: ScalarNode, step: Step) -> bool:
     """Return whether the key's value is ``step``; a number may be written in several ways."""
+    if isinstance(step, str) and key.value != step:
+        return False  # most keys: what is read as text is that text
     return (plain_value(key.value) if is_plain(key) else key.value) == step
 
 
