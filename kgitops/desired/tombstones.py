@@ -12,7 +12,7 @@ from kgitops.model.resources.addresses import (
     split_scoped_address,
     user_address,
 )
-from kgitops.model.resources.kinds import DECLARABLE, FORMS, Kind
+from kgitops.model.resources.kinds import FORMS, Kind, is_declarable
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 
@@ -88,7 +88,7 @@ def _named(
 
 
 def _checked(address: str, document: Document, path: Path, findings: Findings) -> str | None:
-    if DECLARABLE.fullmatch(address) is None:
+    if not is_declarable(address):
         forms = ", ".join(
             f"{form.segment}/{'NAME' if form.by_name else '…'}" for form in FORMS if form.declarable
         )

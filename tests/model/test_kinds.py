@@ -10,7 +10,7 @@ from kgitops.manifests.kinds.tombstone import TombstoneTarget
 from kgitops.manifests.schema import field_docs
 from kgitops.model.json.declared import ONLY_CONFIGS, DesiredObject, sorts_of
 from kgitops.model.resources.addresses import is_address, kind_of, object_name
-from kgitops.model.resources.kinds import DECLARABLE, FORMS, KIND_OF_SORT, Kind
+from kgitops.model.resources.kinds import FORMS, KIND_OF_SORT, Kind, is_declarable
 from kgitops.plan.values.planners import CONFIGS_PLANNERS
 
 DECLARED = {kind for kind in Kind if kind is not Kind.BROKER}
@@ -41,7 +41,7 @@ def test_a_tombstone_s_page_says_which_kinds_it_names() -> None:
     ("kind", "address"), [(kind, address) for kind in ADDRESSES for address in ADDRESSES[kind]]
 )
 def test_addresses_tell_their_kind(kind: str, address: str) -> None:
-    assert DECLARABLE.fullmatch(address)
+    assert is_declarable(address)
     assert is_address(address)
     assert KIND_OF_SORT[kind_of(address)] == kind
     assert object_name(address).kind in {form.noun for form in FORMS if form.kind == kind}

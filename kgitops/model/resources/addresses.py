@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kgitops.model.resources.acls import AclBinding, PatternType
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.kinds import DECLARABLE, FORMS, RESOURCES, UNSCOPED, AddressForm
+from kgitops.model.resources.kinds import FORMS, RESOURCES, UNSCOPED, AddressForm, is_declarable
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
@@ -30,7 +30,7 @@ _NOUNS = {(form.scoped, form.segment): form.noun for form in FORMS}
 
 def is_address(text: str) -> bool:
     """True if ``text`` is the address of an object that a plan can show."""
-    return DECLARABLE.fullmatch(text) is not None or _BROKER.fullmatch(text) is not None
+    return is_declarable(text) or _BROKER.fullmatch(text) is not None
 
 
 def encode(part: str) -> str:

@@ -6,6 +6,7 @@ An address never changes: registries hold it.
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cache
 
 from msgspec import Struct
 
@@ -130,8 +131,14 @@ def _pattern(forms: Iterable[AddressForm]) -> str:
     return "|".join(rf"{form.segment}/(?:{form.name})" for form in forms)
 
 
-DECLARABLE = re.compile(
-    f"{_pattern(form for form in FORMS if form.declarable)}"
-    f"|vc/{_PART}(?:/(?:{_pattern(form for form in FORMS if form.scoped)}))?"
-)
-"""The address of an object that a document can declare."""
+@cache
+def _declarable() -> re.Pattern[str]:
+    return re.compile(
+        f"{_pattern(form for form in FORMS if form.declarable)}"
+        f"|vc/{_PART}(?:/(?:{_pattern(form for form in FORMS if form.scoped)}))?"
+    )
+
+
+def is_declarable(address: str) -> bool:
+    """True for the address of an object that a document can declare."""
+    return _declarable().fullmatch(address) is not None
