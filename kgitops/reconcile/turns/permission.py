@@ -75,10 +75,9 @@ def healed_by(plan: Plan) -> frozenset[str]:
 
 
 def permitted_addresses(plan: Plan, permission: Permission) -> frozenset[str]:
-    """Return the changes that may be applied, by address; what needs another one waits with it."""
+    """Return the changes that may be applied, by address, whatever they need."""
     healing = healed_by(plan)
-    permitted = {c.address for c in plan.changes if permission.permits(c, healing)}
-    return _with_their_needs(permitted, _needs(plan))
+    return frozenset(c.address for c in plan.changes if permission.permits(c, healing))
 
 
 def applies_whole(plan: Plan, permission: Permission) -> bool:
@@ -113,15 +112,14 @@ def permitted_part(
         return plan
     needs = _needs(plan)
     addresses = permitted_addresses(plan, permission)
-    while addresses:
+    while addresses := _with_their_needs(addresses, needs):
         part = plan_part(addresses)
         applied = {change.address for change in part.changes}
         early = applied - _with_their_needs(applied, needs)
         if applies_whole(part, permission) and not early:
             return part if part.changes else None
         left_out = [change for change in part.changes if change.address in early]
-        fewer = without(addresses, (*forbidden(part, permission), *left_out))
-        addresses = _with_their_needs(fewer, needs)
+        addresses = without(addresses, (*forbidden(part, permission), *left_out))
     return None
 
 
