@@ -1,14 +1,13 @@
 """Declares the configs of brokers for any tool."""
 
-import re
 from collections.abc import Mapping
 
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
-from kgitops.conversion.topics import config_text
+from kgitops.conversion.topics import config_text, plainly
 from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import config_resource_address
 from kgitops.model.resources.config_resources import (
-    ALL_BROKERS,
     ConfigResourceType,
     nearest_resource_config,
     normal_resource_value,
@@ -16,17 +15,16 @@ from kgitops.model.resources.config_resources import (
     resource_config_problem,
     resource_configs,
 )
-from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.resources.kinds import is_declarable
 from kgitops.model.resources.topics import RATES
 
 _BROKER = ConfigResourceType.BROKER
-_ID = re.compile("0|[1-9][0-9]{0,9}", re.ASCII)
 _THROTTLE = "it is left out; spec.safety.replicationThrottle says how fast kgitops moves replicas"
 
 
 def declare_broker_config(builder: ObjectBuilder, name: str, configs: Mapping[str, Value]) -> None:
     """Add a BrokerConfig of the broker of this id, or of all; what can't be declared is a loss."""
-    if name != ALL_BROKERS and not _ID.fullmatch(name):
+    if not is_declarable(config_resource_address(_BROKER, name)):
         builder.lose(builder.value, f"{builder}: its name is no broker's id", "write the id there")
         return
     written: dict[str, Json] = {}
@@ -39,7 +37,8 @@ def declare_broker_config(builder: ObjectBuilder, name: str, configs: Mapping[st
             advice = _THROTTLE if key in RATES else "it is left out; see to it by hand"
             builder.lose(value, f"{builder}: {problem}", advice)
         else:
-            written[key] = _written(key, text)
+            type_ = resource_configs(_BROKER)[key].config.type
+            written[key] = plainly(normal_resource_value(_BROKER, key, text), type_)
     builder.lose_if_empty(written, "sets no config")
     if written:
         builder.declare("BrokerConfig", name, {"configs": written})
@@ -52,12 +51,3 @@ def _problem(key: str, text: str) -> str | None:
         near = nearest_resource_config(_BROKER, key)
         return f"Kafka has no broker config {key}{f' (did they mean {near}?)' if near else ''}"
     return resource_config_problem(_BROKER, key, text)
-
-
-def _written(key: str, text: str) -> Json:
-    """As a person would write it: numbers and booleans plain."""
-    text = normal_resource_value(_BROKER, key, text)
-    type_ = resource_configs(_BROKER)[key].config.type
-    if type_ is ConfigType.BOOLEAN:
-        return text == "true"
-    return int(text) if type_ in (ConfigType.INT, ConfigType.LONG) else text

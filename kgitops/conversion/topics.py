@@ -171,11 +171,15 @@ def _problem(key: str, text: str) -> str | None:
 
 
 def written_config(key: str, value: Json) -> Json:
-    """A known config as a person would write it: numbers and booleans plain."""
+    """A known config as a person would write it."""
     if key not in topic_configs() or config_problem(key, scalar_text(value)):
         return value
-    text = normal_value(key, scalar_text(value))
-    match topic_configs()[key].type:
+    return plainly(normal_value(key, scalar_text(value)), topic_configs()[key].type)
+
+
+def plainly(text: str, type_: ConfigType) -> Json:
+    """A value in normal form as a person would write it: numbers and booleans plain."""
+    match type_:
         case ConfigType.BOOLEAN:
             return text == "true"
         case ConfigType.INT | ConfigType.LONG:

@@ -1,6 +1,5 @@
 """Builds consumer groups, client metrics and broker configs from their documents."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
@@ -34,6 +33,7 @@ from kgitops.model.resources.config_resources import (
     resource_config_problem,
     resource_configs,
 )
+from kgitops.model.resources.kinds import is_declarable
 from kgitops.model.resources.names import is_internal, text_problem, topic_name_problem
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.topics import RATES
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=DesiredConfigs)
 _RESET: Path = ("spec", "resetOffsets")
-_BROKER_ID = re.compile("0|[1-9][0-9]{0,9}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 if TYPE_CHECKING:
     from kgitops.manifests.kinds.broker_config import BrokerConfig
@@ -152,7 +151,7 @@ def build_broker_config(
 ) -> DesiredBrokerConfig | None:
     """Build the configs of brokers that a document declares; None if it names no broker."""
     name, spec = declared.metadata.name, declared.spec
-    if name != ALL_BROKERS and not _BROKER_ID.fullmatch(name):
+    if not is_declarable(config_resource_address(ConfigResourceType.BROKER, name)):
         findings.error(
             document,
             ("metadata", "name"),
