@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from kgitops.desired.findings import Findings, Path, check_name, scope_of
 from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.placeholders import takes_from_env
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import DeletionPolicy, DesiredCredential, DesiredUser
 from kgitops.model.resources.addresses import user_address
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kgitops.manifests.kinds.user import PasswordGenerator, PasswordReference, User
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FROM_ENV = "${env:"
 _PREFIX = "User:"
 _ONE_OF = "write one of env, file, command, generate and unknown"
 
@@ -128,4 +128,4 @@ def _holds_env_value(given: "PasswordReference", document: Document, path: Path)
     places = [(*path, "env"), (*path, "file"), (*to, "file")]
     places += [(*path, "command", index) for index in range(len(given.command or ()))]
     places += [(*to, "command", i) for i in range(len(sink.command or () if sink else ()))]
-    return any(_FROM_ENV in (document.written(*place) or "") for place in places)
+    return any(takes_from_env(document.written(*place) or "") for place in places)

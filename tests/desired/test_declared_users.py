@@ -78,6 +78,8 @@ def test_a_user_has_all_it_declares(tmp_path: Path) -> None:
     ("password", "source"),
     [
         ("{file: run/pw}", PasswordSource(file="run/pw")),
+        ("{file: 'of $${env:ME}'}", PasswordSource(file="of ${env:ME}")),
+        ("{command: [get, '$${env:ME}']}", PasswordSource(command=("get", "${env:ME}"))),
         ("{unknown: true}", PasswordSource()),
         (
             "{generate: {length: 40, to: {file: out}}}",
@@ -121,7 +123,17 @@ def test_a_password_in_a_document_is_refused_and_not_shown(tmp_path: Path, passw
     assert "0.yaml:4:" in said
 
 
-@pytest.mark.parametrize("password", ["${env:PW}", "{env: '${env:PW}'}", "{file: '${env:PW}'}"])
+@pytest.mark.parametrize(
+    "password",
+    [
+        "${env:PW}",
+        "{env: '${env:PW}'}",
+        "{file: '${env:PW}'}",
+        "{command: [get, 'of $${env:ME} ${env:PW}']}",
+        "{generate: {to: {file: '${env:PW:-x}'}}}",
+        "{generate: {to: {command: [keep, '${env:PW}']}}}",
+    ],
+)
 def test_the_value_of_a_variable_does_not_get_into_a_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str
 ) -> None:

@@ -14,6 +14,11 @@ _PLACEHOLDER = re.compile(r"\$\$\{|\$\{([^{}]*)(\}?)")
 _INNER = re.compile(r"(var|env):([A-Za-z_][A-Za-z0-9_.-]*)(?::-(.*))?", re.DOTALL)
 
 
+def takes_from_env(written: str) -> bool:
+    """Whether this text, as a file has it, asks for the value of an environment variable."""
+    return any((found[1] or "").startswith("env:") for found in _PLACEHOLDER.finditer(written))
+
+
 class PlaceholderError(Exception):
     """A placeholder that can't be replaced: the problem, and advice."""
 
