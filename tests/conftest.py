@@ -19,6 +19,7 @@ import leaks
 import pytest
 from fleet.spark_sessions import local_spark
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from installed import can_not_run, lacks_packages
 from kafka_clusters import (
     check_group,
@@ -156,8 +157,14 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What tests need and no package brings."""
+    """What tests need and no package brings; and from here on, a seed draws the same everywhere.
+
+    Hypothesis also draws from the constants of all modules that are loaded when a test runs, which
+    are others in each worker. So it keeps those of the modules that every worker has loaded now.
+    """
     download_kafka(session.config, session.items)
+    constants = providers._get_local_constants()
+    providers._get_local_constants = lambda: constants
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
