@@ -15,7 +15,7 @@ _INNER = re.compile(r"(var|env):([A-Za-z_][A-Za-z0-9_.-]*)(?::-(.*))?", re.DOTAL
 
 
 def takes_from_env(written: str) -> bool:
-    """Whether this text, as a file has it, asks for the value of an environment variable."""
+    """True if this text, as a file has it, asks for the value of an environment variable."""
     return any((found[1] or "").startswith("env:") for found in _PLACEHOLDER.finditer(written))
 
 

@@ -140,7 +140,7 @@ def exported_and_planned(
 
 
 def is_noted(address: str, export: Export) -> bool:
-    """Whether a note is about this object; what its name has in it, notes have too."""
+    """True if a note is about this object, whose name may have in it what ends one in a note."""
     return any(f"{address}{mark}" in note for note in export.notes for mark in (": ", ", "))
 
 
