@@ -166,8 +166,6 @@ def child_of(node: Node | None, *path: Step) -> Node | None:
 
 def _reads_as(key: ScalarNode, step: Step) -> bool:
     """Return whether the key's value is ``step``; a number may be written in several ways."""
-    if isinstance(step, str) and key.value != step:
-        return False  # most keys: what is read as text is that text
     return (plain_value(key.value) if is_plain(key) else key.value) == step
 
 
@@ -177,11 +175,14 @@ def _child(node: Node | None, step: Step) -> tuple[Node | None, Node] | None:
         return (None, node.value[step]) if inside else None
     if not isinstance(node, MappingNode):
         return None
+    is_text = isinstance(step, str)
     for key, value in node.value:
+        if is_text and key.value != step:
+            continue  # most keys: what is read as text is that text
         if isinstance(key, ScalarNode) and _reads_as(key, step) and not is_merge(key):
             return key, value
     for key, value in node.value:
-        if is_merge(key):
+        if key.value == "<<" and is_merge(key):
             for merged in value.value if isinstance(value, SequenceNode) else [value]:
                 if child := _child(merged, step):
                     return child

@@ -55,12 +55,13 @@ _Scalar = str | Annotated[int, Meta(ge=-MAX_SAFE, le=MAX_SAFE)] | bool | None
 _SCALARS = frozenset({str, int, bool, type(None)})
 _Flat = _Scalar | list[_Scalar] | dict[str, _Scalar]
 _Nested = _Scalar | list[_Flat] | dict[str, _Flat]
+_Deep = _Scalar | list[_Nested] | dict[str, _Nested]
 
 
 class _Holder(Struct):
     """Lets msgspec keep what it learns about the type."""
 
-    value: _Nested
+    value: _Deep
 
 
 def plain_json(value: Json) -> Json:
@@ -79,11 +80,14 @@ def plain_json(value: Json) -> Json:
 
 def _holds_set(value: Json) -> bool:
     """True if there is a set, which msgspec takes for an array."""
-    if isinstance(value, Mapping):
-        return any(type(item) not in _SCALARS and _holds_set(item) for item in value.values())
-    return isinstance(value, set | frozenset) or (
-        isinstance(value, list | tuple) and any(map(_holds_set, value))
-    )
+    if type(value) is dict or isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return isinstance(value, set | frozenset)
+    for item in value:  # noqa: SIM110 (any() takes twice as long)
+        if type(item) not in _SCALARS and _holds_set(item):
+            return True
+    return False
 
 
 def _plain(value: Json) -> Json:
