@@ -3,7 +3,6 @@
 A subcommand imports its work when it runs, so that ``--help`` stays fast.
 """
 
-import gc
 import os
 import signal
 import sys
@@ -101,7 +100,6 @@ for _name, (_place, _help) in {**COMMANDS, **GROUPS}.items():
     app.command(_name, cls=late(f"kgitops.cli.{_place}"), help=_help)(_declared)
 
 _STDOUT, _STDERR = 1, 2
-_GARBAGE_AFTER = 1_000_000
 
 
 def _version(value: bool) -> None:
@@ -136,9 +134,6 @@ def _root(
 
 def run() -> None:
     """Run the process to its exit."""
-    # A plan is a large heap of values that all live to the end: looking for garbage among them
-    # again and again costs up to half of the time.
-    gc.set_threshold(_GARBAGE_AFTER)
     stop_on_signals()
     _prepare_streams()
     sys.exit(main(sys.argv[1:]))
