@@ -1,12 +1,11 @@
 """The policies' rulings on a plan's requests, and the rows that a plan shows of them."""
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.model.cluster_state import ClusterState
@@ -21,8 +20,7 @@ from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 
 
-@dataclass(frozen=True)
-class PlanRulings:
+class PlanRulings(Struct, frozen=True, dict=True):
     """The policies' rulings on the requests of a plan, and the addresses of their objects."""
 
     by_request: Mapping[str, Sequence[Ruling]] = field(default_factory=dict)
@@ -100,7 +98,7 @@ def _without(plan_rulings: PlanRulings, waivers: Sequence[Waiver]) -> PlanRuling
     """Deny again what these waivers lifted."""
     if not waivers:
         return plan_rulings
-    return dataclasses.replace(
+    return replace(
         plan_rulings,
         by_request={
             request: [

@@ -1,10 +1,10 @@
 """Builds the desired state from checked manifests: objects in normal form, and the scope."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import assert_never
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.desired.acls import build_acls
@@ -116,8 +116,7 @@ def _unexpanded(other_clusters: Sequence[Manifest]) -> Iterator[Finding]:
                 yield from findings.found
 
 
-@dataclass(slots=True)
-class _Built:
+class _Built(Struct):
     objects: list[DeclaredObject] = field(default_factory=list)
     tombstones: list[DeclaredTombstone] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+
+from msgspec import Struct, field
 
 from kgitops.desired.findings import Findings, counted
 from kgitops.manifests.expanded import ExpandedDocument
@@ -36,8 +37,7 @@ _OF_BROKERS = (
 _DOTTED_NAME = re.compile(r"[a-z]+(?:\.[a-z]+)+")
 
 
-@dataclass(slots=True)
-class ConfigReader:
+class ConfigReader(Struct):
     """Reads the configs of many topics; each key and value is checked once."""
 
     allowed: Sequence[str]

@@ -3,9 +3,8 @@
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.manifests.expanded import ExpandedDocument, given_by
@@ -48,8 +47,7 @@ class UnknownConfig(Struct, frozen=True, kw_only=True):
     offline: Finding
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """Collects the findings of one build; errors stop it, warnings do not.
 
     A finding about a value that a profile or a default gives stands where the object asks for it,

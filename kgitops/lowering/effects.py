@@ -1,10 +1,9 @@
 """Physical requests and registry records that a batch of logical requests is lowered to."""
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
@@ -52,19 +51,18 @@ class NotLowerable(Exception):  # noqa: N818 (an answer, not an error of this pr
     """A request that a Kafka without virtual clusters can't express; nothing of it is done."""
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Effects:
+class Effects(Struct, kw_only=True):
     """Collects the effects of a batch: records before, physical requests, records after.
 
     ``marks`` are records that a logical request has begun; they are written only if it has physical
     requests.
     """
 
-    before: list[Record] = dataclasses.field(default_factory=list)
-    marks: list[tuple[int, Record]] = dataclasses.field(default_factory=list)
-    creations: list[PhysicalRequest] = dataclasses.field(default_factory=list)
-    deletions: list[PhysicalRequest] = dataclasses.field(default_factory=list)
-    after: list[FinalRecord] = dataclasses.field(default_factory=list)
+    before: list[Record] = field(default_factory=list)
+    marks: list[tuple[int, Record]] = field(default_factory=list)
+    creations: list[PhysicalRequest] = field(default_factory=list)
+    deletions: list[PhysicalRequest] = field(default_factory=list)
+    after: list[FinalRecord] = field(default_factory=list)
 
     def send(self, request: req.Request, request_index: int) -> None:
         """Add a physical request for the logical one at this position."""

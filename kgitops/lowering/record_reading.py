@@ -1,8 +1,9 @@
 """Reads the records below ``vcs/``; a record of an unexpected shape stops the run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from kgitops.lowering.records import (
     PREFIX,
@@ -29,8 +30,7 @@ from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.virtual_clusters import LocalName, LoweringOptions, TopicLink
 
 
-@dataclass(slots=True, kw_only=True)
-class Records:
+class Records(Struct, kw_only=True):
     """All records of virtual clusters; ``users`` and ``client_ids`` map to virtual clusters."""
 
     virtual_clusters: dict[str, LoweringOptions] = field(default_factory=dict)

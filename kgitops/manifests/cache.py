@@ -8,8 +8,9 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kgitops.manifests.check import RawDocument
 from kgitops.manifests.lists import documents_of
@@ -24,8 +25,7 @@ Key = tuple[int, int, str]
 _SETTLED_NS = 1_000_000_000
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     stamp: Stamp
     text: SourceText
     documents: tuple[Item, ...] | None = None

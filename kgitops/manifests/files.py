@@ -1,6 +1,5 @@
 """Finds the manifest files below the paths that the user gave, in one order."""
 
-import dataclasses
 import os
 import re
 import stat
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.manifests.empty_folders import (
     SUBMODULES_FILE,
@@ -90,13 +89,12 @@ def display_name(path: Path) -> str:
     return text.removeprefix(here)
 
 
-@dataclasses.dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     findings: list[Finding]
     may_be_empty: bool
     empty_folders: list[EmptyFolder] | None
     besides: Collection[str]
-    by_real_path: dict[str, ManifestFile] = dataclasses.field(default_factory=dict)
+    by_real_path: dict[str, ManifestFile] = field(default_factory=dict)
 
     def visit(self, path: Path) -> None:
         """Take a path that the user gave."""

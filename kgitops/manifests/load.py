@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.check import RawDocument, check
@@ -122,18 +122,17 @@ def load_manifests(
     )
 
 
-@dataclasses.dataclass(slots=True)
-class _Loader:
+class _Loader(Struct):
     cluster: str
     lookup: Lookup
     known_clusters: Collection[str] | None
-    manifests: list[Manifest] = dataclasses.field(default_factory=list)
-    other_clusters: list[Manifest] = dataclasses.field(default_factory=list)
-    other_addresses: set[str] = dataclasses.field(default_factory=set)
-    other_policies: set[str] = dataclasses.field(default_factory=set)
-    unknown: list[Document] = dataclasses.field(default_factory=list)
-    wrong_profiles: set[str] = dataclasses.field(default_factory=set)
-    findings: list[Finding] = dataclasses.field(default_factory=list)
+    manifests: list[Manifest] = field(default_factory=list)
+    other_clusters: list[Manifest] = field(default_factory=list)
+    other_addresses: set[str] = field(default_factory=set)
+    other_policies: set[str] = field(default_factory=set)
+    unknown: list[Document] = field(default_factory=list)
+    wrong_profiles: set[str] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
 
     def load(
         self, file: ManifestFile, folder: str, cache: ManifestCache, only: Collection[str]

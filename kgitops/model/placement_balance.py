@@ -8,11 +8,12 @@ brokers. The result depends on three numbers alone, so it is computed once for e
 import hashlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import TypeVar
+
+from msgspec import Struct
 
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.topics import Assignment
@@ -20,8 +21,7 @@ from kgitops.model.resources.topics import Assignment
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True, kw_only=True)
-class BrokerChoice:
+class BrokerChoice(Struct, kw_only=True):
     """The chosen brokers of some, and the spare ones that could replace them."""
 
     chosen: list[int]

@@ -1,9 +1,8 @@
 """The draft of a plan: what planning collects, and chains of requests about one object."""
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.model import requests as req
@@ -14,16 +13,15 @@ from kgitops.plan.document.plan import Change, Drift, Kept, PlannedRequest, Prec
 from kgitops.plan.normal_form import assignment_text
 
 
-@dataclasses.dataclass(slots=True)
-class PlanDraft:
+class PlanDraft(Struct):
     """Collects the results of planning one kind; planning continues after a problem."""
 
-    changes: list[Change] = dataclasses.field(default_factory=list)
-    drift: list[Drift] = dataclasses.field(default_factory=list)
-    kept: list[Kept] = dataclasses.field(default_factory=list)
-    findings: list[Finding] = dataclasses.field(default_factory=list)
-    warnings: list[Finding] = dataclasses.field(default_factory=list)
-    refusals: list[Reason] = dataclasses.field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    drift: list[Drift] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    refusals: list[Reason] = field(default_factory=list)
 
     def refuse(self, sentence: str) -> None:
         """Add a refusal by a safety rule (exit 5)."""

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import count
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.lowering.lowerer import Lowerer
@@ -23,8 +23,7 @@ from kgitops.plan.order.waves import in_groups
 _NUMBERED = re.compile(re.escape(NEW_UUID) + r"#[0-9]+")
 
 
-@dataclass(slots=True)
-class _LoweringResult:
+class _LoweringResult(Struct):
     """The result of lowering for each request, by its id.
 
     ``skipped`` are the requests that were refused, and those that depend on one.

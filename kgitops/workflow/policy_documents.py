@@ -1,11 +1,11 @@
 """The documents and classes that a project's policies and waivers are read from."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.desired.findings import Findings, without_env_values
@@ -23,8 +23,7 @@ _JUDGES = ("Policy", "Waiver")
 _USER = "User"
 
 
-@dataclass(slots=True)
-class ReadPolicies:
+class ReadPolicies(Struct):
     """Policies and waivers of documents, each once, though a file may be below several paths."""
 
     findings: list[Finding] = field(default_factory=list)

@@ -8,9 +8,10 @@ record that is left follows from the change.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
+
+from msgspec import Struct
 
 from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import link_of, local_name, topic_behind
@@ -115,8 +116,7 @@ def _identity_problem(plan: Plan, project: Project, state: ClusterState) -> Reas
     )
 
 
-@dataclass(frozen=True)
-class _Rights:
+class _Rights(Struct, frozen=True, dict=True):
     """The checks of one plan; ``pending`` are the addresses of the changes that have not begun."""
 
     plan: Plan

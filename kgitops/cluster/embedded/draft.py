@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.authorizer import Authorizer
@@ -42,8 +42,7 @@ class PolicyHook(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, kw_only=True):
     """The cluster as a request would leave it so far, the caller's rights, and the records so far.
 
     A draft changes nothing outside: its records take effect when the store appends them.

@@ -1,7 +1,6 @@
 """Options of an embedded cluster: its brokers' static configs, its clock, simulated faults."""
 
 import base64
-import dataclasses
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -83,8 +82,7 @@ def without_secrets(configs: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Faults:
+class Faults(Struct, kw_only=True):
     """Delays and failures to simulate for tests; each names the topics it holds up, or all.
 
     ``busy_groups`` are the physical ids of groups that have members; a served cluster knows them.

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.desired.virtual_clusters.checks import cluster_source
@@ -31,8 +32,7 @@ from kgitops.model.resources.quotas import CLIENT_ID, USER, VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import EntityType, virtual_cluster_name_problem
 
 
-@dataclass(slots=True)
-class _Members:
+class _Members(Struct):
     """The declared members; ``home`` is the virtual cluster of each user.
 
     ``complete`` are the virtual clusters that list all of their users.

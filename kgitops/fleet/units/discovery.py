@@ -4,14 +4,13 @@ A cluster without a state is a finding and never an empty cluster; a state witho
 notice and never a plan of deletions.
 """
 
-import dataclasses
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.fleet.units.paths import classify_paths, is_text
 from kgitops.fleet.units.projects import (
@@ -50,12 +49,11 @@ class _Declaration(Struct, frozen=True, kw_only=True):
     source: Source | None = None
 
 
-@dataclasses.dataclass(slots=True)
-class _StateLookup:
+class _StateLookup(Struct):
     states: Mapping[str, SavedState]
     unknown: bool
     disputed: frozenset[str]
-    findings: list[Finding] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
     def state_for(self, declaration: _Declaration) -> SavedState | None:
         """The state for ``declaration``; a missing one is added to the findings."""

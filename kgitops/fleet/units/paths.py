@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kgitops.fleet.units.data_files import is_passed_over
 from kgitops.manifests.files import display_name
@@ -12,8 +13,7 @@ from kgitops.model.source import Finding
 from kgitops.workflow.project.project_root import holds_project
 
 
-@dataclass(slots=True, kw_only=True)
-class DesiredPaths:
+class DesiredPaths(Struct, kw_only=True):
     """The PATHs by content: whole projects, standalone manifests, rows in Parquet; each by name."""
 
     projects: list[Path] = field(default_factory=list)

@@ -1,11 +1,10 @@
 """The PATHs of ``--desired`` → the projects in manifests and compiled rows, with their clusters."""
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.fleet.units.data_files import DataFile, data_files
 from kgitops.fleet.units.paths import DesiredPaths, bytes_below
@@ -41,16 +40,15 @@ class FleetProject(Struct, frozen=True, kw_only=True):
         return file.cluster_source(cluster) if file and cluster in file.cluster_names else None
 
 
-@dataclasses.dataclass(slots=True)
-class FleetProjects:
+class FleetProjects(Struct):
     """The projects that could be read.
 
     ``complete``: there are no others. ``disputed`` are names that more than one project has.
     """
 
-    projects: list[FleetProject] = dataclasses.field(default_factory=list)
-    findings: list[Finding] = dataclasses.field(default_factory=list)
-    disputed: set[str] = dataclasses.field(default_factory=set)
+    projects: list[FleetProject] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    disputed: set[str] = field(default_factory=set)
     complete: bool = True
 
     def add(self, read: Callable[[], FleetProject]) -> None:
@@ -174,12 +172,11 @@ class CompiledProject(Struct, frozen=True, kw_only=True):
     size: int
 
 
-@dataclasses.dataclass(slots=True)
-class CompiledProjects:
+class CompiledProjects(Struct):
     """The compiled rows; ``complete``: there are no others."""
 
-    rows: list[CompiledProject] = dataclasses.field(default_factory=list)
-    findings: list[Finding] = dataclasses.field(default_factory=list)
+    rows: list[CompiledProject] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     complete: bool = True
 
 

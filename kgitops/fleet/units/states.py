@@ -1,11 +1,10 @@
 """The PATHs of ``--state`` and ``--snapshot`` → the saved states of clusters, by their names."""
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.fleet.units.data_files import DataFile, data_files, partition_of
 from kgitops.fleet.units.unit import StateFiles, StateFormat
@@ -37,12 +36,11 @@ class SavedStates(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-@dataclasses.dataclass(slots=True)
-class _StateFolder:
+class _StateFolder(Struct):
     """Files that are one cluster's state."""
 
     cluster: str
-    files: list[DataFile] = dataclasses.field(default_factory=list)
+    files: list[DataFile] = field(default_factory=list)
 
 
 def find_states(paths: Sequence[Path]) -> SavedStates:

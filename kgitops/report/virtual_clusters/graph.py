@@ -3,12 +3,11 @@
 One value for every form of it: ``virtual_cluster_mermaid`` and ``virtual_cluster_svg`` draw it.
 """
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import (
@@ -94,11 +93,10 @@ class VirtualClusterGraph(Struct, frozen=True, kw_only=True):
         return f"{counted(self.left_out, 'more virtual cluster')} {verb} not drawn"
 
 
-@dataclasses.dataclass(slots=True)
-class _Tenant:
+class _Tenant(Struct):
     sign: Sign = Sign.SAME
-    members: dict[str, Sign] = dataclasses.field(default_factory=dict)
-    links: dict[tuple[str, str], Sign] = dataclasses.field(default_factory=dict)
+    members: dict[str, Sign] = field(default_factory=dict)
+    links: dict[tuple[str, str], Sign] = field(default_factory=dict)
 
 
 def graph_of_clusters(virtual_clusters: Mapping[str, VirtualCluster]) -> VirtualClusterGraph:

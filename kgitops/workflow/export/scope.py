@@ -1,6 +1,5 @@
 """The objects of a cluster that a project may declare, the form of documents, and notes."""
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -59,12 +58,11 @@ def as_document(
 _SHOWN = 3
 
 
-@dataclasses.dataclass(slots=True)
-class ExportNotes:
+class ExportNotes(Struct):
     """Differences between the export and the cluster: reasons with addresses, in order."""
 
-    _by_reason: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    lost: set[str] = dataclasses.field(default_factory=set)
+    _by_reason: dict[str, list[str]] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
     """The objects that no document declares although the export is asked for them."""
 
     def add(self, address: str, reason: str, *, lost: bool = False) -> None:

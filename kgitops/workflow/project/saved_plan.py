@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError, UntrustedPlanError, UsageError
@@ -110,8 +111,7 @@ def find_plan_root(plan: Plan, file: Path, environ: Mapping[str, str]) -> Path |
     raise UntrustedPlanError(f"{made_for}, and {search.other_project}; {advice}")
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """Recognizes the project searched for, and remembers the others."""
 
     wanted: str

@@ -4,13 +4,12 @@ The answer for a topic holds all of its configs, some thirty; only those that th
 are kept (``config_bytes``).
 """
 
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from kafka.protocol.admin import DescribeConfigsRequest
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.cluster.kafka.answers import ask_each_broker
 from kgitops.cluster.kafka.protocol_values import BROKER, TOPIC
@@ -37,16 +36,15 @@ class DescribeFailure(Struct, frozen=True):
     message: str | None
 
 
-@dataclasses.dataclass(slots=True)
-class ConfigDescriptions:
+class ConfigDescriptions(Struct):
     """The configs that were read: a topic's own ones, and the topic defaults of each broker.
 
     The topics of the share of an unreachable broker are missing.
     """
 
-    topics: dict[str, Mapping[str, str] | DescribeFailure] = dataclasses.field(default_factory=dict)
-    brokers: dict[int, BrokerSettings | DescribeFailure] = dataclasses.field(default_factory=dict)
-    unreachable: dict[int, UnreachableError] = dataclasses.field(default_factory=dict)
+    topics: dict[str, Mapping[str, str] | DescribeFailure] = field(default_factory=dict)
+    brokers: dict[int, BrokerSettings | DescribeFailure] = field(default_factory=dict)
+    unreachable: dict[int, UnreachableError] = field(default_factory=dict)
 
 
 _Decode = Callable[[frozenset[_Resource], bytes], ConfigDescriptions]

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
+from msgspec import Struct, field
 
 from kgitops.cluster.kafka.answers import ask_each_broker, result_of
 from kgitops.cluster.kafka.read.groups import ActiveGroups, read_active_groups
@@ -26,8 +26,7 @@ _BROKER_TIMEOUT_MS = 10_000
 ByPartition = dict[tuple[str, int], int]
 
 
-@dataclass(slots=True)
-class PartitionFacts:
+class PartitionFacts(Struct):
     """Offsets and sizes by (topic, partition), and the reasons for what is missing."""
 
     starts: ByPartition = field(default_factory=dict)

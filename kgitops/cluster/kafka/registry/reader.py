@@ -7,12 +7,12 @@ leader's epoch, so that another leader refuses it (KIP-320).
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kafka.consumer.fetcher import Fetcher, IsolationLevel
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.record.memory_records import MemoryRecords
 from kafka.structs import TopicPartition
+from msgspec import Struct
 
 from kgitops.cluster.kafka.registry.topic import (
     POLL_S,
@@ -46,8 +46,7 @@ class LeaderMovedError(Exception):
     """The partition's leader is not, or not yet, the broker that was asked."""
 
 
-@dataclass(slots=True)
-class _Position:
+class _Position(Struct):
     """The next offset to read, and the end to reach."""
 
     offset: int

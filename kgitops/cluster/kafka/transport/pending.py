@@ -2,7 +2,6 @@
 
 import time
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from kafka.errors import (
     IncompatibleBrokerVersion,
@@ -10,6 +9,7 @@ from kafka.errors import (
     KafkaTimeoutError,
     RequestTimedOutError,
 )
+from msgspec import Struct, field
 
 from kgitops.cluster.kafka.transport.connection import BrokerConnection, Message, NotSentError
 from kgitops.cluster.kafka.transport.lease import is_over
@@ -52,8 +52,7 @@ READING = frozenset(
 """APIs that only read, so that a request may be repeated."""
 
 
-@dataclass(slots=True)
-class PendingRequest:
+class PendingRequest(Struct):
     """A request from when it is first sent until it is answered.
 
     ``until`` is the end of the lease for a request that may change something, in seconds of
