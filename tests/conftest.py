@@ -107,7 +107,11 @@ def use_memory(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """All that is imported and collected stays: Python looks through none of it for garbage."""
+    """All that is imported and collected stays: Python looks through none of it for garbage.
+
+    The options of this run, which its workers have by now, are not for a pytest that a test starts.
+    """
+    os.environ.pop("PYTEST_ADDOPTS", None)
     gc.disable()
     yield
     gc.enable()
