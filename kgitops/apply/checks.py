@@ -16,6 +16,7 @@ from kgitops.apply.steps.steps import Step
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
+from kgitops.kinds.credentials import lockouts
 from kgitops.model import clock as moments
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
@@ -27,7 +28,6 @@ from kgitops.model.verdict import Reason, decide
 from kgitops.model.wording import resume_command
 from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.users.own_login import lockouts
 
 Recheck = Callable[[Plan, Collection[str], ClusterState], tuple[Reason, ...]]
 """Judges the steps of a plan (by id) that are still to be sent again, on the current cluster.

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
+from kgitops.kinds.exports import Inline
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -19,7 +20,6 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.workflow.export.files import Inline
 
 E = TypeVar("E", bound=StrEnum)
 

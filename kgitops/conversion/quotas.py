@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
-from kgitops.desired.quotas import value_problem
+from kgitops.kinds.exports import Inline
+from kgitops.kinds.quota import value_problem
 from kgitops.model.registry import Json
 from kgitops.model.resources.quotas import quota_number
-from kgitops.workflow.export.files import Inline
 
 CAMEL_CASE = {
     "producerByteRate": "producer_byte_rate",

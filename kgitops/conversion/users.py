@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from kgitops.conversion.objects import Conversion, DeclaredDocument, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.values import Value
+from kgitops.kinds.exports import Inline
 from kgitops.model.registry import Json
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
 from kgitops.model.source import Source
-from kgitops.workflow.export.files import Inline
 
 _PLAIN = re.compile(r"[a-z][a-z0-9-]*")
 """Names of which no two have the same variable."""

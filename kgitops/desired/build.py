@@ -12,20 +12,18 @@ from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
 from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
-from kgitops.desired.groups import build_broker_config, build_client_metrics, build_group
 from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
-from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, digest
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
-from kgitops.desired.users import build_user
 from kgitops.desired.virtual_clusters.members import build_binding
 from kgitops.desired.virtual_clusters.virtual_clusters import (
     build_link,
     build_members,
     build_virtual_cluster,
 )
+from kgitops.manifests.kind_models import has_module, kind_class
 from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.errors import FindingsError
@@ -158,29 +156,21 @@ def _build_one(
         built.objects.append((build_topic(declared, values, document, configs, findings), document))
         return
     document = expansion.document(manifest)
+    if has_module(declared):
+        items = kind_class(declared.kind).build(declared, document, findings)
+        built.objects.extend((item, document) for item in items)
+        return
     match declared.kind:
         case "Acl":
             built.objects.extend(
                 (binding, document) for binding in build_acls(declared, document, findings)
             )
-        case "ClientQuota":
-            if (quota := build_quota(declared, document, findings)) is not None:
-                built.objects.append((quota, document))
-        case "User":
-            built.objects.append((build_user(declared, document, findings), document))
         case "VirtualCluster":
             built.objects.append((build_virtual_cluster(declared, document, findings), document))
             built.objects.extend(build_members(declared, document, findings))
         case "TopicLink":
             if (link := build_link(declared, document, findings)) is not None:
                 built.objects.append((link, document))
-        case "ConsumerGroup":
-            built.objects.append((build_group(declared, document, findings), document))
-        case "ClientMetrics":
-            built.objects.append((build_client_metrics(declared, document, findings), document))
-        case "BrokerConfig":
-            if (brokers := build_broker_config(declared, document, findings)) is not None:
-                built.objects.append((brokers, document))
         case "VirtualClusterBinding":
             if (member := build_binding(declared, document, findings)) is not None:
                 built.objects.append((member, document))

@@ -4,35 +4,36 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter
 
 from kgitops.model.resources.kinds import Kind
 
 if TYPE_CHECKING:
-    from kgitops.manifests.kinds.access import Acl, ClientQuota
-    from kgitops.manifests.kinds.broker_config import BrokerConfig
-    from kgitops.manifests.kinds.client_metrics import ClientMetrics
-    from kgitops.manifests.kinds.consumer_group import ConsumerGroup
+    from typing_extensions import TypeIs
+
+    from kgitops.kinds.base import ValuesKind
+    from kgitops.kinds.broker_config import BrokerConfig
+    from kgitops.kinds.client_metrics import ClientMetrics
+    from kgitops.kinds.consumer_group import ConsumerGroup
+    from kgitops.kinds.quota import ClientQuota
+    from kgitops.kinds.user import User
+    from kgitops.manifests.kinds.access import Acl
     from kgitops.manifests.kinds.folder import Folder
     from kgitops.manifests.kinds.tombstone import Tombstone
     from kgitops.manifests.kinds.topic import Topic, TopicLink
     from kgitops.manifests.kinds.topic_profile import TopicProfile
-    from kgitops.manifests.kinds.user import User
     from kgitops.manifests.kinds.virtual_cluster import VirtualCluster, VirtualClusterBinding
     from kgitops.manifests.policies.policy import Policy, Waiver
 
-    Declaration = (
-        Topic
+    OfModule: TypeAlias = BrokerConfig | ClientMetrics | ClientQuota | ConsumerGroup | User
+    Declaration: TypeAlias = (
+        OfModule
+        | Topic
         | Acl
-        | ClientQuota
-        | User
         | VirtualCluster
         | TopicLink
-        | ConsumerGroup
-        | ClientMetrics
-        | BrokerConfig
         | VirtualClusterBinding
         | Tombstone
         | TopicProfile
@@ -44,23 +45,23 @@ if TYPE_CHECKING:
 
 # Kind to its module: building a model takes time, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {
-    "Topic": "kinds.topic",
-    "Acl": "kinds.access",
-    "ClientQuota": "kinds.access",
+    "Topic": "manifests.kinds.topic",
+    "Acl": "manifests.kinds.access",
+    "ClientQuota": "kinds.quota",
     "User": "kinds.user",
-    "Tombstone": "kinds.tombstone",
-    "Project": "project.document",
-    "VirtualCluster": "kinds.virtual_cluster",
-    "TopicLink": "kinds.topic",
+    "Tombstone": "manifests.kinds.tombstone",
+    "Project": "manifests.project.document",
+    "VirtualCluster": "manifests.kinds.virtual_cluster",
+    "TopicLink": "manifests.kinds.topic",
     "ConsumerGroup": "kinds.consumer_group",
     "ClientMetrics": "kinds.client_metrics",
     "BrokerConfig": "kinds.broker_config",
-    "VirtualClusterBinding": "kinds.virtual_cluster",
-    "TopicProfile": "kinds.topic_profile",
-    "Folder": "kinds.folder",
-    "Policy": "policies.policy",
-    "Waiver": "policies.policy",
-    "PolicyTest": "policies.policy_test",
+    "VirtualClusterBinding": "manifests.kinds.virtual_cluster",
+    "TopicProfile": "manifests.kinds.topic_profile",
+    "Folder": "manifests.kinds.folder",
+    "Policy": "manifests.policies.policy",
+    "Waiver": "manifests.policies.policy",
+    "PolicyTest": "manifests.policies.policy_test",
 }
 
 
@@ -74,14 +75,35 @@ LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in KINDS if kind in _OB
 DOCUMENT_KINDS = (*KINDS, *LISTS)
 """The kinds of documents, lists included."""
 
+MODULES = tuple(kind for kind, place in KINDS.items() if place.startswith("kinds."))
+"""Kinds of which all is in one module of ``kgitops.kinds``."""
+
 _BUILDING = Lock()
 
 
 @cache
 def model(kind: str) -> type[Any]:
     """The model of ``kind``."""
-    cls: type[Any] = getattr(import_module(f"kgitops.manifests.{KINDS[kind]}"), kind)
+    cls: type[Any] = getattr(import_module(f"kgitops.{KINDS[kind]}"), kind)
     return cls
+
+
+def has_module(declared: "Declaration") -> "TypeIs[OfModule]":
+    """True for a document of a kind of which all is in one module."""
+    return declared.kind in MODULES
+
+
+@cache
+def kind_class(kind: str) -> "type[ValuesKind[Any]]":
+    """The hooks of a kind in ``MODULES``, whose module is loaded now.
+
+    Raises:
+        NotImplementedError: a hook is missing.
+    """
+    found: type[ValuesKind[Any]] = getattr(import_module(f"kgitops.{KINDS[kind]}"), f"{kind}Kind")
+    if missing := found.missing_hooks():
+        raise NotImplementedError(f"{found.__name__} has no {', '.join(missing)}")
+    return found
 
 
 @cache

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.desired.state import DesiredState
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import Client, ClusterState
 from kgitops.model.json.declared import (
     DesiredLink,
     DesiredMember,
@@ -34,7 +34,7 @@ _NO_BASIS = Basis()
 class PlanContext(Struct, frozen=True, kw_only=True):
     """The desired and the current state, the ownership, and the draft of one kind's plan.
 
-    ``links`` are those on the cluster now.
+    ``links`` are those on the cluster now; ``client`` is kgitops itself.
     """
 
     desired: DesiredState
@@ -42,6 +42,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     ownership: Ownership
     stale_throttles: StaleThrottles = NO_STALE_THROTTLES
     links: LinkIndex = NO_LINKS
+    client: Client | None = None
     draft: PlanDraft = field(default_factory=PlanDraft)
 
     def may_plan(self, declared: DesiredObject) -> bool:

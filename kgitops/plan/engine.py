@@ -4,20 +4,16 @@ A kind says where its objects are and what it requests. Those of most are maps o
 as text in normal form: the declared ones, the last applied ones and those that the cluster holds.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kgitops.model.json.declared import DesiredObject, Record, last_applied, sorts_of
 from kgitops.model.registry import Json
-from kgitops.model.requests import AlterConfigResourceRequest, Request
-from kgitops.model.resources.addresses import config_resource_address
-from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_configs
-from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.requests import Request
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift
-from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.normal_form import in_order
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 
 D = TypeVar("D", bound=DesiredObject)
@@ -28,7 +24,7 @@ NO_VALUES: Values = {}
 _NO_BASIS = Basis()
 
 
-class KindPlanner(Generic[D]):
+class KindPlanner(ABC, Generic[D]):
     """The plan of the objects of one class that manifests ``declare``, in a ``context``."""
 
     declares: ClassVar[Any]
@@ -39,22 +35,22 @@ class KindPlanner(Generic[D]):
         self.moved: set[str] = set()
         """Addresses of objects that are declared elsewhere now."""
 
+    @abstractmethod
     def existing(self) -> Iterable[str]:
         """Return the addresses of all objects on the cluster."""
-        raise NotImplementedError
 
     def fits(self, item: D) -> bool:
         """Return whether the declared object can be planned; else add a finding."""
         del item
         return True
 
+    @abstractmethod
     def plan_one(self, item: D) -> None:
         """Plan a declared object."""
-        raise NotImplementedError
 
+    @abstractmethod
     def remove_one(self, removal: Removal) -> None:
         """Plan that an object is no longer declared."""
-        raise NotImplementedError
 
     def plan(self) -> PlanDraft:
         """Plan every difference between the declared objects and the cluster's."""
@@ -73,10 +69,6 @@ class ValuesPlanner(KindPlanner[D]):
     """A kind whose objects are maps of values, under the key ``field`` of a record."""
 
     field: ClassVar[str]
-    adopted: ClassVar[Risk]
-    removed: ClassVar[Risk]
-    forgotten: ClassVar[Risk]
-    created: ClassVar[tuple[Risk, ...]] = ()
 
     @classmethod
     def values(cls, record: Record) -> Values:
@@ -90,22 +82,17 @@ class ValuesPlanner(KindPlanner[D]):
         return f"{cls.field}.{key}"
 
     @classmethod
+    @abstractmethod
     def view(cls, record: Record, values: Values) -> dict[str, Json]:
         """Return the object that the record is about, with these values, as a plan shows it."""
-        raise NotImplementedError
 
-    @classmethod
-    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
-        """Return the risk of a value that changes."""
-        raise NotImplementedError
-
+    @abstractmethod
     def held(self, record: Record) -> Values:
         """Return what the cluster holds of the object that the record is about."""
-        raise NotImplementedError
 
+    @abstractmethod
     def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
         """Return the requests that set and remove these values; there is at least one."""
-        raise NotImplementedError
 
     def renewed(self, item: D, managed: Record) -> frozenset[str]:
         """Return the keys whose values are set again although they are the same."""
@@ -180,57 +167,6 @@ class ValuesPlanner(KindPlanner[D]):
                     rule="undeclared" if undeclared else "restored" if restored else "accepted",
                 )
             )
-
-
-class ConfigsPlanner(ValuesPlanner[D]):
-    """A kind whose values are the configs of a resource that Kafka has by type and name.
-
-    Unless it says otherwise, the resource exists as long as it has configs.
-    """
-
-    field = "configs"
-    changed: ClassVar[Risk]
-
-    @classmethod
-    def view(cls, record: Record, values: Values) -> dict[str, Json]:
-        """Return the resource with its configs."""
-        return {
-            "kind": cls.declares.kind.value,
-            "name": record["name"],
-            "configs": in_order(values),
-        }
-
-    @classmethod
-    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
-        """Return whether the config is set or goes."""
-        del key, before
-        return cls.removed if after is None else cls.changed
-
-    def existing(self) -> Iterable[str]:
-        """Return the addresses of all resources that were read."""
-        kind = self.declares.resource
-        return (
-            address
-            for address, found in self.current.objects.items()
-            if isinstance(found, FoundGroup | FoundConfigs) and found.type is kind
-        )
-
-    def held(self, record: Record) -> Values:
-        """Return the configs of the resource."""
-        kind = self.declares.resource
-        found = self.current.objects.get(config_resource_address(kind, record["name"]))
-        if not isinstance(found, FoundGroup | FoundConfigs):
-            return NO_VALUES
-        return normal_resource_configs(kind, found.configs)
-
-    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
-        """Return the request that sets and removes all configs."""
-        name, configs = record["name"], dict(requested)
-        return [
-            AlterConfigResourceRequest(
-                resource_type=self.declares.resource, resource_name=name, configs=configs
-            )
-        ]
 
 
 def differing(

@@ -1,9 +1,9 @@
 """The whole diff on one page: turns the desired and the current state into a plan."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import starmap
+from itertools import chain, starmap
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kgitops.desired.claims import claims_of
 from kgitops.desired.matching.clients import warn_of_ranges
 from kgitops.desired.state import DesiredState
+from kgitops.manifests.kind_models import MODULES, kind_class
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import (
     Capabilities,
@@ -22,9 +23,10 @@ from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.registry import SCHEMA_VERSION, RegistryState
 from kgitops.model.requests import api_name
-from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.addresses import acl_address, kind_of
 from kgitops.model.resources.config_resources import FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
@@ -65,10 +67,6 @@ from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, pl
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
-from kgitops.plan.users.diff import plan_users
-from kgitops.plan.values.groups import GroupPlanner
-from kgitops.plan.values.planners import CONFIGS_PLANNERS
-from kgitops.plan.values.quotas import QuotaPlanner
 from kgitops.plan.virtual_clusters.advice import (
     cut_overs,
     lint_virtual_clusters,
@@ -239,7 +237,13 @@ def _plan_kinds(
     index = index_links(desired, current)
 
     def context() -> PlanContext:
-        return PlanContext(desired=desired, current=current, ownership=ownership, links=index)
+        return PlanContext(
+            desired=desired,
+            current=current,
+            ownership=ownership,
+            links=index,
+            client=capabilities.client,
+        )
 
     named = merge_drafts(
         (
@@ -252,10 +256,7 @@ def _plan_kinds(
         (
             named,
             plan_acls(desired, current, ownership, links),
-            QuotaPlanner(context()).plan(),
-            plan_users(context(), capabilities.client),
-            GroupPlanner(context()).plan(),
-            *(planner(context()).plan() for planner in CONFIGS_PLANNERS.values()),
+            *(kind_class(kind)(context()).plan() for kind in _modules(desired, current, ownership)),
             VirtualClusterPlanner(context()).plan(),
             MemberPlanner(context()).plan(),
         )
@@ -267,6 +268,17 @@ def _plan_kinds(
         draft.warnings += lint_virtual_clusters(draft, desired, current, links)
     draft.findings += refused
     return draft
+
+
+def _modules(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Iterator[Kind]:
+    """The kinds with modules of which anything is declared, buried, recorded or found."""
+    addresses = chain(current.objects, (tombstone.address for tombstone in desired.tombstones))
+    sorts = {*ownership.managed, *map(kind_of, addresses)}
+    here = {KIND_OF_SORT[sort] for sort in sorts if sort in KIND_OF_SORT}
+    here |= {item.kind for item in desired.objects}
+    if current.quotas or current.partial_quotas:
+        here.add(Kind.QUOTA)
+    return (kind for kind in Kind if kind in here and kind in MODULES)
 
 
 def _unsupported(changes: Sequence[Change], capabilities: Capabilities) -> list[Finding]:

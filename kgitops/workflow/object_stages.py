@@ -8,17 +8,31 @@ from msgspec.structs import replace
 from kgitops.apply.observe.objects import READ_BY_NAME, names_of_brokers, with_objects
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
+from kgitops.kinds.resets import is_due, reset_topics
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
-from kgitops.model.json.declared import CONFIGURED, DesiredGroup, OffsetReset
+from kgitops.model.json.declared import CONFIGURED, DesiredGroup, DesiredUser, OffsetReset
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.kinds import RESOURCES, Kind
 from kgitops.plan.context import selected
 from kgitops.plan.ownership import OwnershipStatus, build_ownership
-from kgitops.plan.users.diff import concerned_users
-from kgitops.plan.values.resets import is_due, reset_topics
 
+_USERS = "user/"
 _CONFIGURED = tuple(f"{form.segment}/" for form in RESOURCES.values())
+
+
+def concerned_users(desired: DesiredState, current: ClusterState) -> frozenset[str]:
+    """Return the users that a plan has to know: those declared, and those that anyone manages."""
+    return managed_users(current) | {user.name for user in desired.of(DesiredUser)}
+
+
+def managed_users(current: ClusterState) -> frozenset[str]:
+    """Return the users that any project manages."""
+    return frozenset(
+        owner.last_applied["name"]
+        for address, owner in (current.registry.owners if current.registry else {}).items()
+        if address.startswith(_USERS) and not owner.spent
+    )
 
 
 def with_declared_objects(

@@ -14,6 +14,7 @@ from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.refusals import read_all
 from kgitops.desired.state import DesiredState
+from kgitops.kinds.user_rights import with_foreign_users_refused
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
@@ -24,7 +25,6 @@ from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
-from kgitops.plan.users.rights import with_foreign_users_refused
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
 from kgitops.workflow.login_checks import with_doubtful_passwords
 from kgitops.workflow.object_stages import with_declared_objects

@@ -37,8 +37,8 @@ from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.shown.derive import add_usage, topics_at_stake
-from kgitops.plan.users.diff import managed_users
 from kgitops.workflow.loading import OnStage, ignore_stage
+from kgitops.workflow.object_stages import managed_users
 from kgitops.workflow.project.selection import Workspace
 
 

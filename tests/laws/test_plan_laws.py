@@ -16,6 +16,10 @@ from tiers import examples
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState
+from kgitops.kinds import consumer_group as groups
+from kgitops.kinds import user as users
+from kgitops.kinds.quota import ClientQuotaKind
+from kgitops.kinds.user import UserKind
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.declared import (
@@ -56,9 +60,6 @@ from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.topics import alter as topic_alter
 from kgitops.plan.topics import steps as topic_steps
-from kgitops.plan.users import diff as users
-from kgitops.plan.values import groups
-from kgitops.plan.values.quotas import QuotaPlanner
 
 
 def planning_after_applying_is_empty(turn: Turn, _: Sequence[Turn]) -> None:
@@ -440,13 +441,13 @@ def forget_replicas(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:
-    real = QuotaPlanner.requests
+    real = ClientQuotaKind.requests
 
-    def only_set(self: QuotaPlanner, record: Record, requested: Requested) -> Sequence[Request]:
+    def only_set(self: ClientQuotaKind, record: Record, requested: Requested) -> Sequence[Request]:
         left = {key: value for key, value in requested.items() if value is not None}
         return real(self, record, left)
 
-    patch.setattr(QuotaPlanner, "requests", only_set)
+    patch.setattr(ClientQuotaKind, "requests", only_set)
 
 
 def forget_what_was_applied(patch: pytest.MonkeyPatch) -> None:
@@ -544,13 +545,11 @@ def remove_mechanisms_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_versions(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users.UserPlanner, "renewed", lambda *_: frozenset())
+    patch.setattr(UserKind, "renewed", lambda *_: frozenset())
 
 
 def set_every_password_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        users.UserPlanner, "renewed", lambda _, item, managed: frozenset(item.credentials)
-    )
+    patch.setattr(UserKind, "renewed", lambda _, item, managed: frozenset(item.credentials))
 
 
 def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
@@ -566,7 +565,7 @@ def take_the_iterations_that_are_there(patch: pytest.MonkeyPatch) -> None:
 
 
 def set_passwords_that_nobody_knows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(users.UserPlanner, "check", lambda *_: None)
+    patch.setattr(UserKind, "check", lambda *_: None)
 
 
 def remember_no_version(patch: pytest.MonkeyPatch) -> None:

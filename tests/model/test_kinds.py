@@ -5,13 +5,14 @@ from typing import get_args
 import pytest
 from kinds.samples import ADDRESSES
 
-from kgitops.manifests.kind_models import KINDS, LISTS
+from kgitops.kinds.base import ConfigsKind, ValuesKind
+from kgitops.manifests.kind_models import KINDS, LISTS, MODULES, kind_class
 from kgitops.manifests.kinds.tombstone import TombstoneTarget
 from kgitops.manifests.schema import field_docs
-from kgitops.model.json.declared import ONLY_CONFIGS, DesiredObject, sorts_of
+from kgitops.model.json.declared import ONLY_CONFIGS, DesiredClientMetrics, DesiredObject, sorts_of
 from kgitops.model.resources.addresses import is_address, kind_of, object_name
 from kgitops.model.resources.kinds import FORMS, KIND_OF_SORT, Kind, is_declarable
-from kgitops.plan.values.planners import CONFIGS_PLANNERS
+from kgitops.plan.order.phases import PHASES
 
 DECLARED = {kind for kind in Kind if kind is not Kind.BROKER}
 
@@ -25,8 +26,36 @@ def test_every_kind_has_an_address_a_document_a_list_and_a_record() -> None:
     assert {KIND_OF_SORT[sort] for sort in sorts} == DECLARED
 
 
-def test_every_kind_that_has_only_configs_is_planned() -> None:
-    assert {kind.kind for kind in ONLY_CONFIGS} == {*CONFIGS_PLANNERS}
+def test_every_kind_has_a_phase() -> None:
+    assert {*PHASES} == {*Kind} - {*MODULES}
+
+
+@pytest.mark.parametrize("kind", MODULES)
+def test_the_module_of_a_kind_has_every_hook(kind: str) -> None:
+    assert kind_class(kind).declares.kind == kind
+
+
+def test_every_kind_that_has_only_configs_has_a_module() -> None:
+    assert {kind.kind for kind in ONLY_CONFIGS} <= {*MODULES}
+
+
+def test_a_kind_without_a_hook_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of both sorts: a method, and a value of the class."""
+
+    class HalfKind(ConfigsKind[DesiredClientMetrics]):
+        declares = DesiredClientMetrics
+
+    class ValueKind(ValuesKind[DesiredClientMetrics]):
+        """Nothing but a name."""
+
+    monkeypatch.setattr("kgitops.kinds.client_metrics.ClientMetricsKind", HalfKind)
+    kind_class.cache_clear()
+    with pytest.raises(
+        NotImplementedError, match="HalfKind has no adopted, changed, files, forgotten, removed"
+    ):
+        kind_class("ClientMetrics")
+    kind_class.cache_clear()
+    assert {"build", "requests", "shown", "field"} <= {*ValueKind.missing_hooks()}
 
 
 def test_a_tombstone_s_page_says_which_kinds_it_names() -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import MemberState
+from kgitops.kinds.credentials import iterations_path
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
@@ -25,7 +26,6 @@ from kgitops.model.resources.users import FoundUser, ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.plan.document.plan import Precondition
 from kgitops.plan.usage import WITHOUT_RECORDS, held_fields
-from kgitops.plan.users.credentials import iterations_path
 
 
 class PreconditionMismatch(Struct, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from kgitops.apply.rights.unowned import (
 )
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project
+from kgitops.kinds.user_rights import foreign_users
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError
@@ -51,7 +52,6 @@ from kgitops.plan.ownership import (
     identity_problem,
     protection_fields,
 )
-from kgitops.plan.users.rights import foreign_users
 
 _ACTIONS = (
     (Action.CREATE,),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kgitops.kinds.resets import offset_path, reset_topics
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredConfigs, DesiredGroup, OffsetReset, part_json
@@ -9,7 +10,6 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_configs
 from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
 from kgitops.plan.document.plan import Change
-from kgitops.plan.values.resets import offset_path, reset_topics
 
 _NOT_REACHED = "has requests that do not result in its declaration"
 _ELSE = "has a request for something else"

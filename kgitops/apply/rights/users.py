@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kgitops.kinds.credentials import changed_fields, credentials_after
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredUser, credentials_of
 from kgitops.model.registry import Json
 from kgitops.model.resources.users import FoundUser, ScramMechanism
-from kgitops.plan.users.credentials import changed_fields, credentials_after
 
 
 def user_problems(

@@ -13,7 +13,7 @@ from kgitops.cli.vc.export import export
 from kgitops.cli.vc.show import bindings, describe, graph, list_virtual_clusters, orphans, quota
 
 if TYPE_CHECKING:
-    from kgitops.workflow.export.files import Document
+    from kgitops.kinds.exports import Document
 
 Out = Annotated[
     Path | None,

@@ -18,12 +18,12 @@ from kgitops.conversion.reading.folder import (
 )
 from kgitops.conversion.reading.values import Value
 from kgitops.conversion.topics import written_config
+from kgitops.kinds.exports import Inline
 from kgitops.manifests.files import PROJECT_FILE
 from kgitops.manifests.kind_models import adapter
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.source import Finding, Source
-from kgitops.workflow.export.files import Inline
 
 _NOT_COPIED = "manifests/not-copied.yaml"
 _METADATA = {"name", "labels", "clusters"}

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from kgitops.conversion.objects import Conversion
 from kgitops.conversion.topics import VENDORS
 from kgitops.conversion.writing.texts import WrittenFile
+from kgitops.kinds.exports import Inline
 from kgitops.manifests.files import display_name
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.workflow.export.files import Inline, document_yaml
+from kgitops.workflow.export.files import document_yaml
 from kgitops.workflow.loading import validate_manifests
 from kgitops.workflow.project.selection import Selection
 

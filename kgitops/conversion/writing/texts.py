@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.conversion.objects import ConvertedFile, DeclaredDocument, Loss, SourceObject
+from kgitops.kinds.exports import Inline
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
-from kgitops.workflow.export.files import Inline, document_yaml, to_yaml
+from kgitops.workflow.export.files import document_yaml, to_yaml
 from kgitops.workflow.export.lists import ListedDocument, file_lines
 
 _WIDTH = 98

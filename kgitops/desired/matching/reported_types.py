@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -11,10 +12,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import (
     DesiredAcl,
-    DesiredBrokerConfig,
-    DesiredClientMetrics,
     DesiredConfigs,
-    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
@@ -27,6 +25,7 @@ from kgitops.model.resources.config_resources import ConfigResourceType, FoundCo
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_config_values import ConfigType, reported_reader, to_text
 
+T = TypeVar("T", bound=DesiredTopic | DesiredConfigs)
 ReportedTypes = Mapping[ConfigResourceType | None, Mapping[str, ConfigType]]
 """The types of configs that brokers know, by the type of resource, which is None for topics."""
 NOTHING_REPORTED: ReportedTypes = MappingProxyType({})
@@ -106,10 +105,10 @@ def _held(item: DesiredConfigs, current: ClusterState) -> Mapping[str, str]:
 
 
 def _typed(
-    item: DesiredTopic | DesiredGroup | DesiredClientMetrics | DesiredBrokerConfig,
+    item: T,
     types: Mapping[str, ConfigType],
     existing: Mapping[str, str],
-) -> DesiredObject:
+) -> T:
     reported = types.keys() & item.configs.keys()
     if not reported:
         return item

@@ -16,7 +16,7 @@ from kgitops.model.resources.names import is_principal, text_problem
 from kgitops.model.resources.virtual_clusters import EntityType, as_principal, physical_id
 
 if TYPE_CHECKING:
-    from kgitops.manifests.kinds.consumer_group import ConsumerGroup, ConsumerGroupSpec
+    from kgitops.kinds.consumer_group import ConsumerGroup, ConsumerGroupSpec
     from kgitops.manifests.kinds.virtual_cluster import (
         BindingSpec,
         GroupMember,

@@ -1,11 +1,10 @@
-"""``kind: Acl`` and ``kind: ClientQuota``: the rights and the quotas of clients."""
+"""``kind: Acl``: the rights of clients; and how entities of quotas are named."""
 
 from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.amounts import Amounts
-from kgitops.manifests.kinds.fields import EnumName, ErrorText, NotNull, Number, Text, manifest
+from kgitops.manifests.kinds.fields import EnumName, ErrorText, NotNull, Text, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 
@@ -113,58 +112,3 @@ class DefaultEntity:
 
 _ENTITY = ErrorText("a name or {default: true}", "write the name, in quotes if it is a number")
 EntityName = Annotated[Text | DefaultEntity | None, _ENTITY]
-
-
-@manifest
-class QuotaEntity:
-    """The entity of the quotas: user, clientId or both, also in a virtual cluster; or ip."""
-
-    user: EntityName = None
-    """The user's name without "User:", or {default: true} (or `<default>`) for all others."""
-    client_id: EntityName = None
-    """The client id, or {default: true} (or `<default>`) for all others."""
-    ip: EntityName = None
-    """The address, or {default: true} (or `<default>`) for all others; without any other field."""
-    virtual_cluster: EntityName = None
-    """The virtual cluster that the user or client id belongs to. Alone, the quotas are its cap:
-    the total for all its members; {default: true} (or `<default>`) is the cap of all others."""
-
-
-_RATE = ErrorText("a number above 0", "write a number such as 1048576, or remove the key")
-Rate = Annotated[Number, _RATE]
-
-
-@manifest
-class ClientQuotaSpec:
-    """The quotas of one entity."""
-
-    entity: QuotaEntity
-    """The entity that the quotas are for."""
-    quotas: Annotated[dict[str, Rate], MinLen(1), Amounts()]
-    """Quota key to its value: producer_byte_rate, consumer_byte_rate, request_percentage,
-    controller_mutation_rate; for an ip: connection_creation_rate."""
-    deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """The effect of removing this document: Delete (the default), Protect or Orphan."""
-
-
-@manifest
-class ClientQuota:
-    """The quotas of one entity.
-
-    Example:
-        apiVersion: kgitops/v1
-        kind: ClientQuota
-        metadata: {name: billing}
-        spec:
-          entity: {user: billing, clientId: {default: true}}
-          quotas: {consumer_byte_rate: 10485760}
-    """
-
-    api_version: Literal["kgitops/v1"]
-    """The version of this format."""
-    kind: Literal["ClientQuota"]
-    """The kind of the document."""
-    metadata: Metadata
-    """The metadata of the document."""
-    spec: ClientQuotaSpec
-    """The quotas."""

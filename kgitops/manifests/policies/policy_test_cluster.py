@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.access import AclResource, DefaultEntity
+from kgitops.manifests.kinds.access import AclResource, EntityName
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     BrokerId,
@@ -24,8 +24,6 @@ from kgitops.model.resources.acls import Operation, PatternType, PermissionType
 from kgitops.model.resources.users import DEFAULT_ITERATIONS, ScramMechanism
 
 Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()]
-_ENTITY = ErrorText("a name or {default: true}", "write the name, in quotes if it is a number")
-Name = Annotated[Text | DefaultEntity | None, _ENTITY]
 _BROKERS = ErrorText("a number of brokers or a list of {id, rack}", "write for example 3")
 
 
@@ -79,13 +77,13 @@ class GivenAcl:
 class GivenEntity:
     """The entity of quotas: user, clientId or both, also in a virtual cluster; or ip."""
 
-    user: Name = None
+    user: EntityName = None
     """The user's name without "User:", or {default: true} for all others."""
-    client_id: Name = None
+    client_id: EntityName = None
     """The client id, or {default: true} for all others."""
-    ip: Name = None
+    ip: EntityName = None
     """The address, or {default: true} for all others; without any other field."""
-    virtual_cluster: Name = None
+    virtual_cluster: EntityName = None
     """The virtual cluster; alone, the quotas are its cap."""
 
 

@@ -1,9 +1,11 @@
 """The topics, records and rights that a plan would take away, in words."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from kgitops.manifests.kind_models import MODULES, kind_class
 from kgitops.model.resources.addresses import object_name
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted, shortened
@@ -13,6 +15,9 @@ from kgitops.plan.document.risks import RiskLevel
 
 _NAMED = 3
 _LONGEST_NAME = 60
+_ORDER = tuple(Kind)
+OBJECTS_LOST = ("data of {} may be lost", "object")
+"""The words for changes by which data may be lost, and the noun of what they count."""
 
 
 class Clause(Struct, frozen=True):
@@ -51,35 +56,26 @@ def _taken_over(plan: Plan) -> Iterator[Clause]:
 
 
 def _data(lost: Sequence[Change]) -> Iterator[Clause]:
-    found: dict[str, list[Change]] = {
-        key: [] for key in ("deleted", "are", "may be", "offsets", "brokers", "")
-    }
-    for change in lost:
-        found[_fate(change)].append(change)
-    if deleted := found["deleted"]:
+    topics: defaultdict[str, list[Change]] = defaultdict(list)
+    others: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
+    for change in sorted(lost, key=lambda it: _ORDER.index(it.kind)):
+        if change.kind is Kind.TOPIC:
+            topics[_fate(change)].append(change)
+        else:
+            own = change.kind in MODULES
+            others[kind_class(change.kind).lost if own else OBJECTS_LOST].append(change)
+    if deleted := topics["deleted"]:
         yield _named(f"{_held(deleted)} {_is(len(deleted))} deleted", _names(deleted))
     for verb in ("are", "may be"):
-        if which := found[verb]:
+        if which := topics[verb]:
             words = f"records of {counted(len(which), 'topic')} {verb} lost"
             yield _named(words, _names(which))
-    if groups := found["offsets"]:
-        words = f"the offsets of {counted(len(groups), 'consumer group')} are lost"
-        yield _named(words, _names(groups))
-    if brokers := found["brokers"]:
-        words = "records of topics with default configs may be lost"
-        yield _named(words, _names(brokers))
-    if others := found[""]:
-        words = f"data of {counted(len(others), 'object')} may be lost"
-        yield _named(words, _names(others))
+    for words, noun in sorted(others, key=lambda each: each == OBJECTS_LOST):
+        which = others[words, noun]
+        yield _named(words.format(counted(len(which), noun)), _names(which))
 
 
 def _fate(change: Change) -> str:
-    if change.kind is Kind.GROUP:
-        return "offsets"
-    if change.kind is Kind.BROKER_CONFIG:
-        return "brokers"
-    if change.kind is not Kind.TOPIC:
-        return ""
     if Action.DELETE in change.actions:
         return "deleted"
     return "are" if risks.RECORDS_DELETE in change.risks else "may be"

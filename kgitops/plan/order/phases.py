@@ -4,8 +4,11 @@ For virtual clusters the phases are those of KIP-1134's migration: links before 
 members last, and all deletions in the reverse order (VC-090, VC-400, VC-403).
 """
 
+from collections.abc import Callable, Mapping
 from enum import IntEnum, auto
+from functools import partial
 
+from kgitops.manifests.kind_models import kind_class
 from kgitops.model.requests import AclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, PermissionType, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
@@ -48,35 +51,8 @@ class Phase(IntEnum):
 
 def phase(change: Change) -> Phase:
     """Return the phase of a change."""
-    deletes = Action.DELETE in change.actions
-    match change.kind:
-        case Kind.BROKER:
-            return Phase.TOPIC
-        case Kind.TOPIC:
-            return _topic(change)
-        case Kind.QUOTA:
-            return _quota(change)
-        case Kind.USER:
-            return _either(change, Phase.USER, Phase.USER_REMOVE)
-        case Kind.ACL:
-            if deletes and _is_migrated(change):
-                return Phase.MIGRATED
-            if deletes:
-                return Phase.DENY_LIFT if _denies(change) else Phase.REVOKE
-            return Phase.DENY if _denies(change) else Phase.ALLOW
-        case Kind.VIRTUAL_CLUSTER:
-            return _either(change, Phase.VIRTUAL_CLUSTER, Phase.VIRTUAL_CLUSTER_DELETE)
-        case Kind.LINK:
-            return _either(change, Phase.LINK, Phase.LINK_REMOVE)
-        case Kind.GROUP:
-            return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
-        case Kind.CLIENT_METRICS | Kind.BROKER_CONFIG:
-            return _either(change, Phase.QUOTA, Phase.QUOTA_REMOVE)
-        case Kind.BINDING:
-            scoped = split_scoped_address(change.address)
-            if scoped and scoped.segment == "txn":
-                return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
-            return _either(change, Phase.BIND, Phase.UNBIND)
+    of_kind = PHASES.get(change.kind) or kind_class(change.kind).phase
+    return of_kind(change)
 
 
 def order_key(change: Change) -> PhaseKey:
@@ -99,19 +75,40 @@ def _topic(change: Change) -> Phase:
     return Phase.TOPIC_CREATE if Action.CREATE in change.actions else Phase.TOPIC
 
 
-def _quota(change: Change) -> Phase:
-    removes = Action.DELETE in change.actions
-    if split_scoped_address(change.address):
-        return Phase.VIRTUAL_CLUSTER_QUOTA_REMOVE if removes else Phase.VIRTUAL_CLUSTER_QUOTA
-    if change.address.startswith("quota/virtual-cluster="):
-        return Phase.CAP_REMOVE if removes else Phase.CAP
-    return Phase.QUOTA_REMOVE if removes else Phase.QUOTA
-
-
-def _either(change: Change, makes: Phase, breaks: Phase) -> Phase:
+def either(change: Change, makes: Phase, breaks: Phase) -> Phase:
+    """Return the phase of what comes or changes, or of a removal."""
     if Action.DELETE in change.actions:
         return breaks
     return Phase.HANDED_OVER if Action.FORGET in change.actions else makes
+
+
+def _acl(change: Change) -> Phase:
+    deletes = Action.DELETE in change.actions
+    if deletes and _is_migrated(change):
+        return Phase.MIGRATED
+    if deletes:
+        return Phase.DENY_LIFT if _denies(change) else Phase.REVOKE
+    return Phase.DENY if _denies(change) else Phase.ALLOW
+
+
+def _binding(change: Change) -> Phase:
+    scoped = split_scoped_address(change.address)
+    if scoped and scoped.segment == "txn":
+        return either(change, Phase.GROUP, Phase.GROUP_REMOVE)
+    return either(change, Phase.BIND, Phase.UNBIND)
+
+
+PHASES: Mapping[Kind, Callable[[Change], Phase]] = {
+    Kind.BROKER: lambda _: Phase.TOPIC,
+    Kind.TOPIC: _topic,
+    Kind.ACL: _acl,
+    Kind.VIRTUAL_CLUSTER: partial(
+        either, makes=Phase.VIRTUAL_CLUSTER, breaks=Phase.VIRTUAL_CLUSTER_DELETE
+    ),
+    Kind.LINK: partial(either, makes=Phase.LINK, breaks=Phase.LINK_REMOVE),
+    Kind.BINDING: _binding,
+}
+"""The phases of kinds that don't say it themselves."""
 
 
 def _denies(change: Change) -> bool:

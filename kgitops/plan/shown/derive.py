@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kgitops.manifests.kind_models import MODULES, kind_class
 from kgitops.model.cluster_state import Usage
 from kgitops.model.json.canonical import plain_json
 from kgitops.model.requests import AlterVirtualClusterRequest
@@ -17,13 +18,11 @@ from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.plan.acls.access import with_rights_lost
 from kgitops.plan.document.plan import Basis, Change, Plan, Precondition, Takeover
 from kgitops.plan.shown.acls import shown_acl
-from kgitops.plan.shown.settings import shown_configs, shown_group, shown_quota, shown_user
 from kgitops.plan.shown.takeovers import shown_takeover
 from kgitops.plan.shown.topics import deletes_empty, shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
 from kgitops.plan.shown.virtual_clusters import shown_link, shown_member, shown_virtual_cluster
 from kgitops.plan.usage import WITHOUT_RECORDS, measured, not_checked, topic_at_stake
-from kgitops.plan.values.planners import CONFIGS_PLANNERS
 
 _UNCHECKED = ("lastApplied.", "deleteRecordsBefore.")
 _UNCHECKED_FIELDS = ("owner", "link", "replicationFactor", "virtualCluster")
@@ -121,20 +120,18 @@ def _shown(change: Change, around: Surroundings) -> Shown:
         return shown_takeover(change, around.takeovers)
     if change.kind is Kind.GROUP and kind_of(change.address) == "group":
         return shown_member(change, around)
+    if change.kind in MODULES:
+        return kind_class(change.kind).shown(change)
     return _SHOWN[change.kind](change, around)
 
 
 _SHOWN: Mapping[Kind, Callable[[Change, Surroundings], Shown]] = {
     Kind.TOPIC: shown_topic,
     Kind.ACL: shown_acl,
-    Kind.QUOTA: shown_quota,
-    Kind.USER: shown_user,
     Kind.BROKER: shown_broker,
     Kind.VIRTUAL_CLUSTER: shown_virtual_cluster,
     Kind.LINK: shown_link,
     Kind.BINDING: shown_member,
-    Kind.GROUP: shown_group,
-    **dict.fromkeys(CONFIGS_PLANNERS, shown_configs),
 }
 
 

@@ -7,6 +7,15 @@ from msgspec.structs import replace
 
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project
+from kgitops.kinds.exports import (
+    Document,
+    ExportNotes,
+    ExportScope,
+    Inline,
+    Item,
+    as_document,
+    written_policy,
+)
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import COMMAND_PROJECT, Json
 from kgitops.model.resources.acls import (
@@ -23,8 +32,6 @@ from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.plan.ownership import build_ownership
 from kgitops.workflow.commands.member_options import find_virtual_cluster
-from kgitops.workflow.export.files import Document, Inline, Item
-from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
 _ANY = "*"
 

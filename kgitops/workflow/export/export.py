@@ -20,13 +20,13 @@ from kgitops.desired.matching.reported_types import (
     with_reported_types,
 )
 from kgitops.desired.state import DesiredState, Project
+from kgitops.kinds.exports import Document, ExportNotes, ExportScope
 from kgitops.manifests.files import display_name
+from kgitops.manifests.kind_models import MODULES, kind_class
 from kgitops.manifests.load import load_manifests
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
-from kgitops.model.json.declared import ONLY_CONFIGS
-from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
@@ -35,13 +35,9 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.acls import export_acls
-from kgitops.workflow.export.config_resources import export_configured, export_groups
-from kgitops.workflow.export.files import Document, Item, arrange, document_yaml, write_texts
+from kgitops.workflow.export.files import arrange, document_yaml, write_texts
 from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
-from kgitops.workflow.export.quotas import export_quotas
-from kgitops.workflow.export.scope import ExportNotes, ExportScope
 from kgitops.workflow.export.topics import export_topics
-from kgitops.workflow.export.users import export_users
 from kgitops.workflow.export.virtual_clusters import export_links, export_virtual_clusters
 from kgitops.workflow.project.selection import Workspace
 
@@ -75,11 +71,6 @@ def export_manifests(
     notes = ExportNotes()
     unheard = Findings()  # loading the manifests reports them
     layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
-    groups = reported.get(ConfigResourceType.GROUP, {})
-
-    def configured(kind: ConfigResourceType) -> list[Item]:
-        return export_configured(kind, state, scope, notes, reported.get(kind, {}))
-
     files = {
         **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
         **arrange(
@@ -88,12 +79,11 @@ def export_manifests(
         ),
         **arrange("links", export_links(state, scope, notes)),
         **arrange("acls", export_acls(state, scope, notes)),
-        **arrange("quotas", export_quotas(state, scope, notes)),
-        **arrange("users", export_users(state, scope, notes)),
-        **arrange("groups", export_groups(state, scope, notes, groups)),
     }
-    for kind in ONLY_CONFIGS:
-        files |= arrange(kind.kind.plural.replace(" ", "-"), configured(kind.resource))
+    for kind in MODULES:
+        of_kind = kind_class(kind)
+        types = reported.get(getattr(of_kind.declares, "resource", None), {})
+        files |= arrange(of_kind.files, of_kind.export(state, scope, notes, types))
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)
     )

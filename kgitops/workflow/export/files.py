@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import yaml
-from msgspec import Struct
 
+from kgitops.kinds.exports import Document, Inline, Item
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.registry import Json
-
-Document = Mapping[str, Json]
 
 ONE_FILE = 25
 """The most documents of a kind in one file."""
@@ -31,13 +29,6 @@ _UNSAFE = re.compile(r"[^a-z0-9@]")
 # Windows has these as devices, whatever comes after a dot.
 _DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _OTHERS = "_others"
-
-
-class Item(Struct, frozen=True):
-    """Documents that stay together: a topic, the ACLs of a principal."""
-
-    name: str
-    documents: Sequence[Document]
 
 
 def arrange(kind: str, items: Iterable[Item]) -> dict[str, list[Document]]:
@@ -104,10 +95,6 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*(?::[A-Za-z0-9._/-]+)?")
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 # Formatting and private characters: an editor shows nothing of them, or another order.
 _UNSEEN = frozenset({"Cf", "Co", "Cn", "Zl", "Zp"})
-
-
-class Inline(dict[str, Json]):
-    """A mapping that is written on one line: ``{type: topic, name: orders}``."""
 
 
 def check_folder(folder: Path) -> None:

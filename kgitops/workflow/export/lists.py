@@ -7,10 +7,11 @@ from operator import itemgetter
 
 from msgspec import Struct
 
+from kgitops.kinds.exports import Document, Inline
 from kgitops.manifests.kind_models import LISTS
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Json
-from kgitops.workflow.export.files import Document, Inline, document_yaml, to_yaml
+from kgitops.workflow.export.files import document_yaml, to_yaml
 
 _FEW = 2
 """The most entries of a mapping that is written on one line."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from kgitops.kinds.exports import Document, Inline, as_document
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.resources.names import is_internal, topic_name_problem
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.model.source import Finding
-from kgitops.workflow.export.files import Document, Inline
-from kgitops.workflow.export.scope import as_document
 
 _SEPARATORS = ".-_"
 

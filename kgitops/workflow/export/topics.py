@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kgitops.desired.expansion.layers import Layer
 from kgitops.desired.matching.reported_types import reported_problem, reported_text
+from kgitops.kinds.exports import ExportNotes, ExportScope, Item, as_document, written_policy
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import ConfigsPolicy
 from kgitops.model.registry import Json
@@ -20,8 +21,6 @@ from kgitops.model.resources.topic_configs import (
     topic_configs,
 )
 from kgitops.model.resources.topics import TopicState
-from kgitops.workflow.export.files import Item
-from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 from kgitops.workflow.export.virtual_clusters import local_topics, sharers
 
 _Spec = dict[str, Json]

@@ -2,6 +2,15 @@
 
 from collections.abc import Mapping
 
+from kgitops.kinds.exports import (
+    Document,
+    ExportNotes,
+    ExportScope,
+    Inline,
+    Item,
+    as_document,
+    written_policy,
+)
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import MembersMode
 from kgitops.model.registry import Json, Owner
@@ -17,8 +26,6 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     generated_parts,
 )
-from kgitops.workflow.export.files import Document, Inline, Item
-from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
 _BINDING_FIELDS = {
     EntityType.USER: "user",

@@ -41,6 +41,7 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DesiredState, Safety
+from kgitops.kinds import base
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTopic, OffsetReset
 from kgitops.model.resources.acls import AclBinding
@@ -337,9 +338,10 @@ def test_every_change_has_a_code_and_leads_with_the_worst(risk: Risk) -> None:
 
 def test_every_code_is_used_by_the_planner_under_its_name() -> None:
     """A constant that no module names would be dead though its code may be built elsewhere."""
-    package = Path(planner.__file__).parent
+    packages = [Path(module.__file__).parent for module in (planner, base)]
     named = {
         node.attr
+        for package in packages
         for path in package.rglob("*.py")
         if path.name != "risks.py"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -36,6 +36,7 @@ from msgspec.structs import replace
 from tiers import examples
 
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
+from kgitops.kinds import exports as export_notes
 from kgitops.model.cluster_state import ClusterState, address_of
 from kgitops.model.json.declared import (
     ConfigsPolicy,
@@ -81,7 +82,6 @@ from kgitops.model.resources.users import (
 )
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.workflow import loading
-from kgitops.workflow.export import scope as export_notes
 from kgitops.workflow.export.export import Export, PlannedExport, export_manifests, write_and_plan
 from kgitops.workflow.project.clusters import ChosenCluster
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgitops.workflow.export.files import MOST, ONE_FILE, Item, arrange
+from kgitops.kinds.exports import Item
+from kgitops.workflow.export.files import MOST, ONE_FILE, arrange
 
 
 def items(*names: str, documents: int = 1) -> list[Item]:

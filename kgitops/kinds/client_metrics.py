@@ -1,13 +1,16 @@
-"""``kind: ClientMetrics``: a subscription to the metrics of clients (KIP-714)."""
+"""``kind: ClientMetrics``: subscriptions to the metrics of clients (KIP-714)."""
 
 from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
+from kgitops.kinds.base import ConfigsKind
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
+from kgitops.model.json.declared import DesiredClientMetrics
+from kgitops.plan.document import risks
 
 
 @manifest
@@ -44,3 +47,12 @@ class ClientMetrics:
     """The metadata of the document."""
     spec: ClientMetricsSpec
     """The subscription."""
+
+
+class ClientMetricsKind(ConfigsKind[DesiredClientMetrics]):
+    """The subscriptions; one ends with its last key."""
+
+    declares, changed = DesiredClientMetrics, risks.CLIENT_METRICS_SET
+    adopted, removed = risks.CLIENT_METRICS_ADOPT, risks.CLIENT_METRICS_REMOVE
+    forgotten = risks.CLIENT_METRICS_FORGET
+    files = "client-metrics"

@@ -1,14 +1,26 @@
-"""The objects of a cluster that a project may declare, the form of documents, and notes."""
+"""An export: the objects that a project may declare, their documents, and notes."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
 from kgitops.model.registry import Json
 from kgitops.model.wording import counted
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.workflow.export.files import Document, Inline
+
+Document = Mapping[str, Json]
+
+
+class Inline(dict[str, Json]):
+    """A mapping that is written on one line: ``{type: topic, name: orders}``."""
+
+
+class Item(Struct, frozen=True):
+    """Documents that stay together: a topic, the ACLs of a principal."""
+
+    name: str
+    documents: Sequence[Document]
 
 
 class ExportScope(Struct, frozen=True):

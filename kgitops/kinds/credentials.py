@@ -1,11 +1,14 @@
-"""Compares the credentials of one user: which fields change, and what somebody else changed."""
+"""The credentials of a user, compared; and the login of kgitops itself, which nothing changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kgitops.model.cluster_state import Client
 from kgitops.model.json.declared import DesiredCredential, credentials_of
-from kgitops.model.resources.users import ScramIterations, ScramMechanism
+from kgitops.model.requests import AlterUserScramCredentialsRequest
+from kgitops.model.resources.users import ScramIterations, ScramMechanism, user_principal
+from kgitops.model.resources.virtual_clusters import user_name
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import FieldChange
+from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.document.risks import Risk
 
 Credentials = Mapping[ScramMechanism, DesiredCredential]
@@ -89,3 +92,18 @@ def _password_text(credential: DesiredCredential) -> str:
 
 def _text(iterations: int | None) -> str | None:
     return None if iterations is None else str(iterations)
+
+
+def lockouts(changes: Iterable[Change], client: Client | None, principal: str) -> Iterator[str]:
+    """Yield a sentence for each change of the user that kgitops itself logs in with."""
+    logs_in = {client.user if client else None, user_name(principal)}
+    for change in changes:
+        for planned in change.requests:
+            request = planned.request
+            if isinstance(request, AlterUserScramCredentialsRequest) and request.user in logs_in:
+                yield (
+                    f"{change.address}: kgitops itself logs in as {user_principal(request.user)}, "
+                    "so it refuses to change or remove its credentials; let another principal "
+                    "apply that, or declare it in a project of its own"
+                )
+                break

@@ -1,0 +1,1 @@
+"""Kinds of objects, each in one module: its documents, what they declare, its plan."""

@@ -1,1 +1,0 @@
-"""Planning users who log in by SCRAM."""

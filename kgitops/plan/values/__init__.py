@@ -1,1 +1,0 @@
-"""Kinds whose objects are maps of values: quotas, client metrics, consumer groups."""
