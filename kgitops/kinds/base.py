@@ -57,7 +57,8 @@ class ValuesKind(ValuesPlanner[D]):
     lost: ClassVar[tuple[str, str]] = OBJECTS_LOST
     files: ClassVar[str]
     """The name of exported files."""
-    phases: ClassVar[tuple[Phase, Phase]] = (Phase.QUOTA, Phase.QUOTA_REMOVE)
+    phases: ClassVar[tuple[Phase, Phase]]
+    """When an object comes or changes, and when it goes."""
     hooks: ClassVar[tuple[str, ...]] = (
         "declares",
         "field",
@@ -65,6 +66,7 @@ class ValuesKind(ValuesPlanner[D]):
         "removed",
         "forgotten",
         "files",
+        "phases",
     )
 
     @classmethod

@@ -29,6 +29,7 @@ from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.plan.engine import Values
+from kgitops.plan.order.phases import Phase
 from kgitops.plan.topics.configs import config_risk
 
 _LEAVE = "remove it, and set it in the broker's properties file"
@@ -77,7 +78,7 @@ class BrokerConfigKind(ConfigsKind[DesiredBrokerConfig]):
     declares, changed = DesiredBrokerConfig, risks.BROKER_CONFIG_SET
     adopted, removed = risks.BROKER_CONFIG_ADOPT, risks.BROKER_CONFIG_REMOVE
     forgotten = risks.BROKER_CONFIG_FORGET
-    files = "broker-configs"
+    files, phases = "broker-configs", (Phase.QUOTA, Phase.QUOTA_REMOVE)
     lost = "records of topics with default configs may be lost", ""
 
     @classmethod

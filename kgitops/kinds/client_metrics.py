@@ -11,6 +11,7 @@ from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.json.declared import DesiredClientMetrics
 from kgitops.plan.document import risks
+from kgitops.plan.order.phases import Phase
 
 
 @manifest
@@ -55,4 +56,4 @@ class ClientMetricsKind(ConfigsKind[DesiredClientMetrics]):
     declares, changed = DesiredClientMetrics, risks.CLIENT_METRICS_SET
     adopted, removed = risks.CLIENT_METRICS_ADOPT, risks.CLIENT_METRICS_REMOVE
     forgotten = risks.CLIENT_METRICS_FORGET
-    files = "client-metrics"
+    files, phases = "client-metrics", (Phase.QUOTA, Phase.QUOTA_REMOVE)

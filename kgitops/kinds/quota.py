@@ -120,7 +120,7 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
     """The quotas of all entities; other keys of an entity stay."""
 
     declares, field = DesiredQuota, "quotas"
-    files = "quotas"
+    files, phases = "quotas", (Phase.QUOTA, Phase.QUOTA_REMOVE)
     adopted, removed, forgotten = risks.QUOTA_ADOPT, risks.QUOTA_REMOVE, risks.QUOTA_FORGET
 
     @classmethod
@@ -187,7 +187,7 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
             return Phase.VIRTUAL_CLUSTER_QUOTA_REMOVE if removes else Phase.VIRTUAL_CLUSTER_QUOTA
         if change.address.startswith("quota/virtual-cluster="):
             return Phase.CAP_REMOVE if removes else Phase.CAP
-        return Phase.QUOTA_REMOVE if removes else Phase.QUOTA
+        return cls.phases[removes]
 
     @classmethod
     def risk(cls, key: str, before: str | None, after: str | None) -> Risk:

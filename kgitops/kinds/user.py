@@ -462,13 +462,8 @@ def _source(
         problem = "the password comes from nowhere" if not named else f"has {' and '.join(named)}"
         findings.error(document, path, problem, _ONE_OF)
         return UNKNOWN_PASSWORD
-    if _holds_env_value(given, document, path):
-        findings.error(
-            document,
-            path,
-            "the value of an environment variable would stand in the plan",
-            "write the variable's name as {env: NAME}, without ${env:…}",
-        )
+    if refused := _not_for_a_plan(given, document, path):
+        findings.error(document, path, *refused)
         return UNKNOWN_PASSWORD
     if given.env is not None and _VARIABLE.fullmatch(given.env) is None:
         findings.error(
@@ -504,14 +499,30 @@ def _generated(
     return GeneratedPassword(length=given.length, file=sink.file, command=command)
 
 
-def _holds_env_value(given: PasswordReference, document: Document, path: Path) -> bool:
-    """True if anything below ``path`` is written with a placeholder for an environment variable."""
+def _not_for_a_plan(
+    given: PasswordReference, document: Document, path: Path
+) -> tuple[str, str] | None:
+    """What is wrong with a source that may hold the value of a variable, and advice; or None."""
     to = (*path, "generate", "to")
     sink = None if given.generate is None else given.generate.to
-    places = [(*path, "env"), (*path, "file"), (*to, "file")]
-    places += [(*path, "command", index) for index in range(len(given.command or ()))]
-    places += [(*to, "command", i) for i in range(len(sink.command or () if sink else ()))]
-    return any(takes_from_env(document.written(*place) or "") for place in places)
+    values = [((*path, "env"), given.env), ((*path, "file"), given.file)]
+    values += [((*path, "command", index), it) for index, it in enumerate(given.command or ())]
+    if sink is not None:
+        values.append(((*to, "file"), sink.file))
+        values += [((*to, "command", index), it) for index, it in enumerate(sink.command or ())]
+    written = [document.written(*place) for place, value in values if value is not None]
+    if any(text is not None and takes_from_env(text) for text in written):
+        return (
+            "the value of an environment variable would stand in the plan",
+            "write the variable's name as {env: NAME}, without ${env:…}",
+        )
+    if None in written:
+        return (
+            "it can't be told whether this is the value of an environment variable, which would "
+            "stand in the plan",
+            "write the document without %TAG",
+        )
+    return None
 
 
 def _exported(

@@ -144,6 +144,18 @@ def test_the_value_of_a_variable_does_not_get_into_a_plan(
     assert HIDDEN not in said
 
 
+@pytest.mark.parametrize("source", ["{command: [get, !e!str '${env:PW}']}", "{file: !e!str x}"])
+def test_what_cannot_be_read_as_it_is_written_is_refused(tmp_path: Path, source: str) -> None:
+    """A document that depends on its %TAG is not found again in its file."""
+    text = f"%TAG !e! tag:yaml.org,2002:\n---\n{with_password(source)}"
+    write(tmp_path, {"0.yaml": text})
+    with pytest.raises(FindingsError) as raised:
+        build(load(tmp_path, env={"PW": HIDDEN}))
+    (said,) = [str(finding) for finding in raised.value.findings]
+    assert "without %TAG" in said
+    assert HIDDEN not in said
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [

@@ -51,7 +51,8 @@ def test_a_kind_without_a_hook_is_named_with_what_it_lacks(monkeypatch: pytest.M
     monkeypatch.setattr("kgitops.kinds.client_metrics.ClientMetricsKind", HalfKind)
     kind_class.cache_clear()
     with pytest.raises(
-        NotImplementedError, match="HalfKind has no adopted, changed, files, forgotten, removed"
+        NotImplementedError,
+        match="HalfKind has no adopted, changed, files, forgotten, phases, removed",
     ):
         kind_class("ClientMetrics")
     kind_class.cache_clear()

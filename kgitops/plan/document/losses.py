@@ -58,7 +58,7 @@ def _taken_over(plan: Plan) -> Iterator[Clause]:
 def _data(lost: Sequence[Change]) -> Iterator[Clause]:
     topics: defaultdict[str, list[Change]] = defaultdict(list)
     others: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
-    for change in sorted(lost, key=lambda it: _ORDER.index(it.kind)):
+    for change in lost:
         if change.kind is Kind.TOPIC:
             topics[_fate(change)].append(change)
         else:
@@ -70,7 +70,8 @@ def _data(lost: Sequence[Change]) -> Iterator[Clause]:
         if which := topics[verb]:
             words = f"records of {counted(len(which), 'topic')} {verb} lost"
             yield _named(words, _names(which))
-    for words, noun in sorted(others, key=lambda each: each == OBJECTS_LOST):
+    kinds = {each: _ORDER.index(which[0].kind) for each, which in others.items()}
+    for words, noun in sorted(others, key=lambda each: (each == OBJECTS_LOST, kinds[each])):
         which = others[words, noun]
         yield _named(words.format(counted(len(which), noun)), _names(which))
 
