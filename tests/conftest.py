@@ -41,6 +41,7 @@ from tiers import (
     longest_first,
     mark_tiers,
     slowest_files,
+    unlisted,
 )
 
 __all__ = ["kafka", "kafka_cluster", "local_spark", "own_kafka"]
@@ -194,6 +195,9 @@ def pytest_terminal_summary(
         timed = [report for report in reports if isinstance(report, pytest.TestReport)]
         for line in slowest_files(timed):
             terminalreporter.write_line(line)
+        if config.option.markexpr.startswith("default_kafka"):
+            for line in unlisted(timed):
+                terminalreporter.write_line(f"not in tests/slow_tests.txt: {line}")
     if sentence := left_out_sentence(config.stash[_LEFT_OUT]):
         terminalreporter.write_line(sentence)
 

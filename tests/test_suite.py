@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tiers import WIDE_SHARE
+import pytest
+from tiers import SLOW_TESTS, WIDE_SHARE, slow_files, unlisted
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,3 +40,21 @@ def test_a_share_of_wide_tests_is_drawn_by_its_seed_and_the_others_are_counted()
     assert one != other
     left_out = len(every) - len(one)
     assert [f"{left_out} wide" in run.stdout for run in runs[:2]] == [False, True]
+
+
+def test_each_file_with_slow_tests_is_there_and_stands_below_one_reason() -> None:
+    _, *reasons = SLOW_TESTS.read_text().split("\n\n")
+    paths = [path for reason in reasons for path in reason.splitlines()[1:]]
+    assert sorted(slow_files()) == sorted(f"tests/{path}" for path in paths)
+    assert [path for path in paths if not (ROOT / "tests" / path).is_file()] == []
+
+
+def test_a_slow_test_without_a_reason_is_named() -> None:
+    def report(test: str, duration: float) -> pytest.TestReport:
+        where = (test.partition("::")[0], None, "")
+        return pytest.TestReport(test, where, {}, "passed", None, "call", duration=duration)
+
+    listed, other = min(slow_files()), "tests/test_quick.py"
+    reports = [report(f"{listed}::test_a", 9), report(f"{other}::test_b", 1)]
+    assert unlisted(reports) == []
+    assert unlisted([*reports, report(f"{other}::test_c", 3)]) == [f"    3.0 s  {other}::test_c"]

@@ -27,6 +27,9 @@ from installed import missing_browser, missing_packages
 QUICK, SHARE, FULL = "quick", "share", "full"
 FEW = 25
 PART = 4
+SLOW_S = 2
+SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+"""Reasons, each with the files of the default tier that it is true of."""
 TIERS: Mapping[str, frozenset[str]] = {
     "kafka": frozenset({"kafka", "own_kafka", "many"}),
     "spark": frozenset({"local_spark"}),
@@ -196,6 +199,24 @@ def slowest_files(reports: Iterable[pytest.TestReport]) -> list[str]:
     for report in reports:
         seconds[report.nodeid.partition("::")[0]] += report.duration
     return [f"{took:7.0f} s  {file}" for file, took in seconds.most_common(10)]
+
+
+def slow_files() -> frozenset[str]:
+    """The files of the default tier that have tests of more than two seconds, for a reason."""
+    lines = SLOW_TESTS.read_text(encoding="utf-8").splitlines()
+    return frozenset(f"tests/{line}" for line in lines if line.endswith(".py"))
+
+
+def unlisted(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """A line for each test of more than two seconds whose file gives no reason for it."""
+    listed = slow_files()
+    return [
+        f"{report.duration:7.1f} s  {report.nodeid}"
+        for report in reports
+        if report.when == "call"
+        and report.duration > SLOW_S
+        and report.nodeid.partition("::")[0] not in listed
+    ]
 
 
 def _rank(item: pytest.Item) -> int:
