@@ -58,7 +58,7 @@ class ValuesKind(ValuesPlanner[D]):
     files: ClassVar[str]
     """The name of exported files."""
     phases: ClassVar[tuple[Phase, Phase]]
-    """When an object comes or changes, and when it goes."""
+    """Those of an object that comes or changes, and of one that goes."""
     hooks: ClassVar[tuple[str, ...]] = (
         "declares",
         "field",

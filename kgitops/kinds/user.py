@@ -502,7 +502,7 @@ def _generated(
 def _not_for_a_plan(
     given: PasswordReference, document: Document, path: Path
 ) -> tuple[str, str] | None:
-    """What is wrong with a source that may hold the value of a variable, and advice; or None."""
+    """The problem of a source that may hold a variable's value, and advice; None if it can't."""
     to = (*path, "generate", "to")
     sink = None if given.generate is None else given.generate.to
     values = [((*path, "env"), given.env), ((*path, "file"), given.file)]
