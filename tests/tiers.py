@@ -43,6 +43,7 @@ SAVE = (
     "kinds/test_every_kind.py",
     "laws/",
     "manifests/test_schemas.py",
+    "model/test_kinds.py",
     "plan/document/test_risks.py",
     "report/test_plan_schema.py",
     "test_cited_rules.py",
