@@ -1,6 +1,5 @@
 """What the policies say of a plan they say of its apply: each law with mutants that it catches."""
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -227,7 +226,7 @@ def test_a_plan_that_takes_a_waiver_for_all_is_caught(monkeypatch: pytest.Monkey
             name: [replace(ruling, level=Level.INFO) for ruling in said]
             for name, said in found.by_request.items()
         }
-        return dataclasses.replace(found, by_request=calm)
+        return replace(found, by_request=calm)
 
     monkeypatch.setattr(judging, "judge_changes", lenient)
     assert_caught(what_a_plan_lets_pass_its_apply_lets_pass)
