@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 from kgitops.desired.config_resources import check_resource_name, configured
 from kgitops.desired.findings import Findings
 from kgitops.desired.matching.reported_types import reported_problem, reported_text
-from kgitops.kinds.exports import ExportNotes, ExportScope, Item, as_document, written_policy
+from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
 from kgitops.manifests.yaml.document import Document
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredObject, Record
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request
@@ -86,17 +85,10 @@ class ValuesKind(ValuesPlanner[D]):
 
     @classmethod
     @abstractmethod
-    def export(
-        cls,
-        state: ClusterState,
-        scope: ExportScope,
-        notes: ExportNotes,
-        reported: Mapping[str, ConfigType],
-    ) -> list[Item]:
+    def export(cls, of: Exporting) -> list[Item]:
         """Return a document for each object that the project may declare.
 
-        What the project applied itself is written as it was. ``reported`` are the types of configs
-        that only the brokers know.
+        What the project applied itself is written as it was.
         """
 
     @classmethod
@@ -241,30 +233,24 @@ class ConfigsKind(ValuesKind[D]):
         ]
 
     @classmethod
-    def export(
-        cls,
-        state: ClusterState,
-        scope: ExportScope,
-        notes: ExportNotes,
-        reported: Mapping[str, ConfigType],
-    ) -> list[Item]:
+    def export(cls, of: Exporting) -> list[Item]:
         """Return every resource with configs of its own."""
         items: list[Item] = []
-        for address, found in sorted(state.objects.items()):
+        for address, found in sorted(of.state.objects.items()):
             if not isinstance(found, FoundConfigs) or found.type is not cls.declares.resource:
                 continue
-            if not scope.may_declare(address):
+            if not of.scope.may_declare(address):
                 continue
-            last = scope.last_applied(address)
+            last = of.scope.last_applied(address)
             own = last.get("configs", {})
             held = {k: v for k, v in found.configs.items() if k in own or not cls.is_kafkas(k, v)}
-            configs = cls.exported_configs(address, held, last, notes, reported)
+            configs = cls.exported_configs(address, held, last, of)
             if configs:
                 spec = {"configs": configs, **written_policy(last)}
                 document = as_document(cls.declares.kind.value, found.name, spec)
                 items.append(Item(found.name, [document]))
             elif held:
-                notes.lost.add(address)
+                of.notes.lost.add(address)
         return items
 
     @classmethod
@@ -279,15 +265,14 @@ class ConfigsKind(ValuesKind[D]):
         address: str,
         configs: Mapping[str, str],
         last: Mapping[str, Json],
-        notes: ExportNotes,
-        reported: Mapping[str, ConfigType],
+        of: Exporting,
     ) -> dict[str, Json]:
         """Return those that can be declared; of others that were applied, the value of then."""
         kind = cls.declares.resource
         applied: Mapping[str, str] = last.get("configs", {})
         written: dict[str, Json] = {}
         for key, value in sorted(configs.items()):
-            type_ = reported.get(key)
+            type_ = of.reported.get(key)
             if key in resource_configs(kind):
                 problem = resource_config_problem(kind, key, value)
             elif type_ is None:
@@ -298,9 +283,9 @@ class ConfigsKind(ValuesKind[D]):
                 written[key] = _written(kind, key, value, type_)
             elif key in applied:
                 written[key] = _written(kind, key, applied[key], type_)
-                notes.add(address, f"{problem}; the value last applied is written instead")
+                of.notes.add(address, f"{problem}; the value last applied is written instead")
             else:
-                notes.add(address, f"{problem}; it is left out and stays as it is")
+                of.notes.add(address, f"{problem}; it is left out and stays as it is")
         return written
 
 

@@ -16,14 +16,7 @@ from kgitops.desired.config_resources import check_resource_name, configured
 from kgitops.desired.findings import Findings, Path, scope_of
 from kgitops.desired.virtual_clusters.members import build_local_group
 from kgitops.kinds.base import ConfigsKind
-from kgitops.kinds.exports import (
-    ExportNotes,
-    ExportScope,
-    Inline,
-    Item,
-    as_document,
-    written_policy,
-)
+from kgitops.kinds.exports import Exporting, ExportScope, Inline, Item, as_document, written_policy
 from kgitops.kinds.resets import committed, offset_field, offset_path, planned_reset
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
@@ -61,7 +54,6 @@ from kgitops.model.resources.addresses import group_address
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import GLOBAL_GROUP
 from kgitops.model.resources.names import is_internal, topic_name_problem
-from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.model.values import overlaid
@@ -295,43 +287,30 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
 
     @cached_property
     def _local(self) -> Mapping[str, str]:
-        """The virtual cluster of each of their groups, by physical id."""
-        return {
-            physical_id(name, group): name
-            for name, virtual_cluster in self.current.virtual_clusters.items()
-            for group in virtual_cluster.groups
-        }
+        return _of_virtual_clusters(self.current)
 
     @classmethod
-    def export(
-        cls,
-        state: ClusterState,
-        scope: ExportScope,
-        notes: ExportNotes,
-        reported: Mapping[str, ConfigType],
-    ) -> list[Item]:
+    def export(cls, of: Exporting) -> list[Item]:
         """Return every group with configs outside of virtual clusters, and every managed one.
 
         A reset of offsets is written as it was applied: a plan takes it for done.
         """
-        local = {
-            physical_id(name, group)
-            for name, virtual_cluster in state.virtual_clusters.items()
-            for group in virtual_cluster.groups
-        }
+        local = _of_virtual_clusters(of.state)
         items: list[Item] = []
-        groups = {group.name: group for group in state.of(FoundGroup)}
-        for name, group in sorted({**_without_configs(groups, scope), **groups}.items()):
+        groups = {group.name: group for group in of.state.of(FoundGroup)}
+        for name, group in sorted({**_without_configs(groups, of.scope), **groups}.items()):
             address = group_address(name)
             if name in local:
-                notes.add(address, "its configs are left out, it is a group of a virtual cluster")
+                of.notes.add(
+                    address, "its configs are left out, it is a group of a virtual cluster"
+                )
                 continue
-            if not scope.may_declare(address):
+            if not of.scope.may_declare(address):
                 continue
-            last = scope.last_applied(address)
-            configs = cls.exported_configs(address, group.configs, last, notes, reported)
+            last = of.scope.last_applied(address)
+            configs = cls.exported_configs(address, group.configs, last, of)
             if not configs and not last:
-                notes.lost |= {address} if group.configs else set()
+                of.notes.lost |= {address} if group.configs else set()
                 continue
             reset = last.get("resetOffsets")
             spec: dict[str, Json] = {
@@ -375,6 +354,15 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
             fields,
             removal=removal if change.requests else risks.GROUP_FORGET,
         )
+
+
+def _of_virtual_clusters(state: ClusterState) -> Mapping[str, str]:
+    """The groups of virtual clusters by physical id, each with its virtual cluster."""
+    return {
+        physical_id(name, group): name
+        for name, virtual_cluster in state.virtual_clusters.items()
+        for group in virtual_cluster.groups
+    }
 
 
 def _active(source: Source | None, address: str) -> Finding:

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
+from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.wording import counted
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 
@@ -91,3 +93,15 @@ class ExportNotes(Struct):
 def _sentence(reason: str, addresses: list[str]) -> str:
     more = f" and {len(addresses) - _SHOWN:,} more" if len(addresses) > _SHOWN else ""
     return f"{', '.join(addresses[:_SHOWN])}{more}: {reason}"
+
+
+class Exporting(Struct, frozen=True, kw_only=True):
+    """The cluster, as the project sees it, and where an export notes what it leaves out.
+
+    ``reported`` are the types of configs that only the brokers know.
+    """
+
+    state: ClusterState
+    scope: ExportScope
+    notes: ExportNotes
+    reported: Mapping[str, ConfigType]

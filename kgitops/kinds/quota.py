@@ -9,21 +9,13 @@ from annotated_types import MinLen
 from kgitops.desired.findings import Findings, Path, address, check_name
 from kgitops.desired.matching.clients import client_id_mismatch, ip_mismatch, user_mismatch
 from kgitops.kinds.base import ValuesKind
-from kgitops.kinds.exports import (
-    ExportNotes,
-    ExportScope,
-    Inline,
-    Item,
-    as_document,
-    written_policy,
-)
+from kgitops.kinds.exports import Exporting, ExportNotes, Inline, Item, as_document, written_policy
 from kgitops.manifests.kinds.access import EntityName
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import ErrorText, NotNull, Number, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredQuota, Record
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterClientQuotaRequest, Request
@@ -45,7 +37,6 @@ from kgitops.model.resources.quotas import (
     quota_number,
     quota_text,
 )
-from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.wording import nearest
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Basis, Change
@@ -217,26 +208,19 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
         return Basis(in_part=any((entity, key) in partial for key in owned))
 
     @classmethod
-    def export(
-        cls,
-        state: ClusterState,
-        scope: ExportScope,
-        notes: ExportNotes,
-        reported: Mapping[str, ConfigType],
-    ) -> list[Item]:
+    def export(cls, of: Exporting) -> list[Item]:
         """Return the quotas of every entity."""
-        del reported
         items = []
-        found = {quota_address(entity): quota for entity, quota in state.quotas.items()}
+        found = {quota_address(entity): quota for entity, quota in of.state.quotas.items()}
         for at, quota in sorted(found.items()):
-            if not scope.may_declare(at):
+            if not of.scope.may_declare(at):
                 continue
             if any(name == _DEFAULT for _, name in quota.entity):
                 problem = f"left out, in a manifest {_DEFAULT} is the default entity"
-                notes.add(at, problem, lost=True)
+                of.notes.add(at, problem, lost=True)
                 continue
-            last = scope.last_applied(at)
-            quotas = _exported(at, quota, last.get("quotas", {}), notes)
+            last = of.scope.last_applied(at)
+            quotas = _exported(at, quota, last.get("quotas", {}), of.notes)
             if quotas:
                 spec = {
                     "entity": _entity_json(quota.entity),
@@ -247,7 +231,7 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
                     Item(_group(quota), [as_document("ClientQuota", _document_name(quota), spec)])
                 )
             elif quota.quotas:
-                notes.lost.add(at)
+                of.notes.lost.add(at)
         return items
 
     @classmethod

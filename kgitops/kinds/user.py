@@ -5,7 +5,7 @@ the document's version differs from the one that was last applied.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from annotated_types import MinLen
@@ -25,14 +25,7 @@ from kgitops.kinds.credentials import (
     last_credentials,
     lockouts,
 )
-from kgitops.kinds.exports import (
-    ExportNotes,
-    ExportScope,
-    Inline,
-    Item,
-    as_document,
-    written_policy,
-)
+from kgitops.kinds.exports import Exporting, ExportNotes, Inline, Item, as_document, written_policy
 from kgitops.manifests.kinds.fields import (
     REFUSED,
     EnumName,
@@ -46,7 +39,6 @@ from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.placeholders import takes_from_env
 from kgitops.manifests.yaml.text import shown
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredCredential,
@@ -60,7 +52,6 @@ from kgitops.model.requests import AlterUserScramCredentialsRequest, Request
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.kinds import CREDENTIALS, Kind
 from kgitops.model.resources.names import text_problem
-from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.resources.users import (
     DEFAULT_GENERATED,
     DEFAULT_ITERATIONS,
@@ -385,28 +376,21 @@ class UserKind(ValuesKind[DesiredUser]):
         return made
 
     @classmethod
-    def export(
-        cls,
-        state: ClusterState,
-        scope: ExportScope,
-        notes: ExportNotes,
-        reported: Mapping[str, ConfigType],
-    ) -> list[Item]:
+    def export(cls, of: Exporting) -> list[Item]:
         """Return every user, with what the project knows of the places of its passwords."""
-        del reported
         items: list[Item] = []
-        for name, held in sorted((state.users or {}).items()):
+        for name, held in sorted((of.state.users or {}).items()):
             address = user_address(name)
-            if not scope.may_declare(address):
+            if not of.scope.may_declare(address):
                 continue
-            last = scope.last_applied(address)
-            credentials = _exported(address, held, credentials_of(last.get("scram", {})), notes)
+            last = of.scope.last_applied(address)
+            credentials = _exported(address, held, credentials_of(last.get("scram", {})), of.notes)
             if credentials:
                 spec = {"scram": credentials, **written_policy(last)}
                 at = last.get("virtualCluster")
                 items.append(Item(name, [as_document("User", name, spec, at)]))
             elif held:
-                notes.lost.add(address)
+                of.notes.lost.add(address)
         return items
 
     @classmethod

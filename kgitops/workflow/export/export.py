@@ -20,7 +20,7 @@ from kgitops.desired.matching.reported_types import (
     with_reported_types,
 )
 from kgitops.desired.state import DesiredState, Project
-from kgitops.kinds.exports import Document, ExportNotes, ExportScope
+from kgitops.kinds.exports import Document, Exporting, ExportNotes, ExportScope
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import MODULES, kind_class
 from kgitops.manifests.load import load_manifests
@@ -83,7 +83,8 @@ def export_manifests(
     for kind in MODULES:
         of_kind = kind_class(kind)
         types = reported.get(getattr(of_kind.declares, "resource", None), {})
-        files |= arrange(of_kind.files, of_kind.export(state, scope, notes, types))
+        of = Exporting(state=state, scope=scope, notes=notes, reported=types)
+        files |= arrange(of_kind.files, of_kind.export(of))
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)
     )
