@@ -4,24 +4,29 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from kgitops.desired.config_resources import check_resource_name, configured
+from kgitops.desired.configs import config_text
 from kgitops.desired.findings import Findings
 from kgitops.desired.matching.reported_types import reported_problem, reported_text
 from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
+from kgitops.manifests.kinds.amounts import meant
+from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
-from kgitops.model.json.declared import DesiredObject, Record
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import DeletionPolicy, DesiredObject, Record, default_policy
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request
 from kgitops.model.resources.addresses import config_resource_address
 from kgitops.model.resources.config_resources import (
     ConfigResourceType,
     FoundConfigs,
+    nearest_resource_config,
     normal_resource_configs,
     normal_resource_value,
     resource_config_problem,
     resource_configs,
 )
 from kgitops.model.resources.groups import FoundGroup
+from kgitops.model.resources.names import text_problem
 from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.model.values import overlaid
 from kgitops.plan.document.losses import OBJECTS_LOST
@@ -44,6 +49,13 @@ from kgitops.plan.shown.values import (
     removed,
     requests_of,
 )
+
+_WORDS = {
+    ConfigResourceType.GROUP: "group config",
+    ConfigResourceType.CLIENT_METRICS: "config of client metrics",
+    ConfigResourceType.BROKER: "broker config",
+}
+_LISTED = 20
 
 
 class ValuesKind(ValuesPlanner[D]):
@@ -179,7 +191,28 @@ class ConfigsKind(ValuesKind[D]):
     ) -> Iterable[DesiredObject]:
         """Return the resource that a document declares."""
         check_resource_name(declared.metadata.name, document, findings)
-        return [configured(cls.declares, declared, declared.spec.configs, document, findings)]
+        return [cls.configured(declared, declared.spec.configs, document, findings)]
+
+    @classmethod
+    def configured(
+        cls,
+        declared: Any,  # noqa: ANN401 (as above)
+        written: Mapping[str, ConfigValue],
+        document: Document,
+        findings: Findings,
+    ) -> D:
+        """Return the object that a document declares, with the configs that are ``written``."""
+        kind, name, policy = cls.declares, declared.metadata.name, declared.spec.deletion_policy
+        item: D = kind(
+            address=config_resource_address(kind.resource, name),
+            name=name,
+            configs=_read(kind.resource, written, document, findings),
+            deletion_policy=DeletionPolicy(policy) if policy else default_policy(kind),
+            deletion_policy_written=policy is not None,
+            labels=declared.metadata.labels,
+            located=document,
+        )
+        return item
 
     @classmethod
     def shown(cls, change: Change) -> Shown:
@@ -303,3 +336,50 @@ def _written(kind: ConfigResourceType, key: str, value: str, reported: ConfigTyp
             return list(filter(None, text.split(",")))
         case _:
             return text
+
+
+def check_resource_name(name: str, document: Document, findings: Findings) -> None:
+    """Report a name that no group or subscription can have."""
+    if problem := text_problem(name):
+        findings.error(document, ("metadata", "name"), f"the name {problem}", "shorten it")
+
+
+def _read(
+    kind: ConfigResourceType,
+    written: Mapping[str, ConfigValue],
+    document: Document,
+    findings: Findings,
+) -> dict[str, str]:
+    """Return the configs in normal form, without those that are wrong."""
+    configs = {}
+    for key, value in written.items():
+        path = ("spec", "configs", key)
+        reader = resource_configs(kind).get(key)
+        if reader is None:
+            near = nearest_resource_config(kind, key)
+            known = sorted(resource_configs(kind))
+            others = f"write one of {', '.join(known)}"
+            if len(known) > _LISTED:
+                others = "correct the key, or remove it"
+            configs[key] = config_text(value, whole=False)
+            findings.unknown_config(
+                document,
+                path,
+                f"Kafka has no {_WORDS[kind]} {shown(key)}",
+                f"did you mean {near}?" if near else others,
+                kind=kind,
+                text=configs[key],
+                listed=isinstance(value, list),
+                doubt=None if near else f"kgitops knows no {_WORDS[kind]} {shown(key)}",
+            )
+            continue
+        if isinstance(value, list) and reader.config.type is not ConfigType.LIST:
+            problem = f"{key} takes one value, not a list"
+            findings.error(document, path, problem, "write the value alone")
+            continue
+        text = config_text(value, whole=reader.config.type is ConfigType.INT)
+        if wrong := resource_config_problem(kind, key, text):
+            findings.error(document, path, wrong, meant(key, text) or "correct the value")
+            continue
+        configs[key] = normal_resource_value(kind, key, text)
+    return configs

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.desired.config_resources import configured
 from kgitops.desired.findings import Findings
 from kgitops.kinds.base import ConfigsKind
 from kgitops.manifests.kinds.amounts import Amounts
@@ -105,7 +104,7 @@ class BrokerConfigKind(ConfigsKind[DesiredBrokerConfig]):
                 path = ("spec", "configs", key)
                 advice = _INSTEAD.get(key, _LEAVE)
                 findings.error(document, path, f"{key} {refused}", advice, key=True)
-        return [configured(DesiredBrokerConfig, declared, written, document, findings)]
+        return [cls.configured(declared, written, document, findings)]
 
     def fits(self, item: DesiredBrokerConfig) -> bool:
         """Return whether the cluster has the broker; else add a finding."""

@@ -12,10 +12,9 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 from msgspec.structs import replace
 
-from kgitops.desired.config_resources import check_resource_name, configured
 from kgitops.desired.findings import Findings, Path, scope_of
 from kgitops.desired.virtual_clusters.members import build_local_group
-from kgitops.kinds.base import ConfigsKind
+from kgitops.kinds.base import ConfigsKind, check_resource_name
 from kgitops.kinds.exports import Exporting, ExportScope, Inline, Item, as_document, written_policy
 from kgitops.kinds.resets import committed, offset_field, offset_path, planned_reset
 from kgitops.manifests.kinds.amounts import Amounts
@@ -182,7 +181,7 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
                     "remove it, or add metadata.virtualCluster",
                     key=True,
                 )
-        group = configured(DesiredGroup, declared, spec.configs, document, findings)
+        group = cls.configured(declared, spec.configs, document, findings)
         reset = _reset(spec.reset_offsets, document, findings) if spec.reset_offsets else None
         return [replace(group, reset=reset)]
 
