@@ -7,7 +7,6 @@ from typing import assert_never
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
@@ -110,7 +109,7 @@ def _unexpanded(other_clusters: Sequence[Manifest]) -> Iterator[Finding]:
         declared = manifest.declares
         if declared.kind == "Acl" and declared.spec.role is not None:
             findings = Findings()
-            if not build_acls(declared, manifest.document, findings):
+            if not kind_class("Acl").build(declared, manifest.document, findings):
                 yield from findings.found
 
 
@@ -161,10 +160,6 @@ def _build_one(
         built.objects.extend((item, document) for item in items)
         return
     match declared.kind:
-        case "Acl":
-            built.objects.extend(
-                (binding, document) for binding in build_acls(declared, document, findings)
-            )
         case "VirtualCluster":
             built.objects.append((build_virtual_cluster(declared, document, findings), document))
             built.objects.extend(build_members(declared, document, findings))

@@ -32,7 +32,7 @@ from kgitops.model.values import overlaid
 from kgitops.plan.document.losses import OBJECTS_LOST
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.document.risks import RISK_LEVELS, Risk
-from kgitops.plan.engine import NO_VALUES, D, Requested, Values, ValuesPlanner
+from kgitops.plan.engine import NO_VALUES, D, KindPlanner, Requested, Values, ValuesPlanner
 from kgitops.plan.normal_form import in_order
 from kgitops.plan.order.phases import Phase, either
 from kgitops.plan.shown.values import (
@@ -58,27 +58,15 @@ _WORDS = {
 _LISTED = 20
 
 
-class ValuesKind(ValuesPlanner[D]):
-    """A kind whose objects are maps of values: what its documents declare, and its plan."""
+class ObjectKind(KindPlanner[D]):
+    """A kind: what its documents declare, its plan and its export."""
 
-    adopted: ClassVar[Risk]
-    removed: ClassVar[Risk]
-    forgotten: ClassVar[Risk]
-    created: ClassVar[tuple[Risk, ...]] = ()
     lost: ClassVar[tuple[str, str]] = OBJECTS_LOST
     files: ClassVar[str]
     """The name of exported files."""
     phases: ClassVar[tuple[Phase, Phase]]
     """Those of an object that comes or changes, and of one that goes."""
-    hooks: ClassVar[tuple[str, ...]] = (
-        "declares",
-        "field",
-        "adopted",
-        "removed",
-        "forgotten",
-        "files",
-        "phases",
-    )
+    hooks: ClassVar[tuple[str, ...]] = ("declares", "files", "phases")
 
     @classmethod
     def missing_hooks(cls) -> Sequence[str]:
@@ -112,6 +100,16 @@ class ValuesKind(ValuesPlanner[D]):
     def phase(cls, change: Change) -> Phase:
         """Return when the change is made: as its removal, or as what comes or changes."""
         return either(change, *cls.phases)
+
+
+class ValuesKind(ValuesPlanner[D], ObjectKind[D]):
+    """A kind whose objects are maps of values."""
+
+    adopted: ClassVar[Risk]
+    removed: ClassVar[Risk]
+    forgotten: ClassVar[Risk]
+    created: ClassVar[tuple[Risk, ...]] = ()
+    hooks = (*ObjectKind.hooks, "field", "adopted", "removed", "forgotten")
 
     @classmethod
     def risk(cls, key: str, before: str | None, after: str | None) -> Risk:

@@ -13,13 +13,13 @@ from kgitops.model.resources.kinds import Kind
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-    from kgitops.kinds.base import ValuesKind
+    from kgitops.kinds.acls.acl import Acl
+    from kgitops.kinds.base import ObjectKind
     from kgitops.kinds.broker_config import BrokerConfig
     from kgitops.kinds.client_metrics import ClientMetrics
     from kgitops.kinds.consumer_group import ConsumerGroup
     from kgitops.kinds.quota import ClientQuota
     from kgitops.kinds.user import User
-    from kgitops.manifests.kinds.access import Acl
     from kgitops.manifests.kinds.folder import Folder
     from kgitops.manifests.kinds.tombstone import Tombstone
     from kgitops.manifests.kinds.topic import Topic, TopicLink
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from kgitops.manifests.kinds.virtual_cluster import VirtualCluster, VirtualClusterBinding
     from kgitops.manifests.policies.policy import Policy, Waiver
 
-    OfModule: TypeAlias = BrokerConfig | ClientMetrics | ClientQuota | ConsumerGroup | User
+    OfModule: TypeAlias = Acl | BrokerConfig | ClientMetrics | ClientQuota | ConsumerGroup | User
     Declaration: TypeAlias = (
         OfModule
         | Topic
-        | Acl
         | VirtualCluster
         | TopicLink
         | VirtualClusterBinding
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 # Kind to its module: building a model takes time, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {
     "Topic": "manifests.kinds.topic",
-    "Acl": "manifests.kinds.access",
+    "Acl": "kinds.acls.acl",
     "ClientQuota": "kinds.quota",
     "User": "kinds.user",
     "Tombstone": "manifests.kinds.tombstone",
@@ -94,13 +93,13 @@ def has_module(declared: "Declaration") -> "TypeIs[OfModule]":
 
 
 @cache
-def kind_class(kind: str) -> "type[ValuesKind[Any]]":
+def kind_class(kind: str) -> "type[ObjectKind[Any]]":
     """The hooks of a kind in ``MODULES``, whose module is loaded now.
 
     Raises:
         NotImplementedError: a hook is missing.
     """
-    found: type[ValuesKind[Any]] = getattr(import_module(f"kgitops.{KINDS[kind]}"), f"{kind}Kind")
+    found: type[ObjectKind[Any]] = getattr(import_module(f"kgitops.{KINDS[kind]}"), f"{kind}Kind")
     if missing := found.missing_hooks():
         raise NotImplementedError(f"{found.__name__} has no {', '.join(missing)}")
     return found

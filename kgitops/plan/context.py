@@ -23,7 +23,7 @@ from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document.plan import Basis, Change, Drift, Precondition
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
-from kgitops.plan.link_index import NO_LINKS, LinkIndex
+from kgitops.plan.link_index import NO_LINKS, LinkIndex, PlannedLinks
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 
@@ -34,7 +34,8 @@ _NO_BASIS = Basis()
 class PlanContext(Struct, frozen=True, kw_only=True):
     """The desired and the current state, the ownership, and the draft of one kind's plan.
 
-    ``links`` are those on the cluster now; ``client`` is kgitops itself.
+    ``links`` are those on the cluster now, ``planned_links`` those once the plan is applied;
+    ``client`` is kgitops itself.
     """
 
     desired: DesiredState
@@ -42,6 +43,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     ownership: Ownership
     stale_throttles: StaleThrottles = NO_STALE_THROTTLES
     links: LinkIndex = NO_LINKS
+    planned_links: PlannedLinks | None = None
     client: Client | None = None
     draft: PlanDraft = field(default_factory=PlanDraft)
 

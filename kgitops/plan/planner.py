@@ -30,7 +30,6 @@ from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
-from kgitops.plan.acls.diff import plan_acls
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -236,12 +235,13 @@ def _plan_kinds(
         refused = []
     index = index_links(desired, current)
 
-    def context() -> PlanContext:
+    def context(links: PlannedLinks | None = None) -> PlanContext:
         return PlanContext(
             desired=desired,
             current=current,
             ownership=ownership,
             links=index,
+            planned_links=links,
             client=capabilities.client,
         )
 
@@ -255,8 +255,10 @@ def _plan_kinds(
     draft = merge_drafts(
         (
             named,
-            plan_acls(desired, current, ownership, links),
-            *(kind_class(kind)(context()).plan() for kind in _modules(desired, current, ownership)),
+            *(
+                kind_class(kind)(context(links)).plan()
+                for kind in _modules(desired, current, ownership)
+            ),
             VirtualClusterPlanner(context()).plan(),
             MemberPlanner(context()).plan(),
         )
@@ -278,6 +280,8 @@ def _modules(desired: DesiredState, current: ClusterState, ownership: Ownership)
     here |= {item.kind for item in desired.objects}
     if current.quotas or current.partial_quotas:
         here.add(Kind.QUOTA)
+    if current.acls or current.partial_acls:
+        here.add(Kind.ACL)
     return (kind for kind in Kind if kind in here and kind in MODULES)
 
 

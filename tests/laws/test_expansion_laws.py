@@ -27,7 +27,7 @@ from used import with_users
 from kgitops.cluster.connect import connect
 from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.kinds.access import AclSpec
+from kgitops.kinds.acls.acl import AclSpec
 from kgitops.manifests.load import Manifest
 from kgitops.model.json.declared import DesiredTopic, DesiredUser
 from kgitops.plan.document.plan import Change, Plan

@@ -27,7 +27,7 @@ from kgitops.model.resources.acls import (
 )
 
 if TYPE_CHECKING:
-    from kgitops.manifests.kinds.access import AclSpec
+    from kgitops.kinds.acls.acl import AclSpec
 
 _WRITTEN = ("permission", "operations", "resource")
 _RESOURCE: Path = ("spec", "resource")

@@ -9,8 +9,8 @@ from enum import IntEnum, auto
 from functools import partial
 
 from kgitops.manifests.kind_models import kind_class
-from kgitops.model.requests import AclRequest, DeleteAclRequest
-from kgitops.model.resources.acls import CLUSTER_NAME, PermissionType, ResourceType
+from kgitops.model.requests import AclRequest
+from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.plan.document.plan import Action, Change
@@ -82,15 +82,6 @@ def either(change: Change, makes: Phase, breaks: Phase) -> Phase:
     return Phase.HANDED_OVER if Action.FORGET in change.actions else makes
 
 
-def _acl(change: Change) -> Phase:
-    deletes = Action.DELETE in change.actions
-    if deletes and _is_migrated(change):
-        return Phase.MIGRATED
-    if deletes:
-        return Phase.DENY_LIFT if _denies(change) else Phase.REVOKE
-    return Phase.DENY if _denies(change) else Phase.ALLOW
-
-
 def _binding(change: Change) -> Phase:
     scoped = split_scoped_address(change.address)
     if scoped and scoped.segment == "txn":
@@ -101,7 +92,6 @@ def _binding(change: Change) -> Phase:
 PHASES: Mapping[Kind, Callable[[Change], Phase]] = {
     Kind.BROKER: lambda _: Phase.TOPIC,
     Kind.TOPIC: _topic,
-    Kind.ACL: _acl,
     Kind.VIRTUAL_CLUSTER: partial(
         either, makes=Phase.VIRTUAL_CLUSTER, breaks=Phase.VIRTUAL_CLUSTER_DELETE
     ),
@@ -109,22 +99,6 @@ PHASES: Mapping[Kind, Callable[[Change], Phase]] = {
     Kind.BINDING: _binding,
 }
 """The phases of kinds that don't say it themselves."""
-
-
-def _denies(change: Change) -> bool:
-    """Return whether it is about a Deny, of which there may be nothing to show but its removal."""
-    for planned in change.requests:
-        if isinstance(planned.request, AclRequest):
-            return planned.request.binding.permission_type is PermissionType.DENY
-    view = change.after or change.before
-    return view is not None and view["permission"] == PermissionType.DENY
-
-
-def _is_migrated(change: Change) -> bool:
-    return any(
-        isinstance(planned.request, DeleteAclRequest) and planned.request.migrated_to
-        for planned in change.requests
-    )
 
 
 def _acl_key(change: Change) -> tuple[str, ...] | None:

@@ -17,7 +17,6 @@ from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.plan.acls.access import with_rights_lost
 from kgitops.plan.document.plan import Basis, Change, Plan, Precondition, Takeover
-from kgitops.plan.shown.acls import shown_acl
 from kgitops.plan.shown.takeovers import shown_takeover
 from kgitops.plan.shown.topics import deletes_empty, shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
@@ -127,7 +126,6 @@ def _shown(change: Change, around: Surroundings) -> Shown:
 
 _SHOWN: Mapping[Kind, Callable[[Change, Surroundings], Shown]] = {
     Kind.TOPIC: shown_topic,
-    Kind.ACL: shown_acl,
     Kind.BROKER: shown_broker,
     Kind.VIRTUAL_CLUSTER: shown_virtual_cluster,
     Kind.LINK: shown_link,

@@ -34,7 +34,6 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.export.acls import export_acls
 from kgitops.workflow.export.files import arrange, document_yaml, write_texts
 from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
 from kgitops.workflow.export.topics import export_topics
@@ -78,7 +77,6 @@ def export_manifests(
             export_topics(state, scope, notes, allow_configs, layer, reported.get(None, {})),
         ),
         **arrange("links", export_links(state, scope, notes)),
-        **arrange("acls", export_acls(state, scope, notes)),
     }
     for kind in MODULES:
         of_kind = kind_class(kind)

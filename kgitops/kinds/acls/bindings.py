@@ -28,7 +28,7 @@ from kgitops.model.resources.names import (
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 
 if TYPE_CHECKING:
-    from kgitops.manifests.kinds.access import Acl, AclSpec
+    from kgitops.kinds.acls.acl import Acl, AclSpec
 
 _ANY = "*"
 _RESOURCE: Path = ("spec", "resource")
