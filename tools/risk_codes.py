@@ -1,7 +1,7 @@
 """``docs/reference/risk-codes.md``, made from the risks."""
 
+from kgitops.kinds.topics.hazards import HAZARDS, Hazard
 from kgitops.plan.document.risks import RISK_LEVELS, Risk, RiskLevel, all_risks
-from kgitops.plan.topics.hazards import HAZARDS, Hazard
 
 _HAZARDS = (
     "A new topic with such a value has the risk KG135, and so has a change to one, unless the"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import assert_never
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,19 +10,12 @@ from msgspec.structs import replace
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
-from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
+from kgitops.desired.findings import Declaration, DeclaredObject, Findings, without_env_values
 from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, digest
 from kgitops.desired.tombstones import build_tombstone
-from kgitops.desired.topics import build_topic
-from kgitops.desired.virtual_clusters.members import build_binding
-from kgitops.desired.virtual_clusters.virtual_clusters import (
-    build_link,
-    build_members,
-    build_virtual_cluster,
-)
-from kgitops.manifests.kind_models import has_module, kind_class
+from kgitops.manifests.kind_models import kind_class
 from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.errors import FindingsError
@@ -134,7 +127,7 @@ def _build(
     )
     for manifest in manifests.manifests:
         one = _Built(findings=built.findings)
-        _build_one(manifest, expansion, configs, one)
+        _build_one(manifest, expansion, one)
         built.objects += (
             (expansion.labelled(desired, manifest), document) for desired, document in one.objects
         )
@@ -145,36 +138,17 @@ def _build(
     return built
 
 
-def _build_one(
-    manifest: Manifest, expansion: Expansion, configs: ConfigReader, built: _Built
-) -> None:
-    findings = built.findings
-    declared = manifest.declares
-    if declared.kind == "Topic":
-        values, document = expansion.topic(declared, manifest)
-        built.objects.append((build_topic(declared, values, document, configs, findings), document))
-        return
-    document = expansion.document(manifest)
-    if has_module(declared):
-        items = kind_class(declared.kind).build(declared, document, findings)
-        built.objects.extend((item, document) for item in items)
-        return
-    match declared.kind:
-        case "VirtualCluster":
-            built.objects.append((build_virtual_cluster(declared, document, findings), document))
-            built.objects.extend(build_members(declared, document, findings))
-        case "TopicLink":
-            if (link := build_link(declared, document, findings)) is not None:
-                built.objects.append((link, document))
-        case "VirtualClusterBinding":
-            if (member := build_binding(declared, document, findings)) is not None:
-                built.objects.append((member, document))
+def _build_one(manifest: Manifest, expansion: Expansion, built: _Built) -> None:
+    findings, written = built.findings, manifest.declares
+    declared, document = expansion.expanded(manifest)
+    match written.kind:
         case "Tombstone":
-            if (tombstone := build_tombstone(declared, document, findings)) is not None:
+            if (tombstone := build_tombstone(written, document, findings)) is not None:
                 built.tombstones.append((tombstone, document))
         case "Policy" | "Waiver":
             pass  # not an object of the cluster: kgitops.workflow.policies reads them
         case "TopicProfile" | "Folder":
             pass  # expanded already
-        case other:
-            assert_never(other)
+        case kind:
+            for item in kind_class(kind).build(declared, document, findings):
+                built.objects.append((item, cast("Declaration", item.located)))

@@ -38,6 +38,7 @@ from kgitops.plan.order.phases import Phase, either
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,
+    Surroundings,
     altered,
     basis_of,
     created,
@@ -93,8 +94,14 @@ class ObjectKind(KindPlanner[D]):
 
     @classmethod
     @abstractmethod
-    def shown(cls, change: Change) -> Shown:
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
         """Return what a plan shows of a change, which follows from its requests and records."""
+
+    @classmethod
+    def defaults_shown(cls, change: Change) -> frozenset[str]:
+        """Return the configs whose defaults on the brokers are shown, or that risks rest on."""
+        del change
+        return frozenset()
 
     @classmethod
     def phase(cls, change: Change) -> Phase:
@@ -213,8 +220,9 @@ class ConfigsKind(ValuesKind[D]):
         return item
 
     @classmethod
-    def shown(cls, change: Change) -> Shown:
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
         """Return what is shown of a change of the configs."""
+        del around
         requested: dict[str, str | None] = {}
         for request in requests_of(change):
             if not isinstance(request, AlterConfigResourceRequest):

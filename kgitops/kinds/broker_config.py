@@ -7,6 +7,7 @@ from annotated_types import MinLen
 
 from kgitops.desired.findings import Findings
 from kgitops.kinds.base import ConfigsKind
+from kgitops.kinds.topics.configs import config_risk
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
 from kgitops.manifests.kinds.metadata import Metadata
@@ -29,7 +30,6 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.plan.engine import Values
 from kgitops.plan.order.phases import Phase
-from kgitops.plan.topics.configs import config_risk
 
 _LEAVE = "remove it, and set it in the broker's properties file"
 _INSTEAD = dict.fromkeys(RATES, "remove it: --replication-throttle sets how fast replicas move")

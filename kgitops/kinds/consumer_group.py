@@ -13,10 +13,10 @@ from annotated_types import MinLen
 from msgspec.structs import replace
 
 from kgitops.desired.findings import Findings, Path, scope_of
-from kgitops.desired.virtual_clusters.members import build_local_group
 from kgitops.kinds.base import ConfigsKind, check_resource_name
 from kgitops.kinds.exports import Exporting, ExportScope, Inline, Item, as_document, written_policy
 from kgitops.kinds.resets import committed, offset_field, offset_path, planned_reset
+from kgitops.kinds.virtual_clusters.members import build_local_group
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
@@ -57,11 +57,12 @@ from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
+from kgitops.plan.document.losses import OFFSETS_LOST
 from kgitops.plan.document.plan import Basis, Change, FieldChange
 from kgitops.plan.engine import Requested, differing
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
-from kgitops.plan.shown.values import ContradictionError, Shown, requests_of
+from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
 
 _RESET: Path = ("spec", "resetOffsets")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -157,7 +158,7 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
     forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
     phases = Phase.GROUP, Phase.GROUP_REMOVE
     files = "groups"
-    lost = "the offsets of {} are lost", "consumer group"
+    lost = OFFSETS_LOST
 
     @classmethod
     def build(
@@ -321,8 +322,9 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
         return items
 
     @classmethod
-    def shown(cls, change: Change) -> Shown:
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
         """Return what is shown; committed offsets are in the precondition, and so are checked."""
+        del around
         requested: dict[str, str | None] = {}
         offsets: list[FieldChange] = []
         is_deleted = False

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from kgitops.desired.expansion.layers import Layer
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.resources.topic_configs import ConfigType
@@ -98,10 +99,14 @@ def _sentence(reason: str, addresses: list[str]) -> str:
 class Exporting(Struct, frozen=True, kw_only=True):
     """The cluster, as the project sees it, and where an export notes what it leaves out.
 
-    ``reported`` are the types of configs that only the brokers know.
+    ``reported`` are the types of configs that only the brokers know. ``allow_configs`` are patterns
+    of configs that manifests may have although kgitops doesn't know them, and ``defaults`` what the
+    project file gives to topics.
     """
 
     state: ClusterState
     scope: ExportScope
     notes: ExportNotes
     reported: Mapping[str, ConfigType]
+    allow_configs: Sequence[str]
+    defaults: Layer

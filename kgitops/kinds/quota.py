@@ -43,7 +43,7 @@ from kgitops.plan.document.plan import Action, Basis, Change
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.engine import NO_VALUES, Requested, Values
 from kgitops.plan.order.phases import Phase
-from kgitops.plan.shown.values import ContradictionError, Shown, requests_of
+from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
 
 _ENTITY: Path = ("spec", "entity")
 _DEFAULT = "<default>"
@@ -235,8 +235,9 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
         return items
 
     @classmethod
-    def shown(cls, change: Change) -> Shown:
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
         """Return what is shown of a change of an entity's quotas."""
+        del around
         requested: dict[str, str | None] = {}
         for request in requests_of(change):
             if not isinstance(request, AlterClientQuotaRequest):

@@ -77,6 +77,7 @@ from kgitops.plan.order.phases import Phase
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,
+    Surroundings,
     last_applied_before,
     owner_after,
     releases_ownership,
@@ -394,8 +395,9 @@ class UserKind(ValuesKind[DesiredUser]):
         return items
 
     @classmethod
-    def shown(cls, change: Change) -> Shown:
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
         """Return what is shown of a change of a user's credentials."""
+        del around
         before = change.before["scram"] if change.before else {}
         held = {ScramMechanism(key): item["iterations"] for key, item in before.items()}
         last = last_credentials(last_applied_before(change))

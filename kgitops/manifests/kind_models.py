@@ -8,31 +8,36 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter
 
-from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
     from kgitops.kinds.acls.acl import Acl
     from kgitops.kinds.base import ObjectKind
     from kgitops.kinds.broker_config import BrokerConfig
     from kgitops.kinds.client_metrics import ClientMetrics
     from kgitops.kinds.consumer_group import ConsumerGroup
     from kgitops.kinds.quota import ClientQuota
+    from kgitops.kinds.topics.topic import Topic
     from kgitops.kinds.user import User
+    from kgitops.kinds.virtual_clusters.binding import VirtualClusterBinding
+    from kgitops.kinds.virtual_clusters.link import TopicLink
+    from kgitops.kinds.virtual_clusters.virtual_cluster import VirtualCluster
     from kgitops.manifests.kinds.folder import Folder
     from kgitops.manifests.kinds.tombstone import Tombstone
-    from kgitops.manifests.kinds.topic import Topic, TopicLink
     from kgitops.manifests.kinds.topic_profile import TopicProfile
-    from kgitops.manifests.kinds.virtual_cluster import VirtualCluster, VirtualClusterBinding
     from kgitops.manifests.policies.policy import Policy, Waiver
 
-    OfModule: TypeAlias = Acl | BrokerConfig | ClientMetrics | ClientQuota | ConsumerGroup | User
     Declaration: TypeAlias = (
-        OfModule
-        | Topic
+        Topic
+        | Acl
+        | ClientQuota
+        | User
         | VirtualCluster
         | TopicLink
+        | ConsumerGroup
+        | ClientMetrics
+        | BrokerConfig
         | VirtualClusterBinding
         | Tombstone
         | TopicProfile
@@ -44,18 +49,18 @@ if TYPE_CHECKING:
 
 # Kind to its module: building a model takes time, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {
-    "Topic": "manifests.kinds.topic",
+    "Topic": "kinds.topics.topic",
     "Acl": "kinds.acls.acl",
     "ClientQuota": "kinds.quota",
     "User": "kinds.user",
     "Tombstone": "manifests.kinds.tombstone",
     "Project": "manifests.project.document",
-    "VirtualCluster": "manifests.kinds.virtual_cluster",
-    "TopicLink": "manifests.kinds.topic",
+    "VirtualCluster": "kinds.virtual_clusters.virtual_cluster",
+    "TopicLink": "kinds.virtual_clusters.link",
     "ConsumerGroup": "kinds.consumer_group",
     "ClientMetrics": "kinds.client_metrics",
     "BrokerConfig": "kinds.broker_config",
-    "VirtualClusterBinding": "manifests.kinds.virtual_cluster",
+    "VirtualClusterBinding": "kinds.virtual_clusters.binding",
     "TopicProfile": "manifests.kinds.topic_profile",
     "Folder": "manifests.kinds.folder",
     "Policy": "manifests.policies.policy",
@@ -68,14 +73,14 @@ POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare how requests are judged, instead of an object of a cluster."""
 SHARED_KINDS = ("TopicProfile", "Folder")
 """Kinds that give values to the documents of other files."""
-_OBJECTS = frozenset(Kind)
-LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in KINDS if kind in _OBJECTS}
+OBJECT_KINDS = tuple(kind for kind in KINDS if kind in frozenset(Kind))
+"""Kinds that declare objects of a cluster."""
+LISTS: Mapping[str, str] = {f"{kind}List": kind for kind in OBJECT_KINDS}
 """The kind of a list to that of its items: all kinds that declare objects of a cluster have one."""
 DOCUMENT_KINDS = (*KINDS, *LISTS)
 """The kinds of documents, lists included."""
 
-MODULES = tuple(kind for kind, place in KINDS.items() if place.startswith("kinds."))
-"""Kinds of which all is in one module of ``kgitops.kinds``."""
+_CLASS_OF_SORT = {**KIND_OF_SORT, "group": Kind.BINDING, "broker": Kind.TOPIC}
 
 _BUILDING = Lock()
 
@@ -87,14 +92,9 @@ def model(kind: str) -> type[Any]:
     return cls
 
 
-def has_module(declared: "Declaration") -> "TypeIs[OfModule]":
-    """True for a document of a kind of which all is in one module."""
-    return declared.kind in MODULES
-
-
 @cache
 def kind_class(kind: str) -> "type[ObjectKind[Any]]":
-    """The hooks of a kind in ``MODULES``, whose module is loaded now.
+    """The hooks of a kind in ``OBJECT_KINDS``, whose module is loaded now.
 
     Raises:
         NotImplementedError: a hook is missing.
@@ -103,6 +103,20 @@ def kind_class(kind: str) -> "type[ObjectKind[Any]]":
     if missing := found.missing_hooks():
         raise NotImplementedError(f"{found.__name__} has no {', '.join(missing)}")
     return found
+
+
+def planned_by(sort: str) -> Kind:
+    """The kind whose class plans the objects with addresses of this sort.
+
+    A group of a virtual cluster is a member like others, and a broker is throttled while replicas
+    of topics move.
+    """
+    return _CLASS_OF_SORT[sort]
+
+
+def class_of(address: str) -> "type[ObjectKind[Any]]":
+    """The hooks of the kind that plans the object of this address."""
+    return kind_class(planned_by(kind_of(address)))
 
 
 @cache

@@ -1,7 +1,7 @@
 """The whole diff on one page: turns the desired and the current state into a plan."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, starmap
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kgitops.desired.claims import claims_of
 from kgitops.desired.matching.clients import warn_of_ranges
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.kind_models import MODULES, kind_class
+from kgitops.manifests.kind_models import class_of, kind_class, planned_by
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins
 from kgitops.model.cluster_state import (
     Capabilities,
@@ -56,27 +56,23 @@ from kgitops.plan.safety import (
 )
 from kgitops.plan.shown.derive import with_shown
 from kgitops.plan.shown.lookalikes import warn_of_shown_names, warn_of_twins
-from kgitops.plan.shown.topics import shown_defaults
 from kgitops.plan.shown.upgrades import (
     warn_of_defaults_under_profiles,
     warn_of_producers_without_create,
 )
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
-from kgitops.plan.topics.diff import plan_topics
-from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
 from kgitops.plan.virtual_clusters.advice import (
     cut_overs,
     lint_virtual_clusters,
     without_virtual_clusters,
 )
-from kgitops.plan.virtual_clusters.diff import VirtualClusterPlanner
 from kgitops.plan.virtual_clusters.guards import guard_virtual_clusters
-from kgitops.plan.virtual_clusters.links import LinkPlanner
-from kgitops.plan.virtual_clusters.members import MemberPlanner
 
 NOTHING_UNCHANGED: Mapping[str, int] = MappingProxyType({})
+_NAMING = frozenset((Kind.TOPIC, Kind.LINK))
+"""The kinds that decide which names virtual clusters have, by which ACLs are copied."""
 _REMOVING = frozenset((Action.DELETE, Action.FORGET))
 
 
@@ -131,7 +127,6 @@ def make_plan(
         draft = _plan_kinds(
             desired, current, ownership, stale_throttles, capabilities, advise=advise
         )
-        add_throttles(draft, current, desired.safety.replication_throttle, stale_throttles.brokers)
         draft.findings += _unsupported(draft.changes, capabilities)
     if desired.scope.takes_over:
         draft.warnings += ownership_notices(project, current.registry)
@@ -166,7 +161,7 @@ def make_plan(
         ),
         base=replace(
             base_of(current, base_digest),
-            defaults=shown_defaults(changes, current.broker_defaults),
+            defaults=_defaults_shown(changes, current.broker_defaults),
         ),
         principal=desired.principal,
         changes=changes,
@@ -233,36 +228,28 @@ def _plan_kinds(
         desired, refused = without_virtual_clusters(desired, capabilities.backend)
     else:
         refused = []
-    index = index_links(desired, current)
+    index, kinds = (
+        index_links(desired, current),
+        _kinds(desired, current, ownership, stale_throttles),
+    )
 
-    def context(links: PlannedLinks | None = None) -> PlanContext:
-        return PlanContext(
+    def planned(kind: Kind, links: PlannedLinks | None = None) -> PlanDraft:
+        context = PlanContext(
             desired=desired,
             current=current,
             ownership=ownership,
+            stale_throttles=stale_throttles,
             links=index,
             planned_links=links,
             client=capabilities.client,
         )
+        draft: PlanDraft = kind_class(kind)(context).plan()
+        return draft
 
-    named = merge_drafts(
-        (
-            plan_topics(desired, current, ownership, stale_throttles),
-            LinkPlanner(context()).plan(),
-        )
-    )
+    named = merge_drafts(planned(kind) for kind in kinds if kind in _NAMING)
     links = PlannedLinks(current, named.changes)
-    draft = merge_drafts(
-        (
-            named,
-            *(
-                kind_class(kind)(context(links)).plan()
-                for kind in _modules(desired, current, ownership)
-            ),
-            VirtualClusterPlanner(context()).plan(),
-            MemberPlanner(context()).plan(),
-        )
-    )
+    others = (planned(kind, links) for kind in kinds if kind not in _NAMING)
+    draft = merge_drafts((named, *others))
     guard_virtual_clusters(draft, desired, current, links)
     if advise:
         support = capabilities.virtual_clusters
@@ -272,17 +259,29 @@ def _plan_kinds(
     return draft
 
 
-def _modules(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Iterator[Kind]:
-    """The kinds with modules of which anything is declared, buried, recorded or found."""
+def _kinds(
+    desired: DesiredState, current: ClusterState, ownership: Ownership, stale: StaleThrottles
+) -> Sequence[Kind]:
+    """The kinds of which anything is declared, buried, recorded or found."""
     addresses = chain(current.objects, (tombstone.address for tombstone in desired.tombstones))
     sorts = {*ownership.managed, *map(kind_of, addresses)}
-    here = {KIND_OF_SORT[sort] for sort in sorts if sort in KIND_OF_SORT}
+    here = {planned_by(sort) for sort in sorts if sort in KIND_OF_SORT}
     here |= {item.kind for item in desired.objects}
+    if current.topics or stale.brokers:
+        here.add(Kind.TOPIC)
+    if current.virtual_clusters:
+        here |= {Kind.VIRTUAL_CLUSTER, Kind.LINK, Kind.BINDING}
     if current.quotas or current.partial_quotas:
         here.add(Kind.QUOTA)
     if current.acls or current.partial_acls:
         here.add(Kind.ACL)
-    return (kind for kind in Kind if kind in here and kind in MODULES)
+    return [kind for kind in Kind if kind in here]
+
+
+def _defaults_shown(changes: Iterable[Change], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Those of the brokers' defaults that changes show, or that their risks rest on."""
+    keys = {key for change in changes for key in class_of(change.address).defaults_shown(change)}
+    return {key: defaults[key] for key in sorted(keys) if key in defaults}
 
 
 def _unsupported(changes: Sequence[Change], capabilities: Capabilities) -> list[Finding]:

@@ -6,12 +6,13 @@ from kgitops.model.cluster_state import NotChecked, TopicUsage
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
 from kgitops.model.resources.kinds import Kind
-from kgitops.model.resources.topic_configs import effective_default
+from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Change, FieldChange, Measured
 from kgitops.plan.document.risks import RiskLevel
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
+_REMOTE = "remote.storage.enable"
 _LIMIT, _TIME, _SEGMENT = "retention.bytes", "retention.ms", "segment.bytes"
 WITHOUT_RECORDS: Mapping[str, str] = {"records": "0", "bytes": "0"}
 """The fields that a topic without any record has, by the paths of preconditions.
@@ -169,3 +170,18 @@ class _Effective:
             return int(self.text(key))
         except ValueError:
             return -1
+
+
+def deletes_empty(change: Change) -> bool:
+    """Return whether the change deletes a topic that certainly had no records when planned.
+
+    Remote storage may hold records that the brokers' logs do not.
+    """
+    before, basis = change.before, change.basis
+    if before is None or basis is None or basis.measured is None:
+        return False
+    if not any(isinstance(planned.request, DeleteTopicRequest) for planned in change.requests):
+        return False
+    impact = topic_impact(before["partitions"], basis.measured)
+    is_remote = normal_value(_REMOTE, before["configs"].get(_REMOTE) or "false") != "false"
+    return not is_remote and WITHOUT_RECORDS.items() <= impact.items()

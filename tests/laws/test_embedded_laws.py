@@ -19,11 +19,11 @@ from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.steps import outcome as step_outcome
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.kinds.topics import steps as topic_steps
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.topics import steps as topic_steps
 
 # Planning after applying is empty
 

@@ -19,6 +19,8 @@ from kgitops.desired.state import DesiredState
 from kgitops.kinds import consumer_group as groups
 from kgitops.kinds import user as users
 from kgitops.kinds.quota import ClientQuotaKind
+from kgitops.kinds.topics import alter as topic_alter
+from kgitops.kinds.topics import steps as topic_steps
 from kgitops.kinds.user import UserKind
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
@@ -58,8 +60,6 @@ from kgitops.plan.document.plan import Action, Plan, PlannedRequest, Preconditio
 from kgitops.plan.engine import Requested, Values
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.topics import alter as topic_alter
-from kgitops.plan.topics import steps as topic_steps
 
 
 def planning_after_applying_is_empty(turn: Turn, _: Sequence[Turn]) -> None:

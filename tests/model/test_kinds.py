@@ -6,13 +6,12 @@ import pytest
 from kinds.samples import ADDRESSES
 
 from kgitops.kinds.base import ConfigsKind, ValuesKind
-from kgitops.manifests.kind_models import KINDS, LISTS, MODULES, kind_class
+from kgitops.manifests.kind_models import KINDS, LISTS, OBJECT_KINDS, class_of, kind_class
 from kgitops.manifests.kinds.tombstone import TombstoneTarget
 from kgitops.manifests.schema import field_docs
-from kgitops.model.json.declared import ONLY_CONFIGS, DesiredClientMetrics, DesiredObject, sorts_of
+from kgitops.model.json.declared import DesiredClientMetrics, DesiredObject, sorts_of
 from kgitops.model.resources.addresses import is_address, kind_of, object_name
 from kgitops.model.resources.kinds import FORMS, KIND_OF_SORT, Kind, is_declarable
-from kgitops.plan.order.phases import PHASES
 
 DECLARED = {kind for kind in Kind if kind is not Kind.BROKER}
 
@@ -26,17 +25,9 @@ def test_every_kind_has_an_address_a_document_a_list_and_a_record() -> None:
     assert {KIND_OF_SORT[sort] for sort in sorts} == DECLARED
 
 
-def test_every_kind_has_a_phase() -> None:
-    assert {*PHASES} == {*Kind} - {*MODULES}
-
-
-@pytest.mark.parametrize("kind", MODULES)
+@pytest.mark.parametrize("kind", OBJECT_KINDS)
 def test_the_module_of_a_kind_has_every_hook(kind: str) -> None:
     assert kind_class(kind).declares.kind == kind
-
-
-def test_every_kind_that_has_only_configs_has_a_module() -> None:
-    assert {kind.kind for kind in ONLY_CONFIGS} <= {*MODULES}
 
 
 def test_a_kind_without_a_hook_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +63,8 @@ def test_a_tombstone_s_page_says_which_kinds_it_names() -> None:
 )
 def test_addresses_tell_their_kind(kind: str, address: str) -> None:
     assert is_declarable(address)
+    declares = class_of(address).declares
+    assert kind_of(address) in sorts_of(declares)
     assert is_address(address)
     assert KIND_OF_SORT[kind_of(address)] == kind
     assert object_name(address).kind in {form.noun for form in FORMS if form.kind == kind}

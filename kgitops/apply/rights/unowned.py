@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
+from kgitops.kinds.acls.copied import AclTranslation
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import SafetyError
@@ -13,7 +14,6 @@ from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.plan.document.plan import Action, Change, Plan, PlannedRequest
 from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
 
 
 def migrated_members(change: Change) -> frozenset[str]:

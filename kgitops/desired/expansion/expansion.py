@@ -18,7 +18,9 @@ from kgitops.model.json.declared import DesiredObject, Tombstone
 from kgitops.model.wording import nearest
 
 if TYPE_CHECKING:
-    from kgitops.manifests.kinds.topic import Topic
+    from kgitops.kinds.topics.topic import Topic
+    from kgitops.manifests.kind_models import Declaration
+    from kgitops.manifests.kinds.metadata import TopicMetadata
     from kgitops.manifests.kinds.topic_profile import ConfigValue
 
 Labelled = TypeVar("Labelled", bound=DesiredObject | Tombstone)
@@ -35,6 +37,14 @@ class TopicValues(Struct, frozen=True, kw_only=True):
     delete_records_before: Mapping[int, int]
     deletion_policy: str | None
     share_with: Sequence[str]
+
+
+class ExpandedTopic(Struct, frozen=True):
+    """The document of a topic with these values, and the reader of its configs."""
+
+    metadata: "TopicMetadata"
+    spec: TopicValues
+    configs: ConfigReader
 
 
 class Expansion:
@@ -64,8 +74,15 @@ class Expansion:
         for name, document in self._folders.profiles():
             self._check_profile(name, document)
 
-    def topic(self, topic: "Topic", manifest: Manifest) -> tuple[TopicValues, Document]:
-        """The topic's values, and its document, which knows where they are written."""
+    def expanded(self, manifest: Manifest) -> "tuple[Declaration | ExpandedTopic, Document]":
+        """The declaration with its values, and the document, which knows where they are written."""
+        declared = manifest.declares
+        if declared.kind != "Topic":
+            return declared, self._with_labels(manifest)
+        values, document = self._topic(declared, manifest)
+        return ExpandedTopic(declared.metadata, values, self._configs), document
+
+    def _topic(self, topic: "Topic", manifest: Manifest) -> tuple[TopicValues, Document]:
         folder = self._folders.values(manifest.folder)
         spec, document = topic.spec, manifest.document
         if spec.profile is not None:
@@ -108,8 +125,7 @@ class Expansion:
             return expanded, document
         return expanded, ExpandedDocument(document, both, removed)
 
-    def document(self, manifest: Manifest) -> Document:
-        """The document, which knows where the labels are written that its folders give."""
+    def _with_labels(self, manifest: Manifest) -> Document:
         folder = self._folders.values(manifest.folder)
         labels = getattr(manifest.declares.metadata, "labels", {})
         given = _labels_given(folder, labels)

@@ -11,7 +11,9 @@ from kgitops.desired.expansion.roles import rights_of
 from kgitops.desired.findings import Findings
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.kinds.acls.bindings import build_acls
+from kgitops.kinds.acls.copied import AclTranslation, CopiedAcl, find_copies, of_source
 from kgitops.kinds.acls.exported import export_acls
+from kgitops.kinds.acls.migrated import plan_migrated
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.manifests.kinds.access import AclResource
@@ -48,6 +50,7 @@ from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_remova
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,
+    Surroundings,
     altered,
     basis_of,
     created,
@@ -58,13 +61,6 @@ from kgitops.plan.shown.values import (
     removed,
     requests_of,
 )
-from kgitops.plan.virtual_clusters.copied_acls import (
-    AclTranslation,
-    CopiedAcl,
-    find_copies,
-    of_source,
-)
-from kgitops.plan.virtual_clusters.migrated_acls import plan_migrated
 
 _IN_PART = "; it exists only in part on the cluster, and the rest is removed as well"
 RoleName = Literal["producer", "consumer", "streams", "connect-worker", "admin"]
@@ -232,8 +228,9 @@ class AclKind(ObjectKind[DesiredAcl]):
         return Phase.DENY if _denies(change) else Phase.ALLOW
 
     @classmethod
-    def shown(cls, change: Change) -> Shown:
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
         """Return what is shown of a change of one binding."""
+        del around
         (request,) = requests_of(change) or (None,)
         if isinstance(request, DeleteAclRequest):
             if request.migrated_to is not None:

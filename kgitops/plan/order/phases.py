@@ -4,11 +4,9 @@ For virtual clusters the phases are those of KIP-1134's migration: links before 
 members last, and all deletions in the reverse order (VC-090, VC-400, VC-403).
 """
 
-from collections.abc import Callable, Mapping
 from enum import IntEnum, auto
-from functools import partial
 
-from kgitops.manifests.kind_models import kind_class
+from kgitops.manifests.kind_models import class_of
 from kgitops.model.requests import AclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
@@ -51,8 +49,7 @@ class Phase(IntEnum):
 
 def phase(change: Change) -> Phase:
     """Return the phase of a change."""
-    of_kind = PHASES.get(change.kind) or kind_class(change.kind).phase
-    return of_kind(change)
+    return class_of(change.address).phase(change)
 
 
 def order_key(change: Change) -> PhaseKey:
@@ -66,39 +63,11 @@ def order_key(change: Change) -> PhaseKey:
     return (phase(change), 0, change.address)
 
 
-def _topic(change: Change) -> Phase:
-    if Action.DELETE in change.actions:
-        return Phase.TOPIC_DELETE
-    if Action.FORGET in change.actions and split_scoped_address(change.address):
-        # A topic of a virtual cluster that is forgotten is unlinked (contract, Removal).
-        return Phase.LINK_REMOVE if change.requests else Phase.HANDED_OVER
-    return Phase.TOPIC_CREATE if Action.CREATE in change.actions else Phase.TOPIC
-
-
 def either(change: Change, makes: Phase, breaks: Phase) -> Phase:
     """Return the phase of what comes or changes, or of a removal."""
     if Action.DELETE in change.actions:
         return breaks
     return Phase.HANDED_OVER if Action.FORGET in change.actions else makes
-
-
-def _binding(change: Change) -> Phase:
-    scoped = split_scoped_address(change.address)
-    if scoped and scoped.segment == "txn":
-        return either(change, Phase.GROUP, Phase.GROUP_REMOVE)
-    return either(change, Phase.BIND, Phase.UNBIND)
-
-
-PHASES: Mapping[Kind, Callable[[Change], Phase]] = {
-    Kind.BROKER: lambda _: Phase.TOPIC,
-    Kind.TOPIC: _topic,
-    Kind.VIRTUAL_CLUSTER: partial(
-        either, makes=Phase.VIRTUAL_CLUSTER, breaks=Phase.VIRTUAL_CLUSTER_DELETE
-    ),
-    Kind.LINK: partial(either, makes=Phase.LINK, breaks=Phase.LINK_REMOVE),
-    Kind.BINDING: _binding,
-}
-"""The phases of kinds that don't say it themselves."""
 
 
 def _acl_key(change: Change) -> tuple[str, ...] | None:

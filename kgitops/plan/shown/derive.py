@@ -5,23 +5,21 @@ follows from these here, when a plan is made and again when one is read, so that
 anything else than what it does.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kgitops.manifests.kind_models import MODULES, kind_class
+from kgitops.manifests.kind_models import class_of
 from kgitops.model.cluster_state import Usage
 from kgitops.model.json.canonical import plain_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of, member_address
-from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
+from kgitops.model.resources.kinds import KIND_OF_SORT
 from kgitops.plan.acls.access import with_rights_lost
 from kgitops.plan.document.plan import Basis, Change, Plan, Precondition, Takeover
 from kgitops.plan.shown.takeovers import shown_takeover
-from kgitops.plan.shown.topics import deletes_empty, shown_broker, shown_topic
 from kgitops.plan.shown.values import Shown, Surroundings, requests_of
-from kgitops.plan.shown.virtual_clusters import shown_link, shown_member, shown_virtual_cluster
-from kgitops.plan.usage import WITHOUT_RECORDS, measured, not_checked, topic_at_stake
+from kgitops.plan.usage import WITHOUT_RECORDS, deletes_empty, measured, not_checked, topic_at_stake
 
 _UNCHECKED = ("lastApplied.", "deleteRecordsBefore.")
 _UNCHECKED_FIELDS = ("owner", "link", "replicationFactor", "virtualCluster")
@@ -117,20 +115,7 @@ def _surroundings(
 def _shown(change: Change, around: Surroundings) -> Shown:
     if around.takeovers:
         return shown_takeover(change, around.takeovers)
-    if change.kind is Kind.GROUP and kind_of(change.address) == "group":
-        return shown_member(change, around)
-    if change.kind in MODULES:
-        return kind_class(change.kind).shown(change)
-    return _SHOWN[change.kind](change, around)
-
-
-_SHOWN: Mapping[Kind, Callable[[Change, Surroundings], Shown]] = {
-    Kind.TOPIC: shown_topic,
-    Kind.BROKER: shown_broker,
-    Kind.VIRTUAL_CLUSTER: shown_virtual_cluster,
-    Kind.LINK: shown_link,
-    Kind.BINDING: shown_member,
-}
+    return class_of(change.address).shown(change, around)
 
 
 def _with(change: Change, shown: Shown) -> Change:

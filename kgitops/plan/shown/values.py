@@ -20,6 +20,7 @@ from kgitops.plan.ownership import (
 from kgitops.plan.removal import ALREADY_GONE, removal_reason
 
 NO_BASIS = Basis()
+UNFINISHED = "an unfinished run left it"
 _NO_IMPACT: Mapping[str, Json] = {}
 _MEMBER_KINDS = (Kind.LINK, Kind.BINDING, Kind.GROUP)
 """Kinds whose objects are removed from a virtual cluster, not deleted."""
@@ -171,6 +172,12 @@ def removed(
         because=reason_of_removal(change) if because is None else because,
         impact=impact,
     )
+
+
+def removed_whole(change: Change, deleted: Risk, forgotten: Risk) -> Shown:
+    """Show the removal of an object that goes whole, or not at all."""
+    because = reason_of_removal(change, gone=change.before is None)
+    return removed(change, risk=deleted if change.requests else forgotten, because=because)
 
 
 def reason_of_removal(change: Change, *, gone: bool = False) -> str:

@@ -22,7 +22,7 @@ from kgitops.desired.matching.reported_types import (
 from kgitops.desired.state import DesiredState, Project
 from kgitops.kinds.exports import Document, Exporting, ExportNotes, ExportScope
 from kgitops.manifests.files import display_name
-from kgitops.manifests.kind_models import MODULES, kind_class
+from kgitops.manifests.kind_models import OBJECT_KINDS, kind_class
 from kgitops.manifests.load import load_manifests
 from kgitops.manifests.project.values import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
@@ -36,8 +36,6 @@ from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.export.files import arrange, document_yaml, write_texts
 from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
-from kgitops.workflow.export.topics import export_topics
-from kgitops.workflow.export.virtual_clusters import export_links, export_virtual_clusters
 from kgitops.workflow.project.selection import Workspace
 
 
@@ -70,18 +68,17 @@ def export_manifests(
     notes = ExportNotes()
     unheard = Findings()  # loading the manifests reports them
     layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
-    files = {
-        **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
-        **arrange(
-            "topics",
-            export_topics(state, scope, notes, allow_configs, layer, reported.get(None, {})),
-        ),
-        **arrange("links", export_links(state, scope, notes)),
-    }
-    for kind in MODULES:
+    files: dict[str, Sequence[Document]] = {}
+    for kind in OBJECT_KINDS:
         of_kind = kind_class(kind)
-        types = reported.get(getattr(of_kind.declares, "resource", None), {})
-        of = Exporting(state=state, scope=scope, notes=notes, reported=types)
+        of = Exporting(
+            state=state,
+            scope=scope,
+            notes=notes,
+            reported=reported.get(getattr(of_kind.declares, "resource", None), {}),
+            allow_configs=allow_configs,
+            defaults=layer,
+        )
         files |= arrange(of_kind.files, of_kind.export(of))
     return Export(
         files=files, notes=(*scope.foreign(), *notes.sentences()), lost=frozenset(notes.lost)

@@ -30,6 +30,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.image.image import ScramCredential
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import Safety
+from kgitops.kinds.topics.steps import delete_request
 from kgitops.model.cluster_state import ClusterState, Validator
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, Json
@@ -42,7 +43,6 @@ from kgitops.plan.document.file import read_sealed_plan
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
-from kgitops.plan.topics.steps import delete_request
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
 

@@ -42,6 +42,7 @@ from plan.worked_scenario import (
 
 from kgitops.desired.state import DesiredState, Safety
 from kgitops.kinds import base
+from kgitops.kinds.topics.configs import config_risk
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, DesiredTopic, OffsetReset
 from kgitops.model.resources.acls import AclBinding
@@ -55,7 +56,6 @@ from kgitops.plan import planner
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.risks import RISK_LEVELS, Risk, all_risks
-from kgitops.plan.topics.configs import config_risk
 
 OTHER = a_quota(an_entity(user="other"))
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN

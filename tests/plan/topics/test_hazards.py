@@ -3,11 +3,11 @@
 import pytest
 from builders import a_cluster, a_desired, a_topic, applied, plan_of
 
+from kgitops.kinds.topics.hazards import HAZARDS, Hazard
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.plan.topics.hazards import HAZARDS, Hazard
 
 RATED = [
     (key, each) for key, rated in HAZARDS.items() if not isinstance(rated, str) for each in rated

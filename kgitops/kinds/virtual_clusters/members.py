@@ -17,12 +17,8 @@ from kgitops.model.resources.virtual_clusters import EntityType, as_principal, p
 
 if TYPE_CHECKING:
     from kgitops.kinds.consumer_group import ConsumerGroup, ConsumerGroupSpec
-    from kgitops.manifests.kinds.virtual_cluster import (
-        BindingSpec,
-        GroupMember,
-        UserMember,
-        VirtualClusterBinding,
-    )
+    from kgitops.kinds.virtual_clusters.binding import BindingSpec, VirtualClusterBinding
+    from kgitops.kinds.virtual_clusters.virtual_cluster import GroupMember, UserMember
 
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
@@ -66,8 +62,8 @@ def build_local_group(
 
 def build_binding(
     binding: "VirtualClusterBinding", document: Document, findings: Findings
-) -> DesiredMember | None:
-    """Build the user, client id or transactional id; None unless there is exactly one."""
+) -> list[DesiredMember]:
+    """Build the user, client id or transactional id; nothing unless there is exactly one."""
     spec, scope = binding.spec, binding.metadata.virtual_cluster
     check_name(scope, document, ("metadata", "virtualCluster"), findings)
     fields = DocumentPart(document, "spec")
@@ -82,9 +78,9 @@ def build_binding(
             f"the binding names {'several members' if names else 'no member'}",
             "write exactly one of user, clientId and transactionalId",
         )
-        return None
+        return []
     if spec.user is not None:
-        return make_user(declared, spec.user, "user", spec, findings)
+        return [make_user(declared, spec.user, "user", spec, findings)]
     for name, written in (
         ("copyAclsFrom", spec.copy_acls_from),
         ("removeOldAclsFrom", spec.remove_old_acls_from),
@@ -92,11 +88,11 @@ def build_binding(
         if written is not None:
             findings.error(fields, (name,), f"only a user has {name}", "remove it", key=True)
     if spec.client_id is not None:
-        return make_client_id(declared, spec.client_id, findings, move=spec.move)
+        return [make_client_id(declared, spec.client_id, findings, move=spec.move)]
     if spec.move:
         problem = "a transactional id can't be moved: its name on the cluster would be another"
         findings.error(fields, ("move",), problem, "remove it", key=True)
-    return make_transactional_id(declared, names[0], findings)
+    return [make_transactional_id(declared, names[0], findings)]
 
 
 def make_user(

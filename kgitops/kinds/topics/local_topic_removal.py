@@ -2,6 +2,8 @@
 
 from msgspec.structs import replace
 
+from kgitops.kinds.topics.local_topics import LocalTopics
+from kgitops.kinds.topics.steps import delete_request
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.kinds import Kind
@@ -13,8 +15,6 @@ from kgitops.plan.document.plan import Basis, Change
 from kgitops.plan.draft import chain
 from kgitops.plan.normal_form import link_view, topic_view
 from kgitops.plan.removal import Removal, RemovalKind, remove
-from kgitops.plan.topics.local_topics import LocalTopics
-from kgitops.plan.topics.steps import delete_request
 from kgitops.plan.usage import measured
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
+from kgitops.kinds.topics.hazards import hazard
 from kgitops.model.json.declared import ConfigsPolicy, DesiredTopic
 from kgitops.model.resources.topic_configs import (
     configs_problems,
@@ -17,7 +18,6 @@ from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Drift, FieldChange
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.plan.topics.hazards import hazard
 
 
 class ConfigDiff(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from kgitops.kinds.topics.replicas import TargetReplicas
+from kgitops.kinds.topics.throttles import TopicThrottle
 from kgitops.model import requests as req
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.values import overlaid
 from kgitops.plan.draft import ChainedRequest
-from kgitops.plan.topics.replicas import TargetReplicas
-from kgitops.plan.topics.throttles import TopicThrottle
 
 _MIN_ISR = "min.insync.replicas"
 _NOTHING: Mapping[str, str | None] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kgitops.kinds.virtual_clusters.membership import Membership
 from kgitops.model.requests import AlterVirtualClusterRequest, DeleteGroupRequest, Request
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.kinds import Kind
@@ -11,7 +12,6 @@ from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis
 from kgitops.plan.normal_form import member_view
 from kgitops.plan.removal import Removal, RemovalKind, remove
-from kgitops.plan.virtual_clusters.membership import Membership
 
 _SHOWN = 5
 

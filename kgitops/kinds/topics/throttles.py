@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.kinds.topics.replicas import TargetReplicas
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest
 from kgitops.model.resources.addresses import broker_address
@@ -21,11 +22,13 @@ from kgitops.model.resources.topics import (
 )
 from kgitops.model.source import Finding, Severity
 from kgitops.model.values import overlaid
-from kgitops.plan.document.plan import Change, PlannedRequest, Precondition
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest, Precondition
+from kgitops.plan.document.risks import worst_first
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import broker_view
+from kgitops.plan.shown.values import UNFINISHED, ContradictionError, Shown
 from kgitops.plan.stale_throttles import RestoredConfigs
-from kgitops.plan.topics.replicas import TargetReplicas
 
 _KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
@@ -97,6 +100,40 @@ def add_throttles(
             setting.setdefault(move, []).append(change.requests[0].id)
     if setting:
         draft.changes[:] = [_after_setting(change, setting) for change in draft.changes]
+
+
+def shown_broker(change: Change) -> Shown:
+    """Derive what is shown of a broker's throttle: until the replicas have moved, or no longer."""
+    setting, *undoing = change.requests
+    held: Mapping[str, str] = (change.before or {})["throttles"]
+    restored: dict[str, str | None] = {}
+    for planned in undoing:
+        if not isinstance(planned.request, AlterBrokerRequest):
+            raise ContradictionError("has a request for something else")
+        restored |= planned.request.configs
+    if not isinstance(setting.request, AlterBrokerRequest):
+        raise ContradictionError("has a request for something else")
+    limited = setting.request.configs
+    moves = any(len(planned.depends_on) > 1 for planned in undoing)
+    return Shown(
+        actions=(Action.UPDATE,),
+        after={
+            **(change.before or {}),
+            "throttles": dict(sorted(overlaid(held, restored).items())),
+        },
+        fields=tuple(
+            FieldChange(
+                path=f"throttles.{key}",
+                before=held.get(key),
+                after=limited[key] if moves else restored[key],
+                risk=risks.REPLICATION_THROTTLE,
+                note="until the replicas have moved" if moves else UNFINISHED,
+            )
+            for key in sorted(limited)
+        ),
+        risks=worst_first({risks.REPLICATION_THROTTLE}),
+        because="replicas are going to move" if moves else "an unfinished run left it throttled",
+    )
 
 
 def _needed(

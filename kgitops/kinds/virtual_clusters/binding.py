@@ -1,33 +1,120 @@
-"""Plans the members of virtual clusters: users, client ids, groups, transactional ids."""
+"""``kind: VirtualClusterBinding``, and all members of virtual clusters."""
 
 from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
 
-from kgitops.model.json.declared import DesiredMember, DesiredVirtualCluster, MembersMode
+from kgitops.desired.findings import Findings
+from kgitops.kinds.base import ObjectKind
+from kgitops.kinds.exports import Exporting, Item
+from kgitops.kinds.virtual_clusters.member_removal import remove_member
+from kgitops.kinds.virtual_clusters.members import build_binding
+from kgitops.kinds.virtual_clusters.membership import Membership
+from kgitops.manifests.kinds.fields import Flag, NotNull, Text, manifest
+from kgitops.manifests.kinds.metadata import MemberMetadata
+from kgitops.manifests.yaml.document import Document
+from kgitops.model.json.declared import (
+    DeletionPolicy,
+    DesiredMember,
+    DesiredVirtualCluster,
+    MembersMode,
+)
 from kgitops.model.registry import Owner
-from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    DeleteGroupRequest,
+    Request,
+)
 from kgitops.model.resources.acls import CLUSTER_NAME
-from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
-from kgitops.plan.document.plan import Drift
+from kgitops.plan.document import risks
+from kgitops.plan.document.losses import OFFSETS_LOST
+from kgitops.plan.document.plan import Change, Drift, FieldChange
+from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.engine import KindPlanner
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.ownership import OwnershipStatus
-from kgitops.plan.removal import Removal
-from kgitops.plan.virtual_clusters.member_removal import remove_member
-from kgitops.plan.virtual_clusters.membership import Membership
+from kgitops.plan.order.phases import Phase, either
+from kgitops.plan.ownership import OwnershipStatus, removal_policy
+from kgitops.plan.removal import ALREADY_GONE, Removal, absence_reason
+from kgitops.plan.shown.values import (
+    ContradictionError,
+    Shown,
+    Surroundings,
+    altered,
+    basis_of,
+    created,
+    is_adopted,
+    owner_after,
+    reason_of_removal,
+    releases_ownership,
+    removed,
+    requests_of,
+    taken_risks,
+)
 
 _INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
 """Instructions that a document gives once; they are not state, and cause no change alone."""
 
 
-class MemberPlanner(KindPlanner[DesiredMember]):
+@manifest
+class BindingSpec:
+    """A member: exactly one of user, clientId and transactionalId."""
+
+    user: Annotated[Text | None, NotNull()] = None
+    """The principal; a bare name gets "User:"."""
+    client_id: Annotated[Text | None, NotNull()] = None
+    """The client id."""
+    transactional_id: Annotated[Text | None, NotNull()] = None
+    """The transactional id."""
+    copy_acls_from: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster whose ACLs are copied for the user, or kafka-cluster for global ones."""
+    remove_old_acls_from: Text | None = None
+    """The virtual cluster, or kafka-cluster, to remove the user's copied ACLs from, in a commit
+    after the one that copies them."""
+    move: Flag = False
+    """True lets the user or client id be taken out of another virtual cluster."""
+    deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
+    """The effect of removing this document: Delete (the default) takes the member out of the
+    virtual cluster, Orphan leaves it there and forgets it, Protect refuses the plan."""
+
+
+@manifest
+class VirtualClusterBinding:
+    """A user, client id or transactional id of a virtual cluster; another team may declare it.
+
+    Example:
+        apiVersion: kgitops/v1
+        kind: VirtualClusterBinding
+        metadata: {name: ana-reader, virtualCluster: analytics}
+        spec: {user: User:ana-reader}
+    """
+
+    api_version: Literal["kgitops/v1"]
+    """The version of this format."""
+    kind: Literal["VirtualClusterBinding"]
+    """The kind of the document."""
+    metadata: MemberMetadata
+    """The metadata of the document."""
+    spec: BindingSpec
+    """The member."""
+
+
+class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
     """The users, client ids, groups and transactional ids of all virtual clusters."""
 
-    declares = DesiredMember
+    declares, files, phases = DesiredMember, "bindings", (Phase.BIND, Phase.UNBIND)
+    lost = OFFSETS_LOST
+
+    @classmethod
+    def build(
+        cls, declared: VirtualClusterBinding, document: Document, findings: Findings
+    ) -> Sequence[DesiredMember]:
+        """Return the user, client id or transactional id; none unless there is exactly one."""
+        return build_binding(declared, document, findings)
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)
@@ -61,6 +148,60 @@ class MemberPlanner(KindPlanner[DesiredMember]):
         addresses = frozenset(item.address for item in self.context.desired.of(DesiredMember))
         _report_extra(self.context, self._membership, addresses)
         return draft
+
+    @classmethod
+    def phase(cls, change: Change) -> Phase:
+        """Return the phase: groups and transactional ids come before the rights on them."""
+        if kind_of(change.address) in (EntityType.GROUP, "txn"):
+            return either(change, Phase.GROUP, Phase.GROUP_REMOVE)
+        return super().phase(change)
+
+    @classmethod
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
+        """Return what is shown of a change of a member of a virtual cluster."""
+        if releases_ownership(change):
+            return _left(change, around)
+        last, before = owner_after(change).last_applied, change.before
+        entity_type = EntityType(last["type"])
+        is_group = entity_type is EntityType.GROUP
+        view = member_view(last["virtualCluster"], entity_type, last["name"])
+        adopts = last["adopt"]
+        after = {**view, "adopts": adopts} if is_group else view
+        if before is None:
+            return created(change, after=after, risky={_add_risk(entity_type, adopts)})
+        moved_from = next(filter(None, map(_moved_from, requests_of(change))), None)
+        if moved_from is not None:
+            return altered(
+                change,
+                after=after,
+                fields=(
+                    FieldChange(
+                        path="virtualCluster",
+                        before=before["virtualCluster"],
+                        after=last["virtualCluster"],
+                        risk=risks.MEMBER_MOVE,
+                    ),
+                ),
+                adoption=None,
+                risky=taken_risks(change),
+                because=f"it moves from {moved_from}",
+            )
+        taken = before.get("adopts")
+        risk = risks.GROUP_TAKE_OVER if adopts else risks.GROUP_ADD
+        return altered(
+            change,
+            after=after,
+            fields=(FieldChange(path="adopts", before=taken, after=adopts, risk=risk),)
+            if is_group and taken != adopts
+            else (),
+            adoption=risks.MEMBER_ADOPT if is_adopted(change) else None,
+        )
+
+    @classmethod
+    def export(cls, of: Exporting) -> list[Item]:
+        """Return nothing: members are among the documents of their virtual clusters."""
+        del of
+        return []
 
 
 def kind_of_member(entity_type: EntityType) -> Kind:
@@ -213,3 +354,56 @@ def _report_extra(context: PlanContext, membership: Membership, declared: frozen
         context.draft.drift.append(
             Drift(address=address, path="", last_applied=None, found="present", rule="undeclared")
         )
+
+
+def _moved_from(request: Request) -> str | None:
+    return request.moved_from if isinstance(request, AlterVirtualClusterRequest) else None
+
+
+def _add_risk(entity_type: EntityType, adopts: str | None) -> Risk:
+    match entity_type:
+        case EntityType.GROUP:
+            return risks.GROUP_TAKE_OVER if adopts else risks.GROUP_ADD
+        case EntityType.TRANSACTIONAL_ID:
+            return risks.TRANSACTIONAL_ID_ADD
+        case EntityType.USER | EntityType.CLIENT_ID | EntityType.TOPIC:
+            return risks.MEMBER_BIND
+
+
+def _left(change: Change, around: Surroundings) -> Shown:
+    owner = change.owner_before
+    if owner is None:
+        raise ContradictionError("is removed, though no project manages it")
+    last, allowed = owner.last_applied, basis_of(change).still_allowed
+    entity_type = EntityType(last["type"])
+    because = reason_of_removal(change)
+    if change.address in around.moved:
+        because = "it moves to another virtual cluster"
+    elif change.before is None:
+        because = f"{because}{ALREADY_GONE}"
+    elif (
+        change.requests
+        and basis_of(change).tombstone is None
+        and removal_policy(owner) is DeletionPolicy.ORPHAN
+    ):
+        because = f"{absence_reason(change.address, None)}; what it has committed stays"
+    if not change.requests:
+        return removed(change, risk=risks.MEMBER_FORGET, because=because)
+    drops = any(isinstance(request, DeleteGroupRequest) for request in requests_of(change))
+    return removed(
+        change,
+        risk=_removal_risks(entity_type, drops=drops, exposed=bool(allowed)),
+        because=because,
+        impact={"still_allowed": list(allowed)} if allowed else {},
+    )
+
+
+def _removal_risks(entity_type: EntityType, *, drops: bool, exposed: bool) -> tuple[Risk, ...]:
+    match entity_type:
+        case EntityType.GROUP:
+            return worst_first({risks.GROUP_REMOVE, *({risks.GROUP_DELETE} if drops else ())})
+        case EntityType.TRANSACTIONAL_ID:
+            return (risks.TRANSACTIONAL_ID_REMOVE,)
+        case EntityType.USER | EntityType.CLIENT_ID | EntityType.TOPIC:
+            more = {risks.MEMBER_EXPOSED} if exposed else set()
+            return worst_first({risks.MEMBER_UNBIND, *more})

@@ -4,28 +4,17 @@ from collections.abc import Mapping
 
 from kgitops.kinds.exports import (
     Document,
-    ExportNotes,
+    Exporting,
     ExportScope,
     Inline,
     Item,
     as_document,
     written_policy,
 )
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import MembersMode
-from kgitops.model.registry import Json, Owner
-from kgitops.model.resources.addresses import (
-    local_topic_address,
-    member_address,
-    virtual_cluster_address,
-)
-from kgitops.model.resources.virtual_clusters import (
-    EntityType,
-    LocalName,
-    LoweringOptions,
-    VirtualCluster,
-    generated_parts,
-)
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import member_address, virtual_cluster_address
+from kgitops.model.resources.virtual_clusters import EntityType, LoweringOptions, VirtualCluster
 
 _BINDING_FIELDS = {
     EntityType.USER: "user",
@@ -38,35 +27,13 @@ _MEMBER_KINDS = (*_BINDING_FIELDS, EntityType.GROUP)
 _WITHOUT = "left out, with the members that this project does not manage"
 
 
-def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
-    """The physical topics that were created in a virtual cluster, with their local names.
-
-    A project's own record decides; else the link with the topic's own name, if it is the only one.
-    """
-    candidates: dict[str, list[LocalName]] = {}
-    applied: dict[str, LocalName] = {}
-    for name, virtual_cluster in state.virtual_clusters.items():
-        for link in virtual_cluster.links.values():
-            local = LocalName(name, link.name)
-            owner = owners.get(local_topic_address(local))
-            if owner is not None and not owner.spent:
-                applied[link.topic] = local
-            parts = generated_parts(link.topic)
-            if parts is not None and parts[1] == link.name:
-                candidates.setdefault(link.topic, []).append(local)
-    only = {topic: locals_[0] for topic, locals_ in candidates.items() if len(locals_) == 1}
-    return {**only, **applied}
-
-
-def export_virtual_clusters(
-    state: ClusterState, scope: ExportScope, notes: ExportNotes
-) -> list[Item]:
+def export_virtual_clusters(of: Exporting) -> list[Item]:
     """Every virtual cluster that the project may declare, with those members that it may.
 
     Members with a deletionPolicy are documents of their own, and so are those that the project
     manages in a virtual cluster of another project.
     """
-    items = []
+    items, state, scope = [], of.state, of.scope
     for name in sorted(state.virtual_clusters):
         virtual_cluster = state.virtual_clusters[name]
         documents: list[Document] = []
@@ -75,7 +42,7 @@ def export_virtual_clusters(
             spec = _spec(virtual_cluster, scope)
             documents.append(as_document("VirtualCluster", name, spec))
         else:
-            notes.add(virtual_cluster_address(name), _WITHOUT)
+            of.notes.add(virtual_cluster_address(name), _WITHOUT)
         documents += (
             _member_document(virtual_cluster, kind, member, last)
             for kind in _MEMBER_KINDS
@@ -97,40 +64,6 @@ def _member_document(
         return as_document("ConsumerGroup", name, spec, scope)
     spec = {_BINDING_FIELDS[kind]: name, **policy}
     return as_document("VirtualClusterBinding", f"{kind}-{name}", spec, scope)
-
-
-def export_links(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
-    """Every link but those of topics that were created in their virtual cluster."""
-    del notes
-    made = local_topics(state, scope.ownership.owners)
-    items = []
-    for name in sorted(state.virtual_clusters):
-        for link in sorted(state.virtual_clusters[name].links.values(), key=lambda it: it.name):
-            local = LocalName(name, link.name)
-            address = member_address(name, EntityType.TOPIC, link.name)
-            if made.get(link.topic) == local or not scope.may_declare(address):
-                continue
-            owner = made.get(link.topic)
-            target = (
-                {"virtualCluster": owner.virtual_cluster, "topic": owner.name}
-                if owner
-                else {"physicalTopic": link.topic}
-            )
-            spec = {"target": Inline(target), **written_policy(scope.last_applied(address))}
-            items.append(
-                Item(f"{name}.{link.name}", [as_document("TopicLink", link.name, spec, name)])
-            )
-    return items
-
-
-def sharers(state: ClusterState, made: Mapping[str, LocalName]) -> dict[str, list[str]]:
-    """For each topic made in a virtual cluster the others that link to it (VC-040), by name."""
-    names_by_topic: dict[str, set[str]] = {}
-    for name, one in state.virtual_clusters.items():
-        for link in one.links.values():
-            if link.topic in made and made[link.topic].virtual_cluster != name:
-                names_by_topic.setdefault(link.topic, set()).add(name)
-    return {topic: sorted(names) for topic, names in names_by_topic.items()}
 
 
 def _spec(virtual_cluster: VirtualCluster, scope: ExportScope) -> dict[str, Json]:

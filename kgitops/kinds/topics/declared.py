@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from kgitops.desired.configs import ConfigReader, check_min_insync_replicas
-from kgitops.desired.expansion.expansion import TopicValues
+from kgitops.desired.configs import check_min_insync_replicas
+from kgitops.desired.expansion.expansion import ExpandedTopic, TopicValues
 from kgitops.desired.findings import Findings, check_name, counted, scope_of
-from kgitops.manifests.kinds.topic import Topic
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.model.resources.addresses import local_topic_address, topic_address
@@ -14,15 +13,9 @@ from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import MAX_LOCAL_NAME, LocalName
 
 
-def build_topic(
-    topic: Topic,
-    spec: TopicValues,
-    document: Document,
-    configs: ConfigReader,
-    findings: Findings,
-) -> DesiredTopic:
+def build_topic(topic: ExpandedTopic, document: Document, findings: Findings) -> DesiredTopic:
     """Build the topic in normal form; problems that Kafka would refuse go to ``findings``."""
-    name = topic.metadata.name
+    name, spec, configs = topic.metadata.name, topic.spec, topic.configs
     scope = scope_of(topic.metadata.virtual_cluster)
     _check_name(name, scope, document, findings)
     _check_sharing(scope, spec.share_with, document, findings)

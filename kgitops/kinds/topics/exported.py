@@ -1,16 +1,15 @@
 """Topics as documents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from kgitops.desired.expansion.layers import Layer
 from kgitops.desired.matching.reported_types import reported_problem, reported_text
-from kgitops.kinds.exports import ExportNotes, ExportScope, Item, as_document, written_policy
+from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import ConfigsPolicy
-from kgitops.model.registry import Json
+from kgitops.model.registry import Json, Owner
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.topic_configs import (
     ConfigType,
@@ -21,29 +20,22 @@ from kgitops.model.resources.topic_configs import (
     topic_configs,
 )
 from kgitops.model.resources.topics import TopicState
-from kgitops.workflow.export.virtual_clusters import local_topics, sharers
+from kgitops.model.resources.virtual_clusters import LocalName, generated_parts
 
 _Spec = dict[str, Json]
 
 
-def export_topics(
-    state: ClusterState,
-    scope: ExportScope,
-    notes: ExportNotes,
-    allow_configs: Sequence[str],
-    defaults: Layer,
-    reported: Mapping[str, ConfigType],
-) -> list[Item]:
+def export_topics(of: Exporting) -> list[Item]:
     """Every topic that the project may declare, with the configs set on the topic itself.
 
-    ``reported`` are the types of configs that only the brokers know. A config that only the
-    ``defaults`` would set is taken out. The placement of replicas is only
+    A config that only the defaults would set is taken out. The placement of replicas is only
     written if it was declared: with counts, a plan moves no replicas, and a later rebalancing of
     the cluster causes no drift.
     """
-    exporter = _Topics(state, scope, notes, allow_configs, defaults, reported)
+    state, scope = of.state, of.scope
+    exporter = _Topics(of)
     made = local_topics(state, scope.ownership.owners)
-    shared = sharers(state, made)
+    shared = _sharers(state, made)
     items = []
     for name, topic in sorted(state.topics.items()):
         local = made.get(name)
@@ -60,23 +52,48 @@ def export_topics(
     return items
 
 
+def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
+    """The physical topics that were created in a virtual cluster, with their local names.
+
+    A project's own record decides; else the link with the topic's own name, if it is the only one.
+    """
+    candidates: dict[str, list[LocalName]] = {}
+    applied: dict[str, LocalName] = {}
+    for name, virtual_cluster in state.virtual_clusters.items():
+        for link in virtual_cluster.links.values():
+            local = LocalName(name, link.name)
+            owner = owners.get(local_topic_address(local))
+            if owner is not None and not owner.spent:
+                applied[link.topic] = local
+            parts = generated_parts(link.topic)
+            if parts is not None and parts[1] == link.name:
+                candidates.setdefault(link.topic, []).append(local)
+    only = {topic: locals_[0] for topic, locals_ in candidates.items() if len(locals_) == 1}
+    return {**only, **applied}
+
+
+def _sharers(state: ClusterState, made: Mapping[str, LocalName]) -> dict[str, list[str]]:
+    """For each topic made in a virtual cluster the others that link to it (VC-040), by name."""
+    names_by_topic: dict[str, set[str]] = {}
+    for name, one in state.virtual_clusters.items():
+        for link in one.links.values():
+            if link.topic in made and made[link.topic].virtual_cluster != name:
+                names_by_topic.setdefault(link.topic, set()).add(name)
+    return {topic: sorted(names) for topic, names in names_by_topic.items()}
+
+
 class _Topics(Struct, frozen=True):
-    state: ClusterState
-    scope: ExportScope
-    notes: ExportNotes
-    allow_configs: Sequence[str]
-    defaults: Layer
-    reported: Mapping[str, ConfigType]
+    of: Exporting
 
     def spec(self, address: str, topic: TopicState) -> _Spec | None:
         """The spec of the topic's document; None if it gets no document."""
         if topic.internal:
-            self.notes.add(address, "left out, it belongs to the brokers or to kgitops")
+            self.of.notes.add(address, "left out, it belongs to the brokers or to kgitops")
         elif topic.marked_for_deletion:
-            self.notes.add(address, "left out, it is being deleted")
-        elif self.scope.may_declare(address):
-            last = self.scope.last_applied(address)
-            owner = self.scope.ownership.owner(address)
+            self.of.notes.add(address, "left out, it is being deleted")
+        elif self.of.scope.may_declare(address):
+            last = self.of.scope.last_applied(address)
+            owner = self.of.scope.ownership.owner(address)
             same = bool(owner and owner.topic_id == topic.topic_id)
             return self._spec(address, topic, last, same=same)
         return None
@@ -96,7 +113,7 @@ class _Topics(Struct, frozen=True):
         given = self._default("configsPolicy") or ConfigsPolicy.DECLARED.value
         wanted = last.get("configsPolicy", given)
         if wanted == ConfigsPolicy.EXACT and not complete:
-            self.notes.add(address, "configsPolicy Exact is left out, it would remove a config")
+            self.of.notes.add(address, "configsPolicy Exact is left out, it would remove a config")
             wanted = ConfigsPolicy.DECLARED.value
         spec |= {"configsPolicy": wanted} if wanted != given else {}
         if same and last.get("deleteRecordsBefore"):
@@ -104,7 +121,7 @@ class _Topics(Struct, frozen=True):
                 offsets = last["deleteRecordsBefore"].items()
                 spec["deleteRecordsBefore"] = {int(p): int(offset) for p, offset in offsets}
             else:
-                self.notes.add(
+                self.of.notes.add(
                     address,
                     "deleteRecordsBefore is left out, Kafka deletes no records of a topic with "
                     "this cleanup.policy",
@@ -119,13 +136,13 @@ class _Topics(Struct, frozen=True):
         return {} if applied in (None, given) else {"deletionPolicy": applied}
 
     def _default(self, field: str) -> Json:
-        return self.defaults.values.get(("spec", field))
+        return self.of.defaults.values.get(("spec", field))
 
     def _without_defaults(self, configs: _Spec) -> _Spec:
         """The configs, and null for each that only a default of the project would set."""
         given = {
             str(path[2]): None
-            for path, value in self.defaults.values.items()
+            for path, value in self.of.defaults.values.items()
             if path[1] == "configs" and value is not None
         }
         both = {**given, **configs}
@@ -135,7 +152,7 @@ class _Topics(Struct, frozen=True):
         factor = topic.replication_factor
         if len({len(replicas) for replicas in topic.assignment}) > 1:
             if not last:
-                self.notes.add(
+                self.of.notes.add(
                     address,
                     "left out, its partitions have different numbers of replicas, which no "
                     "manifest can say; even them out first",
@@ -143,17 +160,17 @@ class _Topics(Struct, frozen=True):
                 )
                 return None
             factor = last["replicationFactor"]
-            self.notes.add(
+            self.of.notes.add(
                 address,
                 f"its partitions have different numbers of replicas; replicationFactor {factor} "
                 "is written as it was applied, so a plan evens them out",
             )
         elif last.get("assignments"):
-            brokers = {broker.id for broker in self.state.brokers}
+            brokers = {broker.id for broker in self.of.state.brokers}
             if brokers.issuperset(broker for replicas in topic.assignment for broker in replicas):
                 rows = enumerate(topic.assignment)
                 return {"assignments": {partition: list(replicas) for partition, replicas in rows}}
-            self.notes.add(
+            self.of.notes.add(
                 address,
                 "its assignments are left out and only counts are written, because a broker in "
                 "them is gone",
@@ -174,27 +191,27 @@ class _Topics(Struct, frozen=True):
                 spec[key] = self._written(key, value)
             elif key in last:
                 spec[key] = self._written(key, last[key])
-                self.notes.add(address, f"{problem}; the value last applied is written instead")
+                self.of.notes.add(address, f"{problem}; the value last applied is written instead")
             else:
                 complete = False
-                self.notes.add(address, f"{problem}; it is left out and stays as it is")
+                self.of.notes.add(address, f"{problem}; it is left out and stays as it is")
         return spec, complete
 
     def _problem(self, key: str, value: str) -> str | None:
         """The reason that the manifest would be refused, if it would."""
         if key in topic_configs():
             return config_problem(key, value)
-        if any(fnmatchcase(key, pattern) for pattern in self.allow_configs):
+        if any(fnmatchcase(key, pattern) for pattern in self.of.allow_configs):
             return None
         if removed_config(key) is not None:
             return f"Kafka 4 has no config {key} any more"
-        if (type_ := self.reported.get(key)) is not None:
+        if (type_ := self.of.reported.get(key)) is not None:
             return reported_problem(key, type_, value)
         return f"the config {key} is not known to kgitops (see spec.allowConfigs)"
 
     def _written(self, key: str, value: str) -> Json:
         """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
-        type_ = self.reported.get(key)
+        type_ = self.of.reported.get(key)
         text = normal_value(key, value) if type_ is None else reported_text(key, type_, value)
         definition = topic_configs().get(key)
         match definition.type if definition else type_:

@@ -6,6 +6,7 @@ those are removed whose counterpart exists in the virtual cluster when the plan 
 
 from collections.abc import Container, Iterator, Sequence
 
+from kgitops.kinds.acls.copied import AclTranslation, copies_in_this_plan, of_source
 from kgitops.model.json.declared import DesiredAcl, DesiredMember, acl_view
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
@@ -16,7 +17,6 @@ from kgitops.plan.context import PlanContext, selected
 from kgitops.plan.document.plan import Change, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import OwnershipStatus
-from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, copies_in_this_plan, of_source
 
 _SHOWN = 5
 

@@ -1,11 +1,11 @@
-"""The values shown of topics, and of the throttles of brokers while replicas move."""
+"""The values that a plan shows of topics."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import starmap
 
+from kgitops.kinds.topics.configs import config_field, may_keep_more, new_config_hazards
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
-    AlterBrokerRequest,
     AlterStep,
     AlterTopicRequest,
     AlterVirtualClusterRequest,
@@ -13,14 +13,13 @@ from kgitops.model.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
-from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, FieldChange
-from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.document.plan import Change, FieldChange
+from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import (
     assignment_text,
     in_order,
@@ -29,6 +28,7 @@ from kgitops.plan.normal_form import (
     topic_view,
 )
 from kgitops.plan.shown.values import (
+    UNFINISHED,
     ContradictionError,
     Shown,
     Surroundings,
@@ -41,13 +41,17 @@ from kgitops.plan.shown.values import (
     removed,
     requests_of,
 )
-from kgitops.plan.topics.configs import config_field, may_keep_more, new_config_hazards
-from kgitops.plan.usage import WITHOUT_RECORDS, disk_estimate, is_at_stake, topic_impact
+from kgitops.plan.usage import (
+    WITHOUT_RECORDS,
+    deletes_empty,
+    disk_estimate,
+    is_at_stake,
+    topic_impact,
+)
 
 _MIN_ISR = "min.insync.replicas"
 _REMOTE = "remote.storage.enable"
 _IN_SYNC = ("replicationFactor", f"configs.{_MIN_ISR}")
-_UNFINISHED = "an unfinished run left it"
 _SIZING = ("cleanup.policy", _REMOTE, "retention.bytes", "retention.ms")
 SHOWN_DEFAULTS = frozenset({_MIN_ISR, *_SIZING, "segment.bytes"})
 """The configs whose defaults every change of a topic may show, whatever it changes."""
@@ -123,7 +127,7 @@ def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -
                 before=configs.get(key),
                 after=restored[key],
                 risk=risks.REPLICATION_THROTTLE,
-                note=_UNFINISHED,
+                note=UNFINISHED,
             )
             for key in sorted(restored)
             if restored[key] != configs.get(key)
@@ -190,21 +194,6 @@ def _removed(change: Change) -> Shown:
             because += f"; a TopicLink has the name {local} from now on"
     impact = {} if before is None else topic_impact(before["partitions"], basis_of(change).measured)
     return removed(change, risk=risk, deletes=deletes, because=because, impact=impact)
-
-
-def deletes_empty(change: Change) -> bool:
-    """Return whether the change deletes a topic that certainly had no records when planned.
-
-    Remote storage may hold records that the brokers' logs do not.
-    """
-    before, basis = change.before, change.basis
-    if before is None or basis is None or basis.measured is None:
-        return False
-    if not any(isinstance(planned.request, DeleteTopicRequest) for planned in change.requests):
-        return False
-    impact = topic_impact(before["partitions"], basis.measured)
-    is_remote = normal_value(_REMOTE, before["configs"].get(_REMOTE) or "false") != "false"
-    return not is_remote and WITHOUT_RECORDS.items() <= impact.items()
 
 
 def _deletion_risk(change: Change) -> Risk:
@@ -287,47 +276,11 @@ def _record_field(partition: int, offset: int) -> FieldChange:
     )
 
 
-def shown_broker(change: Change, around: Surroundings) -> Shown:
-    """Derive what is shown of a broker's throttle: until the replicas have moved, or no longer."""
-    del around
-    setting, *undoing = change.requests
-    held: Mapping[str, str] = (change.before or {})["throttles"]
-    restored: dict[str, str | None] = {}
-    for planned in undoing:
-        if not isinstance(planned.request, AlterBrokerRequest):
-            raise ContradictionError("has a request for something else")
-        restored |= planned.request.configs
-    if not isinstance(setting.request, AlterBrokerRequest):
-        raise ContradictionError("has a request for something else")
-    limited = setting.request.configs
-    moves = any(len(planned.depends_on) > 1 for planned in undoing)
-    return Shown(
-        actions=(Action.UPDATE,),
-        after={
-            **(change.before or {}),
-            "throttles": dict(sorted(overlaid(held, restored).items())),
-        },
-        fields=tuple(
-            FieldChange(
-                path=f"throttles.{key}",
-                before=held.get(key),
-                after=limited[key] if moves else restored[key],
-                risk=risks.REPLICATION_THROTTLE,
-                note="until the replicas have moved" if moves else _UNFINISHED,
-            )
-            for key in sorted(limited)
-        ),
-        risks=worst_first({risks.REPLICATION_THROTTLE}),
-        because="replicas are going to move" if moves else "an unfinished run left it throttled",
+def defaults_shown(change: Change) -> frozenset[str]:
+    """Return the configs whose defaults a change of a topic shows, or its risks rest on."""
+    requested = (
+        request.requested_state.requested_configs
+        for request in requests_of(change)
+        if isinstance(request, AlterTopicRequest)
     )
-
-
-def shown_defaults(changes: Iterable[Change], defaults: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the brokers' defaults that changes of topics show, or their risks rest on."""
-    topics = [change for change in changes if change.kind is Kind.TOPIC]
-    keys: set[str] = set(SHOWN_DEFAULTS) if topics else set()
-    for change in topics:
-        for request in requests_of(change):
-            if isinstance(request, AlterTopicRequest):
-                keys.update(request.requested_state.requested_configs)
-    return {key: defaults[key] for key in sorted(keys) if key in defaults}
+    return SHOWN_DEFAULTS.union(*requested)

@@ -2,6 +2,11 @@
 
 from collections.abc import Mapping
 
+from kgitops.kinds.topics.configs import ConfigDiff, config_conflicts, diff_configs
+from kgitops.kinds.topics.records import records_to_delete
+from kgitops.kinds.topics.replicas import plan_replicas
+from kgitops.kinds.topics.steps import alter_steps
+from kgitops.kinds.topics.throttles import TopicThrottle, topic_throttle
 from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
@@ -14,11 +19,6 @@ from kgitops.plan.context import PlanContext, local_name
 from kgitops.plan.document.plan import Basis, Drift
 from kgitops.plan.normal_form import assignment_text, topic_view
 from kgitops.plan.ownership import OwnershipStatus
-from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
-from kgitops.plan.topics.records import records_to_delete
-from kgitops.plan.topics.replicas import plan_replicas
-from kgitops.plan.topics.steps import alter_steps
-from kgitops.plan.topics.throttles import TopicThrottle, topic_throttle
 from kgitops.plan.usage import measured
 
 

@@ -1,0 +1,1 @@
+"""Virtual clusters, their links and their members."""

@@ -1,0 +1,370 @@
+"""``kind: TopicLink``: the topic that a name of a virtual cluster leads to."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+from kgitops.desired.findings import Findings, Path, check_name, scope_of
+from kgitops.kinds.base import ObjectKind
+from kgitops.kinds.exports import Exporting, Inline, Item, as_document, written_policy
+from kgitops.kinds.topics.exported import local_topics
+from kgitops.kinds.topics.local_topics import belongs_to_topic, describe_lost_topic
+from kgitops.kinds.virtual_clusters.link_targets import LinkDestination, LinkTargets
+from kgitops.manifests.kinds.fields import NotNull, Text, manifest
+from kgitops.manifests.kinds.metadata import LinkMetadata
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.json.declared import DeletionPolicy, DesiredLink, DesiredTopic
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources import virtual_clusters as found
+from kgitops.model.resources.addresses import local_topic_address, member_address
+from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.names import is_internal, topic_name_problem
+from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    LocalName,
+    default_link_name,
+)
+from kgitops.model.source import Finding
+from kgitops.plan.context import PlanContext
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
+from kgitops.plan.normal_form import known_after_apply, link_view
+from kgitops.plan.order.phases import Phase
+from kgitops.plan.ownership import OwnershipStatus
+from kgitops.plan.removal import Removal, remove_whole
+from kgitops.plan.shown.values import (
+    ContradictionError,
+    Shown,
+    Surroundings,
+    altered,
+    basis_of,
+    created,
+    is_adopted,
+    owner_after,
+    reason_of_removal,
+    releases_ownership,
+    removed,
+    removed_whole,
+    requests_of,
+)
+
+_TARGET: Path = ("spec", "target")
+
+
+@manifest
+class LinkTarget:
+    """The topic that a link leads to: virtualCluster and topic, or physicalTopic."""
+
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the topic was created in."""
+    topic: Annotated[Text | None, NotNull()] = None
+    """The topic's name in that virtual cluster."""
+    physical_topic: Annotated[Text | None, NotNull()] = None
+    """The topic's name on the physical cluster, instead of the other two."""
+
+
+@manifest
+class TopicLinkSpec:
+    """A link."""
+
+    target: LinkTarget
+    """The topic that the link leads to."""
+    deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
+    """The effect of removing this document: Delete (the default), Protect or Orphan."""
+
+
+@manifest
+class TopicLink:
+    """A name for a topic in a virtual cluster: data is neither copied nor moved.
+
+    Example:
+        apiVersion: kgitops/v1
+        kind: TopicLink
+        metadata: {name: sales.orders, virtualCluster: analytics}
+        spec:
+          target: {virtualCluster: emea.sales, topic: Orders}
+    """
+
+    api_version: Literal["kgitops/v1"]
+    """The version of this format."""
+    kind: Literal["TopicLink"]
+    """The kind of the document."""
+    metadata: LinkMetadata
+    """The metadata of the document."""
+    spec: TopicLinkSpec
+    """The link."""
+
+
+class TopicLinkKind(ObjectKind[DesiredLink]):
+    """The topic that each local name leads to."""
+
+    declares, files, phases = DesiredLink, "links", (Phase.LINK, Phase.LINK_REMOVE)
+
+    @classmethod
+    def build(
+        cls, declared: TopicLink, document: Document, findings: Findings
+    ) -> Sequence[DesiredLink]:
+        """Return the link; none if its target is unclear."""
+        return _build(declared, document, findings)
+
+    def __init__(self, context: PlanContext) -> None:
+        super().__init__(context)
+        self._targets = LinkTargets(context.desired, context.current)
+
+    def existing(self) -> Iterable[str]:
+        """Return the addresses of all links but those of topics."""
+        topics = frozenset(topic.address for topic in self.context.desired.of(DesiredTopic))
+        for virtual_cluster in self.current.virtual_clusters.values():
+            for name in virtual_cluster.links:
+                local = LocalName(virtual_cluster.name, name)
+                if not belongs_to_topic(self.context, local, topics):
+                    yield member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
+
+    def fits(self, item: DesiredLink) -> bool:
+        """Return whether its virtual cluster exists, or is created by this plan."""
+        at = item.located.at("metadata", "virtualCluster")
+        return self.context.has_virtual_cluster(item.virtual_cluster, at, item.address)
+
+    def plan_one(self, item: DesiredLink) -> None:
+        """Add the link, keep it or let it lead to another topic."""
+        destination = self._targets.of(item)
+        if isinstance(destination, Finding):
+            self.context.draft.findings.append(destination)
+        else:
+            self._plan(item, destination)
+
+    def _plan(self, link: DesiredLink, destination: LinkDestination) -> None:
+        context = self.context
+        current = context.current.link(link.local)
+        if current is None:
+            context.change(link, Kind.LINK, [_request(link, destination)])
+            return
+        topic = local_topic_address(link.local)
+        if context.ownership.status(topic) in (
+            OwnershipStatus.FOREIGN,
+            OwnershipStatus.TRANSFERABLE,
+        ):
+            context.draft.refuse(
+                f"{link.located.source}: {link.local} is the topic {topic} of the project "
+                f"{context.ownership.label(topic)!r}; give the link another name"
+            )
+            return
+        if destination.topic == current.topic:
+            lost = describe_lost_topic(
+                context, link.address, current, context.current.topics.get(current.topic)
+            )
+            if lost:
+                context.draft.findings.append(
+                    Finding(
+                        source=link.located.source,
+                        problem=f"{link.local} {lost}",
+                        advice="look at what is there now; then remove the link, apply, and add it "
+                        "again",
+                    )
+                )
+                return
+            context.change(
+                link,
+                Kind.LINK,
+                before=link_view(link.local, current.topic, None),
+                expects=context.expect(link.address, fields={"topic": current.topic}),
+            )
+            return
+        self._retarget(link, current, destination)
+
+    def _retarget(
+        self, link: DesiredLink, current: found.TopicLink, destination: LinkDestination
+    ) -> None:
+        """Change the topic of a link in one step, so that the name always exists (VC-028)."""
+        context = self.context
+        mine = not context.adopts(link.address)
+        # The link of a Topic that this project gives up is taken over (VC-403a).
+        of_topic = not context.adopts(local_topic_address(link.local))
+        adopts = not mine and not of_topic
+        last = context.ownership.last_applied(link.address).get("topic")
+        if last and last != current.topic:
+            context.draft.drift.append(
+                Drift(
+                    address=link.address,
+                    path="topic",
+                    last_applied=last,
+                    found=current.topic,
+                    rule="restored",
+                )
+            )
+        context.change(
+            link,
+            Kind.LINK,
+            [_request(link, destination, replaces=current.topic)],
+            owner_after=context.record_after(link, adopts=adopts),
+            before=link_view(link.local, current.topic, None),
+            expects=context.expect(link.address, fields={"topic": current.topic}),
+            basis=Basis(handed_over=of_topic and not mine),
+        )
+
+    def remove_one(self, removal: Removal) -> None:
+        """Plan the removal of a link; one that no longer exists is only forgotten."""
+        last = removal.owner.last_applied
+        local = LocalName(last["virtualCluster"], last["name"])
+        current = self.current.link(local)
+        remove_whole(
+            self.context,
+            removal,
+            Kind.LINK,
+            AlterVirtualClusterRequest(
+                virtual_cluster=local.virtual_cluster,
+                change=ChangeType.REMOVE,
+                entity_type=EntityType.TOPIC,
+                entity_name=local.name,
+            ),
+            before=link_view(local, current.topic, None) if current else None,
+            expected={"topic": current.topic} if current else {},
+        )
+
+    @classmethod
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
+        """Return what is shown of a change of a link, be it that of a topic that goes."""
+        if change.owner_before is None and change.owner_after is None:
+            return _unlinked(change, around)
+        if releases_ownership(change):
+            return removed_whole(change, risks.LINK_REMOVE, risks.LINK_FORGET)
+        before, last = change.before, owner_after(change).last_applied
+        local = LocalName(last["virtualCluster"], last["name"])
+        (request,) = requests_of(change) or (None,)
+        if request is None:
+            if before is None:
+                raise ContradictionError("is not created by its request")
+            adoption = risks.LINK_ADOPT if is_adopted(change) else None
+            return altered(change, after=before, adoption=adoption)
+        if not isinstance(request, AlterVirtualClusterRequest):
+            raise ContradictionError("has a request for something else")
+        to = request.topic or known_after_apply(request.target.name if request.target else "")
+        target = last["target"]
+        declared = None if target is None else LocalName(target["virtualCluster"], target["topic"])
+        after = link_view(local, to, declared)
+        if before is None:
+            return created(change, after=after, risky={risks.LINK_ADD})
+        # The link of a Topic that this project gives up is taken over (VC-403a).
+        of_topic = is_adopted(change) and basis_of(change).handed_over
+        return altered(
+            change,
+            after=after,
+            fields=(
+                FieldChange(
+                    path="topic", before=before["topic"], after=to, risk=risks.LINK_RETARGET
+                ),
+            ),
+            adoption=risks.LINK_ADOPT if is_adopted(change) and not of_topic else None,
+            because=f"a TopicLink takes the place of the topic {local}"
+            if of_topic
+            else "it differs from its document",
+        )
+
+    @classmethod
+    def export(cls, of: Exporting) -> list[Item]:
+        """Return every link but those of topics that were created in their virtual cluster."""
+        state, scope = of.state, of.scope
+        made = local_topics(state, scope.ownership.owners)
+        items = []
+        for name in sorted(state.virtual_clusters):
+            for link in sorted(state.virtual_clusters[name].links.values(), key=lambda it: it.name):
+                local = LocalName(name, link.name)
+                address = member_address(name, EntityType.TOPIC, link.name)
+                if made.get(link.topic) == local or not scope.may_declare(address):
+                    continue
+                owner = made.get(link.topic)
+                target = (
+                    {"virtualCluster": owner.virtual_cluster, "topic": owner.name}
+                    if owner
+                    else {"physicalTopic": link.topic}
+                )
+                spec = {"target": Inline(target), **written_policy(scope.last_applied(address))}
+                items.append(
+                    Item(f"{name}.{link.name}", [as_document("TopicLink", link.name, spec, name)])
+                )
+        return items
+
+
+def _request(
+    link: DesiredLink, destination: LinkDestination, replaces: str | None = None
+) -> AlterVirtualClusterRequest:
+    return AlterVirtualClusterRequest(
+        virtual_cluster=link.local.virtual_cluster,
+        entity_type=EntityType.TOPIC,
+        entity_name=link.local.name,
+        topic=destination.topic,
+        target=None if destination.topic else destination.follows,
+        replaces=replaces,
+    )
+
+
+def _build(declared: TopicLink, document: Document, findings: Findings) -> list[DesiredLink]:
+    metadata, spec = declared.metadata, declared.spec
+    scope = metadata.virtual_cluster
+    check_name(scope, document, ("metadata", "virtualCluster"), findings)
+    target = _target(spec.target, document, findings)
+    if target is None:
+        return []
+    local, topic = (target, None) if isinstance(target, LocalName) else (None, target)
+    default = target.name if isinstance(target, LocalName) else default_link_name(target)
+    name = metadata.name or default
+    if problem := topic_name_problem(name):
+        advice = "clients use it as a topic name: up to 249 letters, digits, '.', '_' and '-'"
+        findings.error(document, ("metadata", "name"), problem, advice)
+    link = DesiredLink(
+        address=member_address(scope, EntityType.TOPIC, name),
+        virtual_cluster=scope,
+        name=name,
+        topic=topic,
+        target=local,
+        deletion_policy=DeletionPolicy(spec.deletion_policy or "Delete"),
+        deletion_policy_written=spec.deletion_policy is not None,
+        labels=metadata.labels,
+        located=document,
+    )
+    return [link]
+
+
+def _target(target: LinkTarget, document: Document, findings: Findings) -> LocalName | str | None:
+    """Return a topic of a virtual cluster, or the name of a physical one; None if unclear."""
+    scope, topic, physical = target.virtual_cluster, target.topic, target.physical_topic
+    if physical is not None:
+        if scope is not None or topic is not None:
+            problem = "the target names both a physicalTopic and a topic of a virtual cluster"
+            advice = "write physicalTopic alone, or virtualCluster and topic"
+            findings.error(document, _TARGET, problem, advice)
+            return None
+        _check_topic(physical, document, (*_TARGET, "physicalTopic"), findings)
+        return physical
+    if topic is None:
+        problem = "the target names no topic"
+        advice = "write virtualCluster and topic, or physicalTopic"
+        findings.error(document, _TARGET, problem, advice)
+        return None
+    if scope is None or scope_of(scope) is None:
+        problem = f"the target {shown(topic)} is not in a virtual cluster"
+        advice = f"write physicalTopic: {topic} alone, or name its virtual cluster"
+        findings.error(document, (*_TARGET, "topic"), problem, advice, key=True)
+        return None
+    check_name(scope, document, (*_TARGET, "virtualCluster"), findings)
+    if wrong := topic_name_problem(topic):
+        findings.error(document, (*_TARGET, "topic"), wrong, "correct the name")
+    return LocalName(scope, topic)
+
+
+def _check_topic(name: str, document: Document, path: Path, findings: Findings) -> None:
+    if problem := topic_name_problem(name):
+        findings.error(document, path, problem, "correct the name")
+    elif is_internal(name):
+        problem = f"the topic {name} is internal, and no virtual cluster may have it"
+        findings.error(document, path, problem, "remove the link")
+
+
+def _unlinked(change: Change, around: Surroundings) -> Shown:
+    (topic,) = change.derived_from
+    (request,) = requests_of(change)
+    if not isinstance(request, AlterVirtualClusterRequest) or request.change is ChangeType.ADD:
+        raise ContradictionError("has a request for something else")
+    because = f"{reason_of_removal(around.changes[topic])}, and this is its name"
+    return removed(change, risk=risks.LINK_REMOVE, because=because)
