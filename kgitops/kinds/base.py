@@ -1,42 +1,28 @@
-"""The hooks of a kind that is one module: its stages call them."""
+"""The hooks of a kind, which the stages call: what it declares, its plan, its export.
 
-from abc import abstractmethod
+A kind says where its objects are and what it requests. Those of most are maps of named values, each
+as text in normal form: the declared ones, the last applied ones and those that the cluster holds.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from kgitops.desired.configs import config_text
 from kgitops.desired.findings import Findings
-from kgitops.desired.matching.reported_types import reported_problem, reported_text
-from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
-from kgitops.manifests.kinds.amounts import meant
-from kgitops.manifests.kinds.topic_profile import ConfigValue
+from kgitops.kinds.exports import Exporting, Item
 from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
-from kgitops.model.json.declared import DeletionPolicy, DesiredObject, Record, default_policy
+from kgitops.model.json.declared import DesiredObject, Record, last_applied, sorts_of
 from kgitops.model.registry import Json
-from kgitops.model.requests import AlterConfigResourceRequest, Request
-from kgitops.model.resources.addresses import config_resource_address
-from kgitops.model.resources.config_resources import (
-    ConfigResourceType,
-    FoundConfigs,
-    nearest_resource_config,
-    normal_resource_configs,
-    normal_resource_value,
-    resource_config_problem,
-    resource_configs,
-)
-from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.names import text_problem
-from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.requests import Request
 from kgitops.model.values import overlaid
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document.losses import OBJECTS_LOST
-from kgitops.plan.document.plan import Change, FieldChange
+from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
 from kgitops.plan.document.risks import RISK_LEVELS, Risk
-from kgitops.plan.engine import NO_VALUES, D, KindPlanner, Requested, Values, ValuesPlanner
-from kgitops.plan.normal_form import in_order
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.order.phases import Phase, either
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 from kgitops.plan.shown.values import (
-    ContradictionError,
     Shown,
     Surroundings,
     altered,
@@ -48,26 +34,61 @@ from kgitops.plan.shown.values import (
     reason_of_removal,
     releases_ownership,
     removed,
-    requests_of,
 )
 
-_WORDS = {
-    ConfigResourceType.GROUP: "group config",
-    ConfigResourceType.CLIENT_METRICS: "config of client metrics",
-    ConfigResourceType.BROKER: "broker config",
-}
-_LISTED = 20
+D = TypeVar("D", bound=DesiredObject)
+Values = Mapping[str, str]
+Requested = Mapping[str, str | None]
+"""New values by key; None for a key that is removed."""
+NO_VALUES: Values = {}
+_NO_BASIS = Basis()
 
 
-class ObjectKind(KindPlanner[D]):
-    """A kind: what its documents declare, its plan and its export."""
+class ObjectKind(ABC, Generic[D]):
+    """A kind: what its documents declare, the plan of its objects in a ``context``, its export."""
 
+    declares: ClassVar[Any]
     lost: ClassVar[tuple[str, str]] = OBJECTS_LOST
     files: ClassVar[str]
     """The name of exported files."""
     phases: ClassVar[tuple[Phase, Phase]]
     """Those of an object that comes or changes, and of one that goes."""
     hooks: ClassVar[tuple[str, ...]] = ("declares", "files", "phases")
+
+    def __init__(self, context: PlanContext) -> None:
+        self.context = context
+        self.current = context.current
+        self.moved: set[str] = set()
+        """Addresses of objects that are declared elsewhere now."""
+
+    @abstractmethod
+    def existing(self) -> Iterable[str]:
+        """Return the addresses of all objects on the cluster."""
+
+    def fits(self, item: D) -> bool:
+        """Return whether the declared object can be planned; else add a finding."""
+        del item
+        return True
+
+    @abstractmethod
+    def plan_one(self, item: D) -> None:
+        """Plan a declared object."""
+
+    @abstractmethod
+    def remove_one(self, removal: Removal) -> None:
+        """Plan that an object is no longer declared."""
+
+    def plan(self) -> PlanDraft:
+        """Plan every difference between the declared objects and the cluster's."""
+        context, declared = self.context, self.context.desired.of(self.declares)
+        for item in declared:
+            if context.may_plan(item) and self.fits(item):
+                self.plan_one(item)
+        addresses = frozenset(item.address for item in declared)
+        for removal in find_removals(sorts_of(self.declares), addresses, context):
+            self.remove_one(removal)
+        context.keep_others(dict.fromkeys(self.existing()), addresses | self.moved)
+        return context.draft
 
     @classmethod
     def missing_hooks(cls) -> Sequence[str]:
@@ -109,14 +130,113 @@ class ObjectKind(KindPlanner[D]):
         return either(change, *cls.phases)
 
 
-class ValuesKind(ValuesPlanner[D], ObjectKind[D]):
-    """A kind whose objects are maps of values."""
+class ValuesKind(ObjectKind[D]):
+    """A kind whose objects are maps of values, under the key ``field`` of a record."""
 
+    field: ClassVar[str]
     adopted: ClassVar[Risk]
     removed: ClassVar[Risk]
     forgotten: ClassVar[Risk]
     created: ClassVar[tuple[Risk, ...]] = ()
     hooks = (*ObjectKind.hooks, "field", "adopted", "removed", "forgotten")
+
+    @classmethod
+    def values(cls, record: Record) -> Values:
+        """Return the values in a record or view; none where there is no record."""
+        values: Values = record.get(cls.field, NO_VALUES)
+        return values
+
+    @classmethod
+    def path(cls, key: str) -> str:
+        """Return the path under which a plan shows the value."""
+        return f"{cls.field}.{key}"
+
+    @classmethod
+    @abstractmethod
+    def view(cls, record: Record, values: Values) -> dict[str, Json]:
+        """Return the object that the record is about, with these values, as a plan shows it."""
+
+    @abstractmethod
+    def held(self, record: Record) -> Values:
+        """Return what the cluster holds of the object that the record is about."""
+
+    @abstractmethod
+    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
+        """Return the requests that set and remove these values; there is at least one."""
+
+    def renewed(self, item: D, managed: Record) -> frozenset[str]:
+        """Return the keys whose values are set again although they are the same."""
+        del item, managed
+        return frozenset()
+
+    def check(self, item: D, requested: Requested) -> None:
+        """Add a finding where a value can't be set."""
+
+    def expected_keys(self, record: Record, requested: Requested, held: Values) -> Iterable[str]:
+        """Return the keys whose values must still be as they were read."""
+        del record, held
+        return requested
+
+    def plan_one(self, item: D) -> None:
+        """Create the object, or set and remove the values that differ."""
+        context, record = self.context, last_applied(item)
+        managed = context.ownership.last_applied(item.address)
+        held, declared, last = self.held(record), self.values(record), self.values(managed)
+        if managed and held:
+            self.report_drift(item.address, declared, last, held)
+        requested = differing(declared, last, held, self.renewed(item, managed))
+        self.check(item, requested)
+        requests = self.requests(record, requested) if requested else ()
+        keys = self.expected_keys(record, requested, held)
+        expects = context.expect(item.address, exists=bool(held), fields=self.expected(keys, held))
+        before = self.view(record, held) if held else None
+        context.change(item, self.declares.kind, requests, before=before, expects=expects)
+
+    def remove_one(self, removal: Removal) -> None:
+        """Remove the values that were last applied; others that the object has stay."""
+        record = removal.owner.last_applied
+        held = self.held(record)
+        owned = self.owned(record, held)
+        requested: Requested = dict.fromkeys(owned) if removal.kind is RemovalKind.DELETE else {}
+        remove(
+            self.context,
+            removal,
+            self.declares.kind,
+            self.requests(record, requested) if requested else (),
+            before=self.view(record, held) if held else None,
+            expected=self.expected(requested, held),
+            basis=_NO_BASIS if requested else self.basis_of_rest(record, owned),
+        )
+
+    def owned(self, record: Record, held: Values) -> Sequence[str]:
+        """Return the keys that a removal takes away: those last applied that are still there."""
+        return [key for key in sorted(self.values(record)) if key in held]
+
+    def basis_of_rest(self, record: Record, owned: Sequence[str]) -> Basis:
+        """Return what a plan that only forgets these keys has to show of them."""
+        del record, owned
+        return _NO_BASIS
+
+    def expected(self, keys: Iterable[str], held: Values) -> dict[str, str | None]:
+        """Return the fields of a precondition: these values as they were read."""
+        return {self.path(key): held.get(key) for key in keys}
+
+    def report_drift(self, address: str, declared: Values, last: Values, held: Values) -> None:
+        """Report the values that another client changed since the last apply."""
+        for key in sorted({*held, *last}):
+            if held.get(key) == last.get(key):
+                continue
+            undeclared = key not in last and key not in declared
+            restored = declared.get(key) != held.get(key)
+            self.context.draft.drift.append(
+                Drift(
+                    address=address,
+                    path=self.path(key),
+                    last_applied=last.get(key),
+                    found=held.get(key),
+                    rule="undeclared" if undeclared else "restored" if restored else "accepted",
+                )
+            )
 
     @classmethod
     def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
@@ -177,215 +297,12 @@ class ValuesKind(ValuesPlanner[D], ObjectKind[D]):
         return altered(change, after=after, fields=tuple(fields), adoption=adoption)
 
 
-class ConfigsKind(ValuesKind[D]):
-    """A kind whose values are the configs of a resource that Kafka has by type and name.
-
-    Unless it says otherwise, the resource exists as long as it has configs.
-    """
-
-    field = "configs"
-    changed: ClassVar[Risk]
-    hooks = (*ValuesKind.hooks, "changed")
-
-    @classmethod
-    def build(
-        cls,
-        declared: Any,  # noqa: ANN401 (as above)
-        document: Document,
-        findings: Findings,
-    ) -> Iterable[DesiredObject]:
-        """Return the resource that a document declares."""
-        check_resource_name(declared.metadata.name, document, findings)
-        return [cls.configured(declared, declared.spec.configs, document, findings)]
-
-    @classmethod
-    def configured(
-        cls,
-        declared: Any,  # noqa: ANN401 (as above)
-        written: Mapping[str, ConfigValue],
-        document: Document,
-        findings: Findings,
-    ) -> D:
-        """Return the object that a document declares, with the configs that are ``written``."""
-        kind, name, policy = cls.declares, declared.metadata.name, declared.spec.deletion_policy
-        item: D = kind(
-            address=config_resource_address(kind.resource, name),
-            name=name,
-            configs=_read(kind.resource, written, document, findings),
-            deletion_policy=DeletionPolicy(policy) if policy else default_policy(kind),
-            deletion_policy_written=policy is not None,
-            labels=declared.metadata.labels,
-            located=document,
-        )
-        return item
-
-    @classmethod
-    def shown(cls, change: Change, around: Surroundings) -> Shown:
-        """Return what is shown of a change of the configs."""
-        del around
-        requested: dict[str, str | None] = {}
-        for request in requests_of(change):
-            if not isinstance(request, AlterConfigResourceRequest):
-                raise ContradictionError("has a request for something else")
-            requested |= request.configs
-        return cls.shown_values(change, requested)
-
-    @classmethod
-    def view(cls, record: Record, values: Values) -> dict[str, Json]:
-        """Return the resource with its configs."""
-        return {
-            "kind": cls.declares.kind.value,
-            "name": record["name"],
-            "configs": in_order(values),
-        }
-
-    @classmethod
-    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
-        """Return whether the config is set or goes."""
-        del key, before
-        return cls.removed if after is None else cls.changed
-
-    def existing(self) -> Iterable[str]:
-        """Return the addresses of all resources that were read."""
-        kind = self.declares.resource
-        return (
-            address
-            for address, found in self.current.objects.items()
-            if isinstance(found, FoundGroup | FoundConfigs) and found.type is kind
-        )
-
-    def held(self, record: Record) -> Values:
-        """Return the configs of the resource."""
-        kind = self.declares.resource
-        found = self.current.objects.get(config_resource_address(kind, record["name"]))
-        if not isinstance(found, FoundGroup | FoundConfigs):
-            return NO_VALUES
-        return normal_resource_configs(kind, found.configs)
-
-    def requests(self, record: Record, requested: Requested) -> Sequence[Request]:
-        """Return the request that sets and removes all configs."""
-        name, configs = record["name"], dict(requested)
-        return [
-            AlterConfigResourceRequest(
-                resource_type=self.declares.resource, resource_name=name, configs=configs
-            )
-        ]
-
-    @classmethod
-    def export(cls, of: Exporting) -> list[Item]:
-        """Return every resource with configs of its own."""
-        items: list[Item] = []
-        for address, found in sorted(of.state.objects.items()):
-            if not isinstance(found, FoundConfigs) or found.type is not cls.declares.resource:
-                continue
-            if not of.scope.may_declare(address):
-                continue
-            last = of.scope.last_applied(address)
-            own = last.get("configs", {})
-            held = {k: v for k, v in found.configs.items() if k in own or not cls.is_kafkas(k, v)}
-            configs = cls.exported_configs(address, held, last, of)
-            if configs:
-                spec = {"configs": configs, **written_policy(last)}
-                document = as_document(cls.declares.kind.value, found.name, spec)
-                items.append(Item(found.name, [document]))
-            elif held:
-                of.notes.lost.add(address)
-        return items
-
-    @classmethod
-    def is_kafkas(cls, key: str, value: str) -> bool:
-        """Return whether Kafka sets this config by itself."""
-        del key, value
-        return False
-
-    @classmethod
-    def exported_configs(
-        cls,
-        address: str,
-        configs: Mapping[str, str],
-        last: Mapping[str, Json],
-        of: Exporting,
-    ) -> dict[str, Json]:
-        """Return those that can be declared; of others that were applied, the value of then."""
-        kind = cls.declares.resource
-        applied: Mapping[str, str] = last.get("configs", {})
-        written: dict[str, Json] = {}
-        for key, value in sorted(configs.items()):
-            type_ = of.reported.get(key)
-            if key in resource_configs(kind):
-                problem = resource_config_problem(kind, key, value)
-            elif type_ is None:
-                problem = f"the config {key} is not known to kgitops"
-            else:
-                problem = reported_problem(key, type_, value)
-            if problem is None:
-                written[key] = _written(kind, key, value, type_)
-            elif key in applied:
-                written[key] = _written(kind, key, applied[key], type_)
-                of.notes.add(address, f"{problem}; the value last applied is written instead")
-            else:
-                of.notes.add(address, f"{problem}; it is left out and stays as it is")
-        return written
-
-
-def _written(kind: ConfigResourceType, key: str, value: str, reported: ConfigType | None) -> Json:
-    """As a person would write it: numbers, booleans and lists plain, the rest as Kafka does."""
-    text = normal_resource_value(kind, key, value)
-    text = text if reported is None else reported_text(key, reported, value)
-    reader = resource_configs(kind).get(key)
-    match reader.config.type if reader else reported:
-        case ConfigType.BOOLEAN:
-            return text == "true"
-        case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
-            return int(text)
-        case ConfigType.LIST:
-            return list(filter(None, text.split(",")))
-        case _:
-            return text
-
-
-def check_resource_name(name: str, document: Document, findings: Findings) -> None:
-    """Report a name that no group or subscription can have."""
-    if problem := text_problem(name):
-        findings.error(document, ("metadata", "name"), f"the name {problem}", "shorten it")
-
-
-def _read(
-    kind: ConfigResourceType,
-    written: Mapping[str, ConfigValue],
-    document: Document,
-    findings: Findings,
-) -> dict[str, str]:
-    """Return the configs in normal form, without those that are wrong."""
-    configs = {}
-    for key, value in written.items():
-        path = ("spec", "configs", key)
-        reader = resource_configs(kind).get(key)
-        if reader is None:
-            near = nearest_resource_config(kind, key)
-            known = sorted(resource_configs(kind))
-            others = f"write one of {', '.join(known)}"
-            if len(known) > _LISTED:
-                others = "correct the key, or remove it"
-            configs[key] = config_text(value, whole=False)
-            findings.unknown_config(
-                document,
-                path,
-                f"Kafka has no {_WORDS[kind]} {shown(key)}",
-                f"did you mean {near}?" if near else others,
-                kind=kind,
-                text=configs[key],
-                listed=isinstance(value, list),
-                doubt=None if near else f"kgitops knows no {_WORDS[kind]} {shown(key)}",
-            )
-            continue
-        if isinstance(value, list) and reader.config.type is not ConfigType.LIST:
-            problem = f"{key} takes one value, not a list"
-            findings.error(document, path, problem, "write the value alone")
-            continue
-        text = config_text(value, whole=reader.config.type is ConfigType.INT)
-        if wrong := resource_config_problem(kind, key, text):
-            findings.error(document, path, wrong, meant(key, text) or "correct the value")
-            continue
-        configs[key] = normal_resource_value(kind, key, text)
-    return configs
+def differing(
+    declared: Values, last: Values, held: Values, renewed: frozenset[str] = frozenset()
+) -> Requested:
+    """Return what to set or remove; a key that is neither declared nor last applied stays."""
+    return {
+        key: declared.get(key)
+        for key in sorted({*declared, *last})
+        if declared.get(key) != held.get(key) or key in renewed
+    }

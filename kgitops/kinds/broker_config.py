@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 
 from kgitops.desired.findings import Findings
-from kgitops.kinds.base import ConfigsKind
+from kgitops.kinds.base import Values
+from kgitops.kinds.configs import ConfigsKind
 from kgitops.kinds.topics.configs import config_risk
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
@@ -28,7 +29,6 @@ from kgitops.model.resources.topics import RATES
 from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.plan.engine import Values
 from kgitops.plan.order.phases import Phase
 
 _LEAVE = "remove it, and set it in the broker's properties file"

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.kinds.base import ConfigsKind
+from kgitops.kinds.configs import ConfigsKind
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
 from kgitops.manifests.kinds.metadata import Metadata

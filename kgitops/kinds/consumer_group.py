@@ -13,7 +13,8 @@ from annotated_types import MinLen
 from msgspec.structs import replace
 
 from kgitops.desired.findings import Findings, Path, scope_of
-from kgitops.kinds.base import ConfigsKind, check_resource_name
+from kgitops.kinds.base import Requested, differing
+from kgitops.kinds.configs import ConfigsKind, check_resource_name
 from kgitops.kinds.exports import Exporting, ExportScope, Inline, Item, as_document, written_policy
 from kgitops.kinds.resets import committed, offset_field, offset_path, planned_reset
 from kgitops.kinds.virtual_clusters.members import build_local_group
@@ -59,7 +60,6 @@ from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
 from kgitops.plan.document.losses import OFFSETS_LOST
 from kgitops.plan.document.plan import Basis, Change, FieldChange
-from kgitops.plan.engine import Requested, differing
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of

@@ -8,7 +8,7 @@ from annotated_types import MinLen
 
 from kgitops.desired.findings import Findings, Path, address, check_name
 from kgitops.desired.matching.clients import client_id_mismatch, ip_mismatch, user_mismatch
-from kgitops.kinds.base import ValuesKind
+from kgitops.kinds.base import NO_VALUES, Requested, Values, ValuesKind
 from kgitops.kinds.exports import Exporting, ExportNotes, Inline, Item, as_document, written_policy
 from kgitops.manifests.kinds.access import EntityName
 from kgitops.manifests.kinds.amounts import Amounts
@@ -41,7 +41,6 @@ from kgitops.model.wording import nearest
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Basis, Change
 from kgitops.plan.document.risks import Risk
-from kgitops.plan.engine import NO_VALUES, Requested, Values
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
 

@@ -14,7 +14,7 @@ from pydantic import GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from kgitops.desired.findings import Findings, Path, check_name, scope_of
-from kgitops.kinds.base import ValuesKind
+from kgitops.kinds.base import Requested, Values, ValuesKind
 from kgitops.kinds.credentials import (
     Credentials,
     changed_fields,
@@ -72,7 +72,6 @@ from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.engine import Requested, Values
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.shown.values import (
     ContradictionError,

@@ -16,8 +16,10 @@ from tiers import examples
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState
+from kgitops.kinds import base as kind_base
 from kgitops.kinds import consumer_group as groups
 from kgitops.kinds import user as users
+from kgitops.kinds.base import Requested, Values
 from kgitops.kinds.quota import ClientQuotaKind
 from kgitops.kinds.topics import alter as topic_alter
 from kgitops.kinds.topics import steps as topic_steps
@@ -52,12 +54,11 @@ from kgitops.model.resources.kinds import CREDENTIALS, GLOBAL_GROUP, Kind
 from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import FoundUser, ScramMechanism
-from kgitops.plan import context, engine, planner, removal
+from kgitops.plan import context, planner, removal
 from kgitops.plan import draft as planned_requests
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Plan, PlannedRequest, Precondition
-from kgitops.plan.engine import Requested, Values
 from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 
@@ -523,14 +524,14 @@ def _differing(
     patch: pytest.MonkeyPatch, seen: Callable[..., tuple[Values, Values, Values]]
 ) -> None:
     """Compare what is ``seen`` in place of declared, last applied and held values."""
-    real = engine.differing
+    real = kind_base.differing
 
     def other(
         declared: Values, last: Values, held: Values, renewed: frozenset[str] = frozenset()
     ) -> Requested:
         return real(*seen(declared, last, held), renewed)
 
-    for module in (engine, groups):
+    for module in (kind_base, groups):
         patch.setattr(module, "differing", other)
 
 
@@ -605,9 +606,9 @@ def remove_configs_of_groups_that_nobody_declared(patch: pytest.MonkeyPatch) -> 
 
 
 def _without_removals(patch: pytest.MonkeyPatch, kind: str) -> None:
-    real = engine.find_removals
+    real = kind_base.find_removals
     patch.setattr(
-        engine, "find_removals", lambda kinds, *rest: () if kind in kinds else real(kinds, *rest)
+        kind_base, "find_removals", lambda kinds, *rest: () if kind in kinds else real(kinds, *rest)
     )
 
 

@@ -5,7 +5,8 @@ from typing import get_args
 import pytest
 from kinds.samples import ADDRESSES
 
-from kgitops.kinds.base import ConfigsKind, ValuesKind
+from kgitops.kinds.base import ValuesKind
+from kgitops.kinds.configs import ConfigsKind
 from kgitops.manifests.kind_models import KINDS, LISTS, OBJECT_KINDS, class_of, kind_class
 from kgitops.manifests.kinds.tombstone import TombstoneTarget
 from kgitops.manifests.schema import field_docs

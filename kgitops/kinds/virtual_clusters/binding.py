@@ -3,15 +3,20 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
-from kgitops.desired.findings import Findings
+from kgitops.desired.findings import Findings, check_name
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.member_removal import remove_member
-from kgitops.kinds.virtual_clusters.members import build_binding
+from kgitops.kinds.virtual_clusters.members import (
+    MemberDeclaration,
+    make_client_id,
+    make_transactional_id,
+    make_user,
+)
 from kgitops.kinds.virtual_clusters.membership import Membership
 from kgitops.manifests.kinds.fields import Flag, NotNull, Text, manifest
 from kgitops.manifests.kinds.metadata import MemberMetadata
-from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredMember,
@@ -114,7 +119,35 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
         cls, declared: VirtualClusterBinding, document: Document, findings: Findings
     ) -> Sequence[DesiredMember]:
         """Return the user, client id or transactional id; none unless there is exactly one."""
-        return build_binding(declared, document, findings)
+        spec, scope = declared.spec, declared.metadata.virtual_cluster
+        check_name(scope, document, ("metadata", "virtualCluster"), findings)
+        fields = DocumentPart(document, "spec")
+        member = MemberDeclaration(
+            scope, declared.metadata.labels, document, fields, spec.deletion_policy
+        )
+        names = [name for name in (spec.user, spec.client_id, spec.transactional_id) if name]
+        if len(names) != 1:
+            findings.error(
+                document,
+                ("spec",),
+                f"the binding names {'several members' if names else 'no member'}",
+                "write exactly one of user, clientId and transactionalId",
+            )
+            return []
+        if spec.user is not None:
+            return [make_user(member, spec.user, "user", spec, findings)]
+        for name, written in (
+            ("copyAclsFrom", spec.copy_acls_from),
+            ("removeOldAclsFrom", spec.remove_old_acls_from),
+        ):
+            if written is not None:
+                findings.error(fields, (name,), f"only a user has {name}", "remove it", key=True)
+        if spec.client_id is not None:
+            return [make_client_id(member, spec.client_id, findings, move=spec.move)]
+        if spec.move:
+            problem = "a transactional id can't be moved: its name on the cluster would be another"
+            findings.error(fields, ("move",), problem, "remove it", key=True)
+        return [make_transactional_id(member, names[0], findings)]
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)

@@ -106,7 +106,30 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
         cls, declared: TopicLink, document: Document, findings: Findings
     ) -> Sequence[DesiredLink]:
         """Return the link; none if its target is unclear."""
-        return _build(declared, document, findings)
+        metadata, spec = declared.metadata, declared.spec
+        scope = metadata.virtual_cluster
+        check_name(scope, document, ("metadata", "virtualCluster"), findings)
+        target = _target(spec.target, document, findings)
+        if target is None:
+            return []
+        local, topic = (target, None) if isinstance(target, LocalName) else (None, target)
+        default = target.name if isinstance(target, LocalName) else default_link_name(target)
+        name = metadata.name or default
+        if problem := topic_name_problem(name):
+            advice = "clients use it as a topic name: up to 249 letters, digits, '.', '_' and '-'"
+            findings.error(document, ("metadata", "name"), problem, advice)
+        link = DesiredLink(
+            address=member_address(scope, EntityType.TOPIC, name),
+            virtual_cluster=scope,
+            name=name,
+            topic=topic,
+            target=local,
+            deletion_policy=DeletionPolicy(spec.deletion_policy or "Delete"),
+            deletion_policy_written=spec.deletion_policy is not None,
+            labels=metadata.labels,
+            located=document,
+        )
+        return [link]
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)
@@ -297,33 +320,6 @@ def _request(
         target=None if destination.topic else destination.follows,
         replaces=replaces,
     )
-
-
-def _build(declared: TopicLink, document: Document, findings: Findings) -> list[DesiredLink]:
-    metadata, spec = declared.metadata, declared.spec
-    scope = metadata.virtual_cluster
-    check_name(scope, document, ("metadata", "virtualCluster"), findings)
-    target = _target(spec.target, document, findings)
-    if target is None:
-        return []
-    local, topic = (target, None) if isinstance(target, LocalName) else (None, target)
-    default = target.name if isinstance(target, LocalName) else default_link_name(target)
-    name = metadata.name or default
-    if problem := topic_name_problem(name):
-        advice = "clients use it as a topic name: up to 249 letters, digits, '.', '_' and '-'"
-        findings.error(document, ("metadata", "name"), problem, advice)
-    link = DesiredLink(
-        address=member_address(scope, EntityType.TOPIC, name),
-        virtual_cluster=scope,
-        name=name,
-        topic=topic,
-        target=local,
-        deletion_policy=DeletionPolicy(spec.deletion_policy or "Delete"),
-        deletion_policy_written=spec.deletion_policy is not None,
-        labels=metadata.labels,
-        located=document,
-    )
-    return [link]
 
 
 def _target(target: LinkTarget, document: Document, findings: Findings) -> LocalName | str | None:

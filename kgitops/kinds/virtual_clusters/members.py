@@ -17,7 +17,7 @@ from kgitops.model.resources.virtual_clusters import EntityType, as_principal, p
 
 if TYPE_CHECKING:
     from kgitops.kinds.consumer_group import ConsumerGroup, ConsumerGroupSpec
-    from kgitops.kinds.virtual_clusters.binding import BindingSpec, VirtualClusterBinding
+    from kgitops.kinds.virtual_clusters.binding import BindingSpec
     from kgitops.kinds.virtual_clusters.virtual_cluster import GroupMember, UserMember
 
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
@@ -58,41 +58,6 @@ def build_local_group(
         group.spec.deletion_policy,
     )
     return make_group(declared, group.metadata.name, group.spec, findings)
-
-
-def build_binding(
-    binding: "VirtualClusterBinding", document: Document, findings: Findings
-) -> list[DesiredMember]:
-    """Build the user, client id or transactional id; nothing unless there is exactly one."""
-    spec, scope = binding.spec, binding.metadata.virtual_cluster
-    check_name(scope, document, ("metadata", "virtualCluster"), findings)
-    fields = DocumentPart(document, "spec")
-    declared = MemberDeclaration(
-        scope, binding.metadata.labels, document, fields, spec.deletion_policy
-    )
-    names = [name for name in (spec.user, spec.client_id, spec.transactional_id) if name]
-    if len(names) != 1:
-        findings.error(
-            document,
-            ("spec",),
-            f"the binding names {'several members' if names else 'no member'}",
-            "write exactly one of user, clientId and transactionalId",
-        )
-        return []
-    if spec.user is not None:
-        return [make_user(declared, spec.user, "user", spec, findings)]
-    for name, written in (
-        ("copyAclsFrom", spec.copy_acls_from),
-        ("removeOldAclsFrom", spec.remove_old_acls_from),
-    ):
-        if written is not None:
-            findings.error(fields, (name,), f"only a user has {name}", "remove it", key=True)
-    if spec.client_id is not None:
-        return [make_client_id(declared, spec.client_id, findings, move=spec.move)]
-    if spec.move:
-        problem = "a transactional id can't be moved: its name on the cluster would be another"
-        findings.error(fields, ("move",), problem, "remove it", key=True)
-    return [make_transactional_id(declared, names[0], findings)]
 
 
 def make_user(

@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from kgitops.desired.findings import Findings, check_name, counted
-from kgitops.kinds.base import ValuesKind
+from kgitops.kinds.base import NO_VALUES, Requested, Values, ValuesKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.exported import export_virtual_clusters
 from kgitops.kinds.virtual_clusters.members import (
@@ -42,7 +42,6 @@ from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
-from kgitops.plan.engine import NO_VALUES, Requested, Values
 from kgitops.plan.normal_form import option_texts, options_of, virtual_cluster_view
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove_whole
