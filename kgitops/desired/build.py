@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
-from kgitops.desired.findings import Declaration, DeclaredObject, Findings, without_env_values
+from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
 from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, digest
@@ -18,6 +17,7 @@ from kgitops.desired.tombstones import build_tombstone
 from kgitops.manifests.kind_models import kind_class
 from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.yaml.document import DocumentPart
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
 
@@ -151,4 +151,5 @@ def _build_one(manifest: Manifest, expansion: Expansion, built: _Built) -> None:
             pass  # expanded already
         case kind:
             for item in kind_class(kind).build(declared, document, findings):
-                built.objects.append((item, cast("Declaration", item.located)))
+                at = item.located if isinstance(item.located, DocumentPart) else document
+                built.objects.append((item, at))

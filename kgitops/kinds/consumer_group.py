@@ -58,7 +58,6 @@ from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
-from kgitops.plan.document.losses import OFFSETS_LOST
 from kgitops.plan.document.plan import Basis, Change, FieldChange
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
@@ -158,7 +157,7 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
     forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
     phases = Phase.GROUP, Phase.GROUP_REMOVE
     files = "groups"
-    lost = OFFSETS_LOST
+    lost = "the offsets of {} are lost", "consumer group"
 
     @classmethod
     def build(

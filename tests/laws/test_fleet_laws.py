@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from strategies import SALTED
 from tiers import examples
 
+from kgitops.kinds.acls import copied as copied_acls
 from kgitops.lowering import lifting
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
@@ -32,7 +33,6 @@ from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.virtual_clusters import copied_acls
 from kgitops.workflow.project.selection import Workspace
 
 

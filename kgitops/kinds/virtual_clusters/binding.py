@@ -37,7 +37,6 @@ from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.losses import OFFSETS_LOST
 from kgitops.plan.document.plan import Change, Drift, FieldChange
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.draft import PlanDraft
@@ -112,7 +111,6 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
     """The users, client ids, groups and transactional ids of all virtual clusters."""
 
     declares, files, phases = DesiredMember, "bindings", (Phase.BIND, Phase.UNBIND)
-    lost = OFFSETS_LOST
 
     @classmethod
     def build(

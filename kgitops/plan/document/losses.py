@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kgitops.manifests.kind_models import class_of
+from kgitops.manifests.kind_models import OBJECT_KINDS, kind_class
 from kgitops.model.resources.addresses import object_name
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.wording import counted, shortened
@@ -18,8 +18,6 @@ _LONGEST_NAME = 60
 _ORDER = tuple(Kind)
 OBJECTS_LOST = ("data of {} may be lost", "object")
 """The words for changes by which data may be lost, and the noun of what they count."""
-OFFSETS_LOST = ("the offsets of {} are lost", "consumer group")
-"""Those of groups, also in virtual clusters."""
 
 
 class Clause(Struct, frozen=True):
@@ -64,7 +62,8 @@ def _data(lost: Sequence[Change]) -> Iterator[Clause]:
         if change.kind is Kind.TOPIC:
             topics[_fate(change)].append(change)
         else:
-            others[class_of(change.address).lost].append(change)
+            declared = change.kind in OBJECT_KINDS
+            others[kind_class(change.kind).lost if declared else OBJECTS_LOST].append(change)
     if deleted := topics["deleted"]:
         yield _named(f"{_held(deleted)} {_is(len(deleted))} deleted", _names(deleted))
     for verb in ("are", "may be"):
