@@ -6,6 +6,7 @@ given as requests, so that the same strategies drive a model and a real cluster.
 
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
+from typing import assert_never
 
 from builders import (
     IN_ENVIRONMENT,
@@ -230,11 +231,17 @@ def declared_resources(draw: st.DrawFn, kind: ConfigResourceType) -> DesiredObje
     name, values = RESOURCES[kind]
     keys = draw(some_of(one_of(tuple(sorted(values))), min_size=1))
     configs = {key: draw(one_of(values[key])) for key in sorted(keys)}
-    if kind is ConfigResourceType.GROUP:
-        return a_consumer_group(name, configs=configs, deletion_policy=draw(policies))
-    if kind is ConfigResourceType.BROKER:
-        return replace(some_broker_configs(name, deletion_policy=draw(policies)), configs=configs)
-    return replace(some_client_metrics(name, deletion_policy=draw(policies)), configs=configs)
+    match kind:
+        case ConfigResourceType.GROUP:
+            return a_consumer_group(name, configs=configs, deletion_policy=draw(policies))
+        case ConfigResourceType.BROKER:
+            made = some_broker_configs(name, deletion_policy=draw(policies))
+            return replace(made, configs=configs)
+        case ConfigResourceType.CLIENT_METRICS:
+            metrics = some_client_metrics(name, deletion_policy=draw(policies))
+            return replace(metrics, configs=configs)
+        case _:
+            assert_never(kind)
 
 
 @st.composite

@@ -77,6 +77,7 @@ class BrokerConfigKind(ConfigsKind[DesiredBrokerConfig]):
     declares, changed = DesiredBrokerConfig, risks.BROKER_CONFIG_SET
     adopted, removed = risks.BROKER_CONFIG_ADOPT, risks.BROKER_CONFIG_REMOVE
     forgotten = risks.BROKER_CONFIG_FORGET
+    noun = "broker config"
     files, phases = "broker-configs", (Phase.QUOTA, Phase.QUOTA_REMOVE)
     lost = "records of topics with default configs may be lost", ""
 

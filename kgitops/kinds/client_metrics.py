@@ -56,4 +56,5 @@ class ClientMetricsKind(ConfigsKind[DesiredClientMetrics]):
     declares, changed = DesiredClientMetrics, risks.CLIENT_METRICS_SET
     adopted, removed = risks.CLIENT_METRICS_ADOPT, risks.CLIENT_METRICS_REMOVE
     forgotten = risks.CLIENT_METRICS_FORGET
+    noun = "config of client metrics"
     files, phases = "client-metrics", (Phase.QUOTA, Phase.QUOTA_REMOVE)

@@ -33,11 +33,6 @@ from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import in_order
 from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
 
-_WORDS = {
-    ConfigResourceType.GROUP: "group config",
-    ConfigResourceType.CLIENT_METRICS: "config of client metrics",
-    ConfigResourceType.BROKER: "broker config",
-}
 _LISTED = 20
 
 
@@ -49,7 +44,9 @@ class ConfigsKind(ValuesKind[D]):
 
     field = "configs"
     changed: ClassVar[Risk]
-    hooks = (*ValuesKind.hooks, "changed")
+    noun: ClassVar[str]
+    """A config of it in words: ``broker config``."""
+    hooks = (*ValuesKind.hooks, "changed", "noun")
 
     @classmethod
     def build(
@@ -75,13 +72,55 @@ class ConfigsKind(ValuesKind[D]):
         item: D = kind(
             address=config_resource_address(kind.resource, name),
             name=name,
-            configs=_read(kind.resource, written, document, findings),
+            configs=cls._read(written, document, findings),
             deletion_policy=DeletionPolicy(policy) if policy else default_policy(kind),
             deletion_policy_written=policy is not None,
             labels=declared.metadata.labels,
             located=document,
         )
         return item
+
+    @classmethod
+    def _read(
+        cls,
+        written: Mapping[str, ConfigValue],
+        document: Document,
+        findings: Findings,
+    ) -> dict[str, str]:
+        """Return the configs in normal form, without those that are wrong."""
+        kind: ConfigResourceType = cls.declares.resource
+        configs = {}
+        for key, value in written.items():
+            path = ("spec", "configs", key)
+            reader = resource_configs(kind).get(key)
+            if reader is None:
+                near = nearest_resource_config(kind, key)
+                known = sorted(resource_configs(kind))
+                others = f"write one of {', '.join(known)}"
+                if len(known) > _LISTED:
+                    others = "correct the key, or remove it"
+                configs[key] = config_text(value, whole=False)
+                findings.unknown_config(
+                    document,
+                    path,
+                    f"Kafka has no {cls.noun} {shown(key)}",
+                    f"did you mean {near}?" if near else others,
+                    kind=kind,
+                    text=configs[key],
+                    listed=isinstance(value, list),
+                    doubt=None if near else f"kgitops knows no {cls.noun} {shown(key)}",
+                )
+                continue
+            if isinstance(value, list) and reader.config.type is not ConfigType.LIST:
+                problem = f"{key} takes one value, not a list"
+                findings.error(document, path, problem, "write the value alone")
+                continue
+            text = config_text(value, whole=reader.config.type is ConfigType.INT)
+            if wrong := resource_config_problem(kind, key, text):
+                findings.error(document, path, wrong, meant(key, text) or "correct the value")
+                continue
+            configs[key] = normal_resource_value(kind, key, text)
+        return configs
 
     @classmethod
     def shown(cls, change: Change, around: Surroundings) -> Shown:
@@ -212,44 +251,3 @@ def check_resource_name(name: str, document: Document, findings: Findings) -> No
     """Report a name that no group or subscription can have."""
     if problem := text_problem(name):
         findings.error(document, ("metadata", "name"), f"the name {problem}", "shorten it")
-
-
-def _read(
-    kind: ConfigResourceType,
-    written: Mapping[str, ConfigValue],
-    document: Document,
-    findings: Findings,
-) -> dict[str, str]:
-    """Return the configs in normal form, without those that are wrong."""
-    configs = {}
-    for key, value in written.items():
-        path = ("spec", "configs", key)
-        reader = resource_configs(kind).get(key)
-        if reader is None:
-            near = nearest_resource_config(kind, key)
-            known = sorted(resource_configs(kind))
-            others = f"write one of {', '.join(known)}"
-            if len(known) > _LISTED:
-                others = "correct the key, or remove it"
-            configs[key] = config_text(value, whole=False)
-            findings.unknown_config(
-                document,
-                path,
-                f"Kafka has no {_WORDS[kind]} {shown(key)}",
-                f"did you mean {near}?" if near else others,
-                kind=kind,
-                text=configs[key],
-                listed=isinstance(value, list),
-                doubt=None if near else f"kgitops knows no {_WORDS[kind]} {shown(key)}",
-            )
-            continue
-        if isinstance(value, list) and reader.config.type is not ConfigType.LIST:
-            problem = f"{key} takes one value, not a list"
-            findings.error(document, path, problem, "write the value alone")
-            continue
-        text = config_text(value, whole=reader.config.type is ConfigType.INT)
-        if wrong := resource_config_problem(kind, key, text):
-            findings.error(document, path, wrong, meant(key, text) or "correct the value")
-            continue
-        configs[key] = normal_resource_value(kind, key, text)
-    return configs

@@ -156,7 +156,7 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
     adopted, removed = risks.GROUP_ADOPT, risks.GROUP_CONFIG_REMOVE
     forgotten, created = risks.GROUP_FORGET, (risks.GROUP_CREATE,)
     phases = Phase.GROUP, Phase.GROUP_REMOVE
-    files = "groups"
+    files, noun = "groups", "group config"
     lost = "the offsets of {} are lost", "consumer group"
 
     @classmethod

@@ -228,10 +228,8 @@ def _plan_kinds(
         desired, refused = without_virtual_clusters(desired, capabilities.backend)
     else:
         refused = []
-    index, kinds = (
-        index_links(desired, current),
-        _kinds(desired, current, ownership, stale_throttles),
-    )
+    index = index_links(desired, current)
+    kinds = _kinds(desired, current, ownership, stale_throttles)
 
     def planned(kind: Kind, links: PlannedLinks | None = None) -> PlanDraft:
         context = PlanContext(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.objects import READ_BY_NAME, names_of_brokers, with_objects
+from kgitops.apply.observe.objects import READ_BY_NAME, possible_names, with_objects
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project
 from kgitops.kinds.resets import is_due, reset_topics
@@ -83,10 +83,9 @@ def with_all_objects(
     unread: dict[Kind, str] = {}
     for kind in READ_BY_NAME.values():
         try:
-            found = cluster.read(kind)
-            if kind is Kind.BROKER_CONFIG:  # brokers may have joined since the state was read
-                found = [it for it in found if it.name in names_of_brokers(current)]
-            current = current.with_objects(found, kind)
+            found = cluster.read(kind)  # brokers may have joined since the state was read
+            possible = possible_names(kind, (it.name for it in found), current)
+            current = current.with_objects([it for it in found if it.name in possible], kind)
         except UnreachableError as error:
             others = "" if kind is Kind.USER else " that this project does not manage"
             unread[kind] = f"{kind.plural.capitalize()}{others} are left out: {error}"

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request, request_address
-from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.kinds import RESOURCES_IN_WORDS, Kind
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
@@ -77,7 +77,7 @@ def audit_policies(
     )
 
 
-_NOT_HELD = "Groups, client metrics and broker configs are left out: no snapshot holds them."
+_NOT_HELD = f"{RESOURCES_IN_WORDS.capitalize()} are left out: no snapshot holds them."
 
 
 def audit_state(

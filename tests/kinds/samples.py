@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from cli.projects import Document, acl, document, quota, tombstone, topic
 
+from kgitops.model.resources.kinds import FORMS, RESOURCES, Kind
+
 WORD = "ONE_PASSWORD"
 """The environment variable that holds a password."""
 DEFAULTS = {"topic": {"configs": {"retention.ms": 604800000, "min.insync.replicas": 2}}}
@@ -226,17 +228,13 @@ ASKED_OF_BROKERS = {
 }
 """What a plan asks once, and brokers ask for each of them that takes it (P201-89)."""
 
-NOT_IN_SNAPSHOTS = {
-    "group/": "consumer groups",
-    "client-metrics/": "client metrics",
-    "broker-config/": "broker configs",
-}
+NOT_IN_SNAPSHOTS = {f"{form.segment}/": form.kind.plural for form in RESOURCES.values()}
 """The addresses of objects that no snapshot holds begin with these; how plans call them."""
 
 NOTHING_TO_JUDGE = ("group/not-there-yet", "group/reset-")
 """What is declared and leaves nothing on the cluster that an audit or an export could find."""
 
-NO_NAMES = ("Acl", "ClientQuota", "VirtualClusterBinding")
+NO_NAMES = {form.kind for form in FORMS if form.declarable and not form.by_name} | {Kind.BINDING}
 """The kinds whose objects no name tells apart: Tombstones name them by address."""
 
 NO_SCOPE = ("VirtualCluster", "ClientMetrics", "BrokerConfig")

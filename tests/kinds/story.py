@@ -36,6 +36,7 @@ from kgitops.model.errors import UnreachableError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request, api_name, request_address
 from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.kinds import RESOURCE_OF
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.policy import evaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
@@ -51,9 +52,7 @@ Asked = set[tuple[str, str]]
 """What policies were asked about: the API and the address."""
 
 UNREAD = [
-    *DOCUMENTS["ClientMetrics"],
-    *DOCUMENTS["BrokerConfig"],
-    *(it for it in DOCUMENTS["ConsumerGroup"] if "virtualCluster" not in it["metadata"]),
+    it for kind in RESOURCE_OF for it in DOCUMENTS[kind] if "virtualCluster" not in it["metadata"]
 ]
 """The documents of what no snapshot holds."""
 

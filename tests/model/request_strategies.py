@@ -119,7 +119,7 @@ requests = st.one_of(
     st.builds(
         AlterConfigResourceRequest,
         resource_type=st.sampled_from(
-            [ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS]
+            [it for it in ConfigResourceType if it is not ConfigResourceType.BROKER]
         ),
         resource_name=any_text,
         configs=st.dictionaries(any_text, st.none() | any_text, max_size=3),

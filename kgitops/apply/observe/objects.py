@@ -47,6 +47,7 @@ READ_BY_NAME: Mapping[str, Kind] = {
     **{form.segment: form.kind for form in FORMS if form.resource is not None},
 }
 """The kinds that are read by name, by the segment of their addresses, in the order of reading."""
+_OF_BROKERS = frozenset(form.kind for form in FORMS if form.of_brokers)
 
 
 def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]) -> ClusterState:
@@ -61,17 +62,17 @@ def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]
         if segment in names:
             names[segment].add(unquote(name))
     for segment, kind in READ_BY_NAME.items():
-        wanted = names[segment]
-        if kind is Kind.BROKER_CONFIG:  # a broker that left the cluster for good has none
-            wanted = wanted & names_of_brokers(state)
-        if wanted:
-            state = state.with_objects(cluster.read(kind, frozenset(wanted)), kind)
+        if possible := possible_names(kind, names[segment], state):
+            state = state.with_objects(cluster.read(kind, possible), kind)
     return state
 
 
-def names_of_brokers(state: ClusterState) -> frozenset[str]:
-    """Return the names of the configs that the cluster's brokers can have."""
-    return frozenset({ALL_BROKERS, *(str(broker.id) for broker in state.brokers)})
+def possible_names(kind: Kind, names: Iterable[str], state: ClusterState) -> frozenset[str]:
+    """Return those of the names that objects can have: brokers that left the cluster have none."""
+    if kind not in _OF_BROKERS:
+        return frozenset(names)
+    brokers = {ALL_BROKERS, *(str(broker.id) for broker in state.brokers)}
+    return frozenset(brokers.intersection(names))
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:

@@ -55,7 +55,7 @@ class AddressForm(Struct, frozen=True):
 
     ``noun`` is what people call the object, ``name`` the pattern of its encoded name. The kind and
     a name are enough to tell one object where addresses are ``by_name``. A ``resource`` has configs
-    in Kafka by its type and name.
+    in Kafka by its type and name; one ``of_brokers`` exists as long as the broker of that name.
     """
 
     kind: Kind
@@ -65,6 +65,7 @@ class AddressForm(Struct, frozen=True):
     by_name: bool = True
     name: str = _PART
     resource: ConfigResourceType | None = None
+    of_brokers: bool = False
 
     @property
     def sort(self) -> str:
@@ -115,6 +116,7 @@ FORMS = (
         "broker config",
         name=rf"{ALL_BROKERS}|0|[1-9][0-9]{{0,9}}",
         resource=ConfigResourceType.BROKER,
+        of_brokers=True,
     ),
     AddressForm(Kind.BROKER, "broker", "broker", by_name=False, name=r"[0-9]{1,10}"),
 )
@@ -124,6 +126,8 @@ RESOURCES: Mapping[ConfigResourceType, AddressForm] = {
     form.resource: form for form in FORMS if form.resource is not None
 }
 """The addresses of config resources, by their type."""
+*_OTHERS, _LAST = (counted(2, form.noun).removeprefix("2 ") for form in RESOURCES.values())
+RESOURCES_IN_WORDS = f"{', '.join(_OTHERS)} and {_LAST}"
 RESOURCE_OF: Mapping[Kind, ConfigResourceType] = {form.kind: it for it, form in RESOURCES.items()}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kgitops.model.resources.addresses import object_name
+from kgitops.model.resources.kinds import RESOURCES_IN_WORDS
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text
@@ -53,7 +54,7 @@ def summary(audit: PolicyAudit) -> str:
     if not audit.policies:
         return "the project has no policies"
     missing = [] if audit.users else ["users"]
-    missing += ["groups, client metrics and broker configs"] if audit.unread else []
+    missing += [RESOURCES_IN_WORDS] if audit.unread else []
     unread = f"; {' and '.join(missing)} were not read" if missing else ""
     if not audit.objects:
         return f"none of {judged} breaks a policy{unread}"

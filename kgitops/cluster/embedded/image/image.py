@@ -63,13 +63,12 @@ class ConfigsImage(Struct, frozen=True, kw_only=True):
 
     def of_type(self, resource_type: str) -> Mapping[str, Mapping[str, str]]:
         """The configs of each resource of a type but topics."""
-        match resource_type:
-            case "group":
-                return self.groups
-            case "client_metrics":
-                return self.client_metrics
-            case _:
-                return self.brokers
+        held = {
+            "broker": self.brokers,
+            "group": self.groups,
+            "client_metrics": self.client_metrics,
+        }
+        return held[resource_type]
 
     def named(self, kind: ConfigResourceType) -> Mapping[str, Mapping[str, str]]:
         """The configs of each resource of this type that has any, by the names in requests."""

@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 
+import pytest
 from cluster.clusters import a_cluster, a_grant, admin
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.record_json import Json, record_from_json, record_to_json
-from kgitops.cluster.embedded.image.records import BROKER, ConfigRecord, Record
+from kgitops.cluster.embedded.image.records import ConfigRecord, Record
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.image_json import image_from_text, image_to_json
 from kgitops.cluster.embedded.store.store import dump_json
@@ -36,6 +37,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -170,9 +172,12 @@ def test_records_and_images_come_back_from_text(data: st.DataObject):
         assert record_from_json(through_text(record_to_json(record))) == record
 
 
-def test_half_a_surrogate_pair_comes_back_from_text():
-    record = ConfigRecord(resource_type=BROKER, resource="", key="half", value="\ud800")
+@pytest.mark.parametrize("kind", ConfigResourceType)
+def test_configs_of_every_type_come_back_from_text(kind: ConfigResourceType):
+    """Half a surrogate pair, too."""
+    record = ConfigRecord(resource_type=kind.lower(), resource="1", key="half", value="\ud800")
     image = replay(Image.EMPTY, [record])
+    assert image.configs.named(kind) == {"1": {"half": "\ud800"}}
     assert image_from_text(dump_json(image_to_json(image))) == image
 
 
