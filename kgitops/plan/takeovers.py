@@ -156,7 +156,15 @@ def plan_takeovers(
     project, places = desired.project, {it.address: it.located for it in desired.objects}
     draft = PlanDraft()
     for taking in takings:
+        unknown = [it for it in taking.addresses if kind_of(it) not in KIND_OF_SORT]
+        if unknown:
+            draft.refuse(
+                f"{taking.takeover.label} owns {counted(len(unknown), 'object')} of kinds that "
+                f"this version of kgitops does not know, such as {unknown[0]}; upgrade it first"
+            )
         for address in taking.addresses:
+            if address in unknown:
+                continue
             place = places.get(address)
             draft.changes.append(
                 takeover_change(

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 import pytest
 from apply.faults import FakeClock
 from apply.plans import HOLDER, SETTINGS, Apply, open_cluster, sealed_now
-from builders import UID, a_binding, a_desired, a_quota, a_tombstone, a_topic, an_acl, plan_of
+from builders import (
+    UID,
+    a_binding,
+    a_cluster,
+    a_desired,
+    a_quota,
+    a_tombstone,
+    a_topic,
+    an_acl,
+    plan_of,
+)
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
@@ -16,7 +26,7 @@ from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UsageError
 from kgitops.model.json.declared import DeletionPolicy
-from kgitops.model.registry import RegistryState
+from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
 from kgitops.plan.document.file import to_text
@@ -463,3 +473,18 @@ def test_a_project_is_taken_over_with_all_that_it_took_over(cluster: EmbeddedClu
 def test_another_projects_binding_is_named_by_its_address(cluster: EmbeddedCluster) -> None:
     plan = planned(cluster, ours(an_acl(a_binding("User:new")), ACL))
     assert ACL.address in refusal(plan)
+
+
+def test_a_project_with_objects_of_a_newer_kgitops_is_not_taken_over() -> None:
+    unknown = {
+        f"weird/{name}": Owner(project=THEIRS, last_applied={"kind": "Weird"}, adopted=False)
+        for name in "xy"
+    }
+    state = a_cluster(owners=unknown, projects={UID: "payments", THEIRS: "billing"})
+    plan = plan_of(ours(a_topic("own"), formerly=[THEIRS]), state)
+    assert plan.verdict.exit is ExitCode.REFUSED
+    assert plan.changes == ()
+    assert (
+        f"the project 'billing' ({THEIRS}) owns 2 objects of kinds that this version of kgitops "
+        "does not know, such as weird/x; upgrade it first"
+    ) in {it.sentence for it in plan.refusals}

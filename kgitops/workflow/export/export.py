@@ -38,6 +38,9 @@ from kgitops.workflow.export.files import arrange, document_yaml, write_texts
 from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
 from kgitops.workflow.project.selection import Workspace
 
+_FIRST = (Kind.VIRTUAL_CLUSTER, Kind.TOPIC, Kind.LINK)
+"""The kinds of which notes come first: what others are about."""
+
 
 class Export(Struct, frozen=True, kw_only=True):
     """File name to documents; ``notes`` say in sentences what is not among them, and why.
@@ -69,7 +72,7 @@ def export_manifests(
     unheard = Findings()  # loading the manifests reports them
     layer = defaults_layer(defaults, ConfigReader(allow_configs, unheard), unheard)
     files: dict[str, Sequence[Document]] = {}
-    for kind in OBJECT_KINDS:
+    for kind in (*_FIRST, *(it for it in OBJECT_KINDS if it not in _FIRST)):
         of_kind = kind_class(kind)
         of = Exporting(
             state=state,
