@@ -1,11 +1,11 @@
 """``kind: VirtualCluster``, with members: created first, deleted last and only when empty."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Annotated, Literal
 
 from kgitops.desired.findings import Findings, check_name, counted
-from kgitops.kinds.base import NO_VALUES, Requested, Values, ValuesKind
+from kgitops.kinds.base import NO_VALUES, Requested, Values, ValuesKind, differing
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.exported import export_virtual_clusters
 from kgitops.kinds.virtual_clusters.members import (
@@ -39,9 +39,11 @@ from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.names import MAX_TOPIC_NAME
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, physical_id
 from kgitops.model.source import Finding, Severity
+from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, FieldChange
+from kgitops.plan.document.plan import Change
+from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import option_texts, options_of, virtual_cluster_view
 from kgitops.plan.order.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove_whole
@@ -253,25 +255,24 @@ class VirtualClusterKind(ValuesKind[DesiredVirtualCluster]):
                 after=virtual_cluster_view(request.virtual_cluster, request.options),
                 risky=cls.created,
             )
-        old = _options(before)
-        new = old
+        held = cls.held_before(change)
+        requested: Requested = {}
         if isinstance(request, AlterVirtualClusterRequest) and request.options is not None:
-            new = request.options
+            requested = differing(option_texts(request.options), NO_VALUES, held)
         elif request is not None:
             raise ContradictionError("has a request for something else")
-        texts, wanted = option_texts(old), option_texts(new)
         return altered(
             change,
-            after=virtual_cluster_view(before["name"], new),
-            fields=tuple(
-                FieldChange(
-                    path=path, before=texts[path], after=wanted[path], risk=risks.LOWERING_OPTIONS
-                )
-                for path in texts
-                if texts[path] != wanted[path]
-            ),
+            after=cls.view(before, overlaid(held, requested)),
+            fields=cls.changed_fields(change, requested),
             adoption=cls.adopted if is_adopted(change) else None,
         )
+
+    @classmethod
+    def risk(cls, key: str, before: str | None, after: str | None) -> Risk:
+        """Return the risk of another option."""
+        del key, before, after
+        return risks.LOWERING_OPTIONS
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:
@@ -359,7 +360,3 @@ def _build_members(
     for index, transactional_id in enumerate(members.transactional_ids):
         at = listed("transactionalIds", index)
         yield make_transactional_id(at, transactional_id, findings)
-
-
-def _options(view: Mapping[str, Json]) -> LoweringOptions:
-    return read_part(LoweringOptions, view["lowering"])
