@@ -12,7 +12,7 @@ from kgitops.desired.findings import Findings
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.kinds.acls.bindings import build_acls
 from kgitops.kinds.acls.copied import AclTranslation, CopiedAcl, find_copies, of_source
-from kgitops.kinds.acls.exported import export_acls
+from kgitops.kinds.acls.exported import export_acls, without_operation
 from kgitops.kinds.acls.migrated import plan_migrated
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
@@ -272,7 +272,7 @@ def _role_documents(
         last = ownership.owners[address].last_applied
         if address not in declared and ORIGIN not in last:
             binding = binding_of(last)
-            gone.setdefault(_without_operation(binding), {})[address] = binding.operation
+            gone.setdefault(without_operation(binding), {})[address] = binding.operation
     if not gone:
         return {}
     roles: dict[Hashable, dict[Source, str]] = {}
@@ -288,10 +288,6 @@ def _role_documents(
         if len(fitting) == 1:
             found |= dict.fromkeys(operations, fitting[0])
     return found
-
-
-def _without_operation(binding: AclBinding) -> AclBinding:
-    return replace(binding, operation=Operation.ALL)
 
 
 def _client(binding: AclBinding) -> Hashable:

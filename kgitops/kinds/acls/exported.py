@@ -70,7 +70,7 @@ def acl_documents(principal: str, acls: Iterable[AclBinding], scope: ExportScope
     groups: dict[tuple[AclBinding, str | None], list[str]] = {}
     for acl in acls:
         policy = written_policy(scope.last_applied(acl_address(acl))).get("deletionPolicy")
-        groups.setdefault((_without_operation(acl), policy), []).append(acl.operation.value)
+        groups.setdefault((without_operation(acl), policy), []).append(acl.operation.value)
     return [
         as_document("Acl", _name(acl), _spec(principal, acl, sorted(operations), policy))
         for (acl, policy), operations in groups.items()
@@ -102,7 +102,7 @@ def _spec(
     }
 
 
-def _without_operation(acl: AclBinding) -> AclBinding:
+def without_operation(acl: AclBinding) -> AclBinding:
     """The binding without its operation: the part that a document's bindings share."""
     return replace(acl, operation=Operation.ALL)
 
