@@ -162,9 +162,7 @@ def plan_takeovers(
                 f"{taking.takeover.label} owns {counted(len(unknown), 'object')} of kinds that "
                 f"this version of kgitops does not know, such as {unknown[0]}; upgrade it first"
             )
-        for address in taking.addresses:
-            if address in unknown:
-                continue
+        for address in (it for it in taking.addresses if kind_of(it) in KIND_OF_SORT):
             place = places.get(address)
             draft.changes.append(
                 takeover_change(
