@@ -51,7 +51,7 @@ class ConfigsKind(ValuesKind[D]):
     @classmethod
     def build(
         cls,
-        declared: Any,  # noqa: ANN401 (as above)
+        declared: Any,  # noqa: ANN401 (the document, of the class that the kind's module has)
         document: Document,
         findings: Findings,
     ) -> Iterable[DesiredObject]:
@@ -62,7 +62,7 @@ class ConfigsKind(ValuesKind[D]):
     @classmethod
     def configured(
         cls,
-        declared: Any,  # noqa: ANN401 (as above)
+        declared: Any,  # noqa: ANN401 (the document, of the class that the kind's module has)
         written: Mapping[str, ConfigValue],
         document: Document,
         findings: Findings,
