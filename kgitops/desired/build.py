@@ -16,7 +16,7 @@ from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, d
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.manifests.kind_models import kind_class
 from kgitops.manifests.load import Manifest, ManifestSet
-from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.manifests.yaml.document import DocumentPart
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity

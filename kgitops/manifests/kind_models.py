@@ -54,7 +54,7 @@ KINDS: Mapping[str, str] = {
     "ClientQuota": "kinds.quota",
     "User": "kinds.user",
     "Tombstone": "manifests.kinds.tombstone",
-    "Project": "manifests.project.document",
+    "Project": "manifests.project_document",
     "VirtualCluster": "kinds.virtual_clusters.virtual_cluster",
     "TopicLink": "kinds.virtual_clusters.link",
     "ConsumerGroup": "kinds.consumer_group",

@@ -84,7 +84,7 @@ def load_manifests(
         variables: the values of ``${var:NAME}`` on this cluster.
         env: the values of ``${env:NAME}``.
         known_clusters: the project's clusters, to detect a misspelt name; None if unknown.
-        env_values: the values that ``variables`` took from the environment (see ``ClusterConfig``).
+        env_values: the values that ``variables`` took from the environment.
         only: kinds to look for: all other documents are skipped, there need not be any, and files
             that can't hold one are not even parsed.
         around: the manifests of the project that ``paths`` are a part of: of the others only the

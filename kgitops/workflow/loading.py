@@ -16,7 +16,7 @@ from kgitops.desired.state import DesiredState
 from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.empty_folders import EmptyFolder
 from kgitops.manifests.load import ManifestSet, load_manifests
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.declared import (
     ONLY_CONFIGS,

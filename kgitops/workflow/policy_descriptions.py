@@ -121,12 +121,13 @@ def _levels(name: str, default: Level, workspace: Workspace) -> Mapping[str, Lev
         return levels
     for cluster in workspace.file.cluster_names:
         try:
-            config = workspace.file.cluster(cluster, env=workspace.selection.environ, offline=True)
+            settings, _ = workspace.file.cluster(
+                cluster, env=workspace.selection.environ, offline=True
+            )
         except FindingsError:  # a run on that cluster reports them
             levels[cluster] = None
         else:
-            level, _ = config.policy_levels.get(name, (default, None))
-            levels[cluster] = level
+            levels[cluster] = Level(settings.policy_levels.get(name, default))
     return levels
 
 

@@ -11,7 +11,7 @@ from cli.conftest import Kgitops
 from cli.projects import EXAMPLES
 from cli.projects import Project as Folder
 
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project
 
 ROOT = EXAMPLES.parent
 PROJECTS = [
@@ -154,6 +154,6 @@ def test_init_takes_this_folder_and_says_how_to_go_on(here: Path, kgitops: Kgito
 def test_two_new_projects_have_different_identities(here: Path, kgitops: Kgitops) -> None:
     for name in ("a", "b"):
         kgitops("init", name)
-    uids = {load_project(here / name, env={}).uid for name in ("a", "b")}
+    uids = {load_project(here / name, env={}).metadata.uid for name in ("a", "b")}
     assert len(uids) == 2
     assert None not in uids

@@ -12,7 +12,7 @@ from cli.conftest import Kgitops
 
 from kgitops.cluster.connect import connect
 from kgitops.manifests.expanded import ExpandedDocument
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project
 from kgitops.model.requests import AlterStep, AlterTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.workflow.explaining import explain

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgitops.cli.main import main
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project
 from kgitops.model.errors import FindingsError
 
 PROJECT = """\

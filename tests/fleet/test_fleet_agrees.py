@@ -30,7 +30,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
 from kgitops.fleet import planning
 from kgitops.fleet.diff import narrow as reduced
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, DeleteTopicRequest
 from kgitops.plan.document.plan import Plan

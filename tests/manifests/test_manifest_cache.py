@@ -13,7 +13,7 @@ from kgitops.desired.state import DesiredState
 from kgitops.manifests import cache as cache_module
 from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.load import ManifestSet, load_manifests
-from kgitops.manifests.project.values import ProjectFile, load_project
+from kgitops.manifests.project_file import ProjectFile, load_project
 from kgitops.manifests.yaml.parse import parse
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
@@ -249,7 +249,7 @@ def test_the_project_file_is_in_the_library_too(tmp_path: Path, parsed: list[str
     cache = ManifestCache(LARGE)
     for value in ("1", "2"):
         file: ProjectFile = load_project(tmp_path, env={"V": value}, cache=cache)
-        assert file.cluster("dev", env={"V": value}).variables == {"v": value}
+        assert file.cluster("dev", env={"V": value})[0].variables == {"v": value}
     assert parsed == ["kgitops.yaml"]
 
 

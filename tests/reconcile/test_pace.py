@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reconcile.loop_states import failed, turn
 
-from kgitops.manifests.project.reconcile import ReconcileSettings
+from kgitops.manifests.project_document import ReconcileSettings
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.reconcile.looping.backoff import Pace, next_wait
 from kgitops.reconcile.looping.schedule import Schedule

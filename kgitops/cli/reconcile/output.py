@@ -94,9 +94,9 @@ class Telling:
     def workspace(self, workspace: Workspace) -> None:
         """Take over the notifications that the project declares now."""
         file = workspace.file
-        if not self._notify or file is None or file.reconcile is None:
+        if not self._notify or file is None:
             return
-        documents = tuple(file.reconcile.notifications)
+        documents = tuple(file.spec.reconcile.notifications)
         with self._lock:
             if self._router is None and documents:
                 from kgitops.reconcile.notifications.routing import NotificationRouter

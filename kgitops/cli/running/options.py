@@ -61,7 +61,7 @@ class FailOn(StrEnum):
 
 def complete_cluster(incomplete: str) -> list[str]:
     """The clusters of the project in this folder that begin with ``incomplete``."""
-    from kgitops.manifests.project.values import load_project
+    from kgitops.manifests.project_file import load_project
 
     try:
         names = load_project(Path(), env=os.environ).cluster_names

@@ -12,7 +12,7 @@ from kgitops.desired.expansion.layers import Layer, defaults_layer, profile_laye
 from kgitops.desired.findings import Findings
 from kgitops.manifests.expanded import ExpandedDocument, Path, Removed
 from kgitops.manifests.load import Manifest
-from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import DesiredObject, Tombstone
 from kgitops.model.wording import nearest

@@ -10,7 +10,7 @@ from kgitops.desired.configs import ConfigReader, check_min_insync_replicas
 from kgitops.desired.findings import Findings
 from kgitops.manifests.expanded import ExpandedDocument, Given, Path, Removed
 from kgitops.manifests.kinds.topic_profile import ConfigValue, TopicDefaults
-from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document
 

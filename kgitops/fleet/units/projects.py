@@ -10,7 +10,7 @@ from kgitops.fleet.units.data_files import DataFile, data_files
 from kgitops.fleet.units.paths import DesiredPaths, bytes_below
 from kgitops.fleet.units.unit import ManifestFiles, RowFiles
 from kgitops.manifests.files import display_name
-from kgitops.manifests.project.values import ProjectFile, load_project
+from kgitops.manifests.project_file import ProjectFile, load_project
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.model.source import Finding, Source
@@ -83,7 +83,7 @@ def _whole(folder: Path, environ: Mapping[str, str]) -> FleetProject:
     file = load_project(folder / PROJECT_FILE, env=environ)
     return FleetProject(
         name=file.name,
-        uid=file.uid,
+        uid=file.metadata.uid,
         place=file.path,
         whole=True,
         clusters=file.cluster_names or (DEFAULT_CLUSTER,),
@@ -99,7 +99,7 @@ def _part(paths: Sequence[Path], environ: Mapping[str, str]) -> FleetProject:
     names = file.cluster_names if file else ()
     return FleetProject(
         name=file.name if file else DEFAULT_PROJECT,
-        uid=file.uid if file else None,
+        uid=file.metadata.uid if file else None,
         place=paths[0],
         whole=False,
         clusters=names or None,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kgitops.manifests.project.notifications import NotificationDocument, SecretFromEnv
+from kgitops.manifests.project_document import NotificationDocument, SecretFromEnv
 from kgitops.model.errors import UsageError
 from kgitops.reconcile.events import EventKind, ReconcileEvent
 from kgitops.reconcile.notifications.delivery import Delivery, Patience, SinkCounts, Tell

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgitops.manifests.project.notifications import NotificationDocument
+from kgitops.manifests.project_document import NotificationDocument
 from kgitops.model.errors import KgitopsError
 from kgitops.reconcile.events import ReconcileEvent
 from kgitops.reconcile.notifications.delivery import SinkCounts, Tell

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct, field
 
-from kgitops.manifests.project.reconcile import ReconcileSettings
+from kgitops.manifests.project_document import ReconcileSettings
 from kgitops.model import clock as moments
 
 

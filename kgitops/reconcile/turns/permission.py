@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from kgitops.manifests.project.reconcile import ReconcileSettings
+from kgitops.manifests.project_document import ReconcileSettings
 from kgitops.model.requests import AlterUserScramCredentialsRequest
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel

@@ -24,7 +24,7 @@ from kgitops.kinds.exports import Document, Exporting, ExportNotes, ExportScope
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import OBJECT_KINDS, kind_class
 from kgitops.manifests.load import load_manifests
-from kgitops.manifests.project.values import WrittenDefaults
+from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.resources.kinds import Kind

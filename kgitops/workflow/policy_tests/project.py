@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from kgitops.manifests.load import ManifestSet, load_manifests
-from kgitops.manifests.project.document import PythonPolicy as PythonPolicyWritten
-from kgitops.manifests.project.python_policies import python_policy
+from kgitops.manifests.project_document import PythonPolicy as PythonPolicyWritten
+from kgitops.manifests.project_file import python_policy
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.bundle import Level, Policy

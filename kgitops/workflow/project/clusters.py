@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING
 from kgitops.cluster.connect import connect, store_path
 from kgitops.cluster.port import Cluster
 from kgitops.desired.findings import without_env_values
-from kgitops.manifests.project.reconcile import ReconcileDocument
-from kgitops.manifests.project.values import (
-    BrokerConfig,
-    ClusterConfig,
-    ProjectFile,
-    WrittenDefaults,
-)
+from kgitops.manifests.project_document import BrokerSettings, ReconcileDocument
+from kgitops.manifests.project_file import ProjectFile, WrittenDefaults
+from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, OtherClusterError, UsageError
 from kgitops.model.lowered import DeclaredGateway
@@ -180,7 +176,7 @@ def choose_cluster(
     """
     names = file.cluster_names if file else ()
     if wanted is None:
-        wanted = (file and file.default_cluster) or (names[0] if len(names) == 1 else None)
+        wanted = (file and file.spec.default_cluster) or (names[0] if len(names) == 1 else None)
     if wanted is None and names:
         raise UsageError(
             f"the project has the clusters {', '.join(sorted(names))} and no defaultCluster; "
@@ -194,7 +190,7 @@ def choose_cluster(
             "others; leave it out, or give --cluster the URL"
         )
     if file is not None and wanted in names:
-        return _of_project(wanted, file.cluster(wanted, env=environ, offline=offline), base)
+        return _of_project(wanted, file, environ, base, offline=offline)
     if wanted in (None, DEFAULT_CLUSTER) and not names:
         return ChosenCluster(name=DEFAULT_CLUSTER, url=DEFAULT_URL, base=base)
     if wanted is not None and is_url:
@@ -202,7 +198,7 @@ def choose_cluster(
         chosen = ChosenCluster(name=wanted, url=wanted, base=Path())
         if file is None or variables_of is None:
             return chosen
-        named = file.cluster(variables_of, env=environ, offline=True)
+        named = _of_project(variables_of, file, environ, base, offline=True)
         return dataclasses.replace(
             chosen,
             variables=named.variables,
@@ -222,32 +218,45 @@ def choose_cluster(
     )
 
 
-def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
+def _of_project(
+    name: str, file: ProjectFile, environ: Mapping[str, str], base: Path, *, offline: bool
+) -> ChosenCluster:
+    settings, env_values = file.cluster(name, env=environ, offline=offline)
+    place = file.cluster_source(name, "url" if settings.cluster_id is None else "clusterId")
     return ChosenCluster(
         name=name,
-        url=config.url,
+        url=settings.url,
         base=base,
-        brokers=_brokers(config.brokers),
-        configs=config.configs,
-        variables=config.variables,
-        env_values=config.env_values,
-        policy_levels=config.policy_levels,
-        defaults=config.defaults,
-        reconcile=config.reconcile,
-        gateway=config.gateway,
+        brokers=_brokers(settings.brokers),
+        configs=_texts(settings.configs),
+        variables=_texts(settings.variables),
+        env_values=env_values,
+        policy_levels={
+            policy: (Level(level), file.cluster_source(name, "policyLevels", policy))
+            for policy, level in settings.policy_levels.items()
+        },
+        defaults=file.cluster_defaults(name, settings),
+        reconcile=settings.reconcile,
+        gateway=None
+        if settings.gateway is None
+        else DeclaredGateway(bootstrap_servers=settings.gateway.bootstrap_servers),
         pin=None
-        if config.cluster_id is None
+        if settings.cluster_id is None
         else PinnedId(
-            cluster=name, cluster_id=config.cluster_id, address=config.url, source=config.source
+            cluster=name, cluster_id=settings.cluster_id, address=settings.url, source=place
         ),
-        declared_at=config.source,
+        declared_at=place,
     )
 
 
-def _brokers(declared: int | Sequence[BrokerConfig] | None) -> int | Sequence[Broker] | None:
+def _brokers(declared: int | Sequence[BrokerSettings] | None) -> int | Sequence[Broker] | None:
     if declared is None or isinstance(declared, int):
         return declared
     return tuple(Broker(id=broker.id, rack=broker.rack) for broker in declared)
+
+
+def _texts(values: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+    return {key: scalar_text(value) for key, value in values.items()}
 
 
 def _without(error: KgitopsError, secrets: Mapping[str, str]) -> KgitopsError:

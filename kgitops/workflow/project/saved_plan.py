@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project
 from kgitops.model.errors import FindingsError, UntrustedPlanError, UsageError
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.document.file import SealedPlan
@@ -122,7 +122,7 @@ class _Search(Struct):
     def finds(self, root: Path) -> bool:
         """True if the project in this folder is the one searched for."""
         try:
-            project = load_project(root / PROJECT_FILE, env=self.environ)
+            project = load_project(root / PROJECT_FILE, env=self.environ).metadata
         except FindingsError as error:
             self.unreadable.append(error)
             return False

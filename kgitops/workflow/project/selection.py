@@ -14,9 +14,8 @@ from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.files import display_name, in_copy
-from kgitops.manifests.project.python_policies import module_file
-from kgitops.manifests.project.reconcile import ReconcileSettings, reconcile_settings
-from kgitops.manifests.project.values import ProjectFile, WrittenDefaults, load_project
+from kgitops.manifests.project_document import ReconcileSettings, reconcile_settings
+from kgitops.manifests.project_file import ProjectFile, WrittenDefaults, load_project, module_file
 from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT
@@ -135,7 +134,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
     @property
     def reconcile(self) -> ReconcileSettings:
         """The settings of ``kgitops reconcile`` on this cluster."""
-        written = self.file.reconcile if self.file else None
+        written = self.file.spec.reconcile if self.file else None
         return reconcile_settings(written, self.cluster.reconcile)
 
     @property
@@ -198,11 +197,11 @@ def _workspace(
         selection=selection,
         project=_project(file),
         safety=_safety(file, selection),
-        principal=selection.principal or (file and file.principal) or ANONYMOUS,
+        principal=selection.principal or (file and file.spec.principal) or ANONYMOUS,
         base=root or Path(),
         manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
         whole=whole and not selection.takes_a_part,
-        allow_configs=file.allow_configs if file else (),
+        allow_configs=tuple(file.spec.allow_configs) if file else (),
         known_clusters=(file and file.cluster_names) or None,
         cluster=choose_cluster(
             cluster,
@@ -219,7 +218,13 @@ def _workspace(
 def _project(file: ProjectFile | None) -> Project:
     if file is None:
         return Project(name=DEFAULT_PROJECT)
-    return Project(name=file.name, uid=file.uid, formerly=file.formerly, take_from=file.take_from)
+    declared = file.metadata
+    return Project(
+        name=declared.name,
+        uid=declared.uid,
+        formerly=tuple(declared.formerly),
+        take_from=tuple(declared.take_from),
+    )
 
 
 def _safety(file: ProjectFile | None, selection: Selection) -> Safety:
@@ -230,11 +235,12 @@ def _safety(file: ProjectFile | None, selection: Selection) -> Safety:
     )
     if file is None:
         return allowed
+    declared = file.spec.safety
     return replace(
         allowed,
-        max_deletes=file.max_deletes,
-        max_delete_percent=file.max_delete_percent,
-        replication_throttle=file.replication_throttle,
+        max_deletes=declared.max_deletes,
+        max_delete_percent=declared.max_delete_percent,
+        replication_throttle=declared.replication_throttle,
     )
 
 

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 from reconcile.notifications.github_stand_in import TOKEN, GithubStandIn, github
 from reconcile.notifications.receivers import event
 
-from kgitops.manifests.project.notifications import NotificationDocument
+from kgitops.manifests.project_document import NotificationDocument
 from kgitops.reconcile.events import EventKind
 from kgitops.reconcile.notifications.delivery import Patience, SinkCounts
 from kgitops.reconcile.notifications.notifying import Notifications, subscriptions_of

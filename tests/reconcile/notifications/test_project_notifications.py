@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from reconcile.notifications.receivers import event
 
-from kgitops.manifests.project.notifications import EventName, NotificationDocument
+from kgitops.manifests.project_document import EventName, NotificationDocument
 from kgitops.model.errors import UsageError
 from kgitops.reconcile.events import EventKind
 from kgitops.reconcile.notifications.notifying import subscriptions_of

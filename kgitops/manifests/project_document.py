@@ -1,10 +1,12 @@
 """``kind: Project``: the model of the project file."""
 
 from dataclasses import field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from annotated_types import MinLen
-from pydantic import Discriminator, Field, Tag
+from msgspec import Struct
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from kgitops.manifests.kinds.fields import (
     ConfigScalar,
@@ -16,7 +18,168 @@ from kgitops.manifests.kinds.fields import (
     manifest,
 )
 from kgitops.manifests.kinds.topic_profile import TopicDefaults
-from kgitops.manifests.project.reconcile import ProjectReconcileDocument, ReconcileDocument
+
+EventName = Literal[
+    "synced", "applied", "drifted", "healed", "pending", "fight", "failed", "recovered",
+    "source-failed", "source-recovered", "suspended", "resumed",
+]  # fmt: skip
+
+
+@manifest
+class SecretFromEnv:
+    """A secret, by the name of the environment variable that holds it."""
+
+    env: Text
+    """The variable's name; the secret itself is never written down."""
+
+
+class NotShown:
+    """Refuses anything but a mapping without showing it: it may be the secret."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Look at the value before anything else does."""
+        return core_schema.no_info_before_validator_function(_mapping, handler(source))
+
+
+def _mapping(value: object) -> object:
+    if isinstance(value, dict | SecretFromEnv):
+        return value
+    context = {
+        "problem": "a secret can't be written here",
+        "advice": "write {env: NAME}, and set that environment variable where kgitops runs",
+    }
+    raise PydanticCustomError("kgitops_secret", "secret", context)
+
+
+Secret = Annotated[SecretFromEnv, NotShown()]
+
+
+@manifest
+class WebhookDocument:
+    """An address that is sent a JSON body for each event."""
+
+    url: Secret
+    """The address, https:// or http://, from the environment: who knows it may post there."""
+    template: Text = "cloudevents"
+    """The body: cloudevents, slack, teams or alertmanager, or a file with a template of your own,
+    from the project's folder."""
+    headers: dict[str, Secret] = field(default_factory=dict)
+    """More HTTP headers, such as Authorization, from the environment."""
+
+
+@manifest
+class GithubStatusDocument:
+    """A status on the commit that was planned or applied, for each cluster."""
+
+    repository: Text
+    """The repository, OWNER/NAME."""
+    token: Secret
+    """A token that may write commit statuses."""
+    api_url: Text = "https://api.github.com"
+    """The address of GitHub's API; of GitHub Enterprise https://HOST/api/v3."""
+    context: Text = "kgitops"
+    """The beginning of the status's name; the name of the cluster follows."""
+
+
+@manifest
+class NotificationDocument:
+    """Somebody who is told of changes of state."""
+
+    name: Text
+    """A name for messages and metrics."""
+    webhook: Annotated[WebhookDocument | None, NotNull()] = None
+    """An address that is sent a JSON body for each event."""
+    github_status: Annotated[GithubStatusDocument | None, NotNull()] = None
+    """A status on the commit that was planned or applied, for each cluster."""
+    events: list[EventName] = field(default_factory=list)
+    """The kinds of event to tell; all if left out."""
+
+    @model_validator(mode="after")
+    def _one_receiver(self) -> Self:
+        """Exactly one receiver."""
+        if (self.webhook is None) == (self.github_status is None):
+            context = {
+                "problem": "a notification has exactly one receiver",
+                "advice": "write webhook or githubStatus, and another entry for a second one",
+            }
+            raise PydanticCustomError("kgitops_receiver", "receiver", context)
+        return self
+
+
+Mode = Literal["observe", "converge", "auto"]
+MaxRisk = Literal["safe", "disruptive", "access-loss", "data-loss"]
+
+
+@manifest
+class HealSettings:
+    """The undoing of what others changed since it was last applied."""
+
+    enabled: Annotated[bool | None, NotNull()] = None
+    """False only reports what others changed; true if left out."""
+    times: Annotated[int | None, IntRange(1, 1000, 3), NotNull()] = None
+    """The number of times that an object is healed within the window; when somebody changes it
+    again after that, it is left alone and reported as a fight. 3 if left out."""
+    within_minutes: Annotated[int | None, IntRange(1, 10080, 60), NotNull()] = None
+    """The length of the window in minutes; 60 if left out."""
+
+
+@manifest
+class ReconcileDocument:
+    """Settings of kgitops reconcile: the changes that it may apply by itself."""
+
+    mode: Annotated[Mode | None, NotNull()] = None
+    """observe reports only; converge undoes what others changed and applies what is at most
+    maxRisk, but no deletion; auto applies whatever limits, protection and policies let through.
+    observe if left out."""
+    max_risk: Annotated[MaxRisk | None, NotNull()] = None
+    """The worst level of a change that converge applies; safe if left out."""
+    suspend: Annotated[bool | None, NotNull()] = None
+    """True plans and reports, and applies nothing; false if left out."""
+    heal: HealSettings = field(default_factory=HealSettings)
+    """The undoing of what others changed since it was last applied."""
+
+
+@manifest
+class ProjectReconcileDocument(ReconcileDocument):
+    """Settings of kgitops reconcile: the changes that it may apply by itself, and who is told."""
+
+    notifications: list[NotificationDocument] = field(default_factory=list)
+    """Those who are told of changes of state: chats, Alertmanager, commits on GitHub."""
+
+
+class ReconcileSettings(Struct, frozen=True, kw_only=True):
+    """The settings on one cluster, with the project's and the defaults filled in."""
+
+    mode: Mode = "observe"
+    max_risk: MaxRisk = "safe"
+    suspend: bool = False
+    heal: bool = True
+    heal_times: int = 3
+    heal_within_s: int = 3600
+
+
+def reconcile_settings(
+    project: ReconcileDocument | None, cluster: ReconcileDocument | None
+) -> ReconcileSettings:
+    """The settings of the project, those of the cluster over them, field by field."""
+    found: dict[str, object] = {}
+    for written in (project, cluster):
+        if written is None:
+            continue
+        minutes = written.heal.within_minutes
+        fields = {
+            "mode": written.mode,
+            "max_risk": written.max_risk,
+            "suspend": written.suspend,
+            "heal": written.heal.enabled,
+            "heal_times": written.heal.times,
+            "heal_within_s": None if minutes is None else minutes * 60,
+        }
+        found |= {name: value for name, value in fields.items() if value is not None}
+    return ReconcileSettings(**found)  # type: ignore[arg-type]  # each of its field's own type
+
 
 Level = Literal["info", "advisory", "soft", "hard", "off"]
 

@@ -1,14 +1,17 @@
 """The project file: its values, and what is wrong with it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from manifests.loading import write
 from manifests_reference import example
 
-from kgitops.manifests.project.values import BrokerConfig, load_project
+from kgitops.manifests.project_file import ProjectFile, load_project
+from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.lowered import DeclaredGateway
+from kgitops.workflow.project.clusters import ChosenCluster, choose_cluster
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"
 
@@ -16,6 +19,12 @@ HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"
 def project(spec: str, metadata: str = "{name: p}") -> str:
     head = HEAD.replace("{name: p}", metadata)
     return head + "".join(f"  {line}\n" for line in spec.splitlines())
+
+
+def cluster(
+    file: ProjectFile, name: str, *, env: Mapping[str, str], offline: bool = False
+) -> ChosenCluster:
+    return choose_cluster(name, file, file.folder, env, offline=offline)
 
 
 def problems(tmp_path: Path, text: str | bytes, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -29,13 +38,16 @@ def problems(tmp_path: Path, text: str | bytes, monkeypatch: pytest.MonkeyPatch)
 def test_the_example_has_its_values(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": example("Project"), "policies/none.yaml": "# none"})
     loaded = load_project(tmp_path, env={})
-    assert (loaded.name, loaded.uid) == ("payments", "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11")
+    assert (loaded.name, loaded.metadata.uid) == (
+        "payments",
+        "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11",
+    )
     assert loaded.manifests == (tmp_path / "manifests",)
-    assert (loaded.default_cluster, loaded.principal) == ("local", "User:kgitops")
-    assert (loaded.max_deletes, loaded.max_delete_percent) == (10, 20)
-    assert loaded.replication_throttle == 52428800
+    assert (loaded.spec.default_cluster, loaded.spec.principal) == ("local", "User:kgitops")
+    assert (loaded.spec.safety.max_deletes, loaded.spec.safety.max_delete_percent) == (10, 20)
+    assert loaded.spec.safety.replication_throttle == 52428800
     assert loaded.cluster_names == ("local", "prod")
-    local = loaded.cluster("local", env={})
+    local = cluster(loaded, "local", env={})
     assert (local.url, local.brokers) == ("embedded:.kgitops/local.db", 3)
 
 
@@ -43,7 +55,8 @@ def test_the_least_project_has_defaults(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": HEAD.removesuffix("\n") + " {}\n"})
     loaded = load_project(tmp_path / "kgitops.yaml", env={})
     assert loaded.manifests == (tmp_path / "manifests",)
-    assert (loaded.uid, loaded.formerly, loaded.take_from) == (None, (), ())
+    declared = loaded.metadata
+    assert (declared.uid, declared.formerly, declared.take_from) == (None, [], [])
     assert loaded.cluster_names == ()
 
 
@@ -60,16 +73,14 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": text})
     loaded = load_project(tmp_path, env={})
     assert loaded.manifests == (tmp_path / "a", tmp_path / "b/c.yaml")
-    assert (loaded.formerly, loaded.take_from, loaded.labels) == (
-        ("old",),
-        ("other",),
-        {"team": "a"},
-    )
-    assert (loaded.max_deletes, loaded.max_delete_percent) == (0, 100)
-    assert loaded.replication_throttle == 0
-    assert loaded.allow_configs == ("confluent.*",)
-    dev = loaded.cluster("dev", env={})
-    assert dev.brokers == (BrokerConfig(id=1, rack="a"), BrokerConfig(id=5))
+    declared = loaded.metadata
+    assert (declared.formerly, declared.take_from) == (["old"], ["other"])
+    assert declared.labels == {"team": "a"}
+    assert (loaded.spec.safety.max_deletes, loaded.spec.safety.max_delete_percent) == (0, 100)
+    assert loaded.spec.safety.replication_throttle == 0
+    assert loaded.spec.allow_configs == ["confluent.*"]
+    dev = cluster(loaded, "dev", env={})
+    assert dev.brokers == (Broker(id=1, rack="a"), Broker(id=5))
     assert dev.configs == {"client.id": "x", "socket.timeout.ms": "10"}
     assert dev.variables == {"n": "3", "yes": "true", "half": "0.5", "s": "text"}
     assert [(name, str(level)) for name, (level, _) in dev.policy_levels.items()] == [
@@ -87,10 +98,10 @@ def test_a_cluster_may_declare_the_gateway_of_its_clients(tmp_path: Path) -> Non
     )
     write(tmp_path, {"kgitops.yaml": text})
     loaded = load_project(tmp_path, env={})
-    gateway = loaded.cluster("x", env={"SERVER": "g.example.com:9092"}).gateway
+    gateway = cluster(loaded, "x", env={"SERVER": "g.example.com:9092"}).gateway
     assert gateway == DeclaredGateway(bootstrap_servers="g.example.com:9092,[::1]:9092")
-    assert loaded.cluster("y", env={}).gateway == DeclaredGateway(bootstrap_servers="g:1")
-    assert loaded.cluster("z", env={}).gateway is None
+    assert cluster(loaded, "y", env={}).gateway == DeclaredGateway(bootstrap_servers="g:1")
+    assert cluster(loaded, "z", env={}).gateway is None
 
 
 @pytest.mark.parametrize("servers", ["", "g", "g:", "g:1,", "kafka://g:1", "g:1 h:2", "u@h/g:1"])
@@ -111,9 +122,9 @@ def test_a_gateway_needs_brokers_without_virtual_clusters(tmp_path: Path) -> Non
     write(tmp_path, {"kgitops.yaml": text})
     loaded = load_project(tmp_path, env={})
     with pytest.raises(FindingsError) as caught:
-        loaded.cluster("x", env={})
+        cluster(loaded, "x", env={})
     assert "kgitops.yaml:8:7: the cluster x is embedded" in str(caught.value)
-    offline = loaded.cluster("x", env={}, offline=True)
+    offline = cluster(loaded, "x", env={}, offline=True)
     assert offline.gateway == DeclaredGateway(bootstrap_servers="g:1")
 
 
@@ -122,10 +133,10 @@ def test_only_the_used_cluster_needs_its_environment(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": example("Project"), "policies/none.yaml": "# none"})
     loaded = load_project(tmp_path, env={})
     with pytest.raises(FindingsError) as caught:
-        loaded.cluster("prod", env={"KAFKA_USER": "me"})
+        cluster(loaded, "prod", env={"KAFKA_USER": "me"})
     assert "${env:KAFKA_PASSWORD} has no value" in str(caught.value)
     env = {"KAFKA_USER": "me", "KAFKA_PASSWORD": "hunter2"}
-    prod = loaded.cluster("prod", env=env)
+    prod = cluster(loaded, "prod", env=env)
     assert prod.configs["sasl.password"] == "hunter2"
     assert prod.env_values == {"me": "KAFKA_USER", "hunter2": "KAFKA_PASSWORD"}
     assert "hunter2" not in repr(prod)
@@ -138,9 +149,9 @@ def test_a_placeholder_that_gives_a_wrong_value_is_found_when_used(tmp_path: Pat
         {"kgitops.yaml": project("clusters:\n  x:\n    url: 'embedded:'\n    brokers: ${env:N}\n")},
     )
     loaded = load_project(tmp_path, env={})
-    assert loaded.cluster("x", env={"N": "2"}).brokers == 2
+    assert cluster(loaded, "x", env={"N": "2"}).brokers == 2
     with pytest.raises(FindingsError) as caught:
-        loaded.cluster("x", env={"N": "many"})
+        cluster(loaded, "x", env={"N": "many"})
     assert "kgitops.yaml:8:16: spec.clusters.x.brokers must be" in str(caught.value)
     assert "many" not in str(caught.value)
 
@@ -149,9 +160,9 @@ def test_a_cluster_that_is_not_there_is_a_wrong_use(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": example("Project"), "policies/none.yaml": "# none"})
     loaded = load_project(tmp_path, env={})
     with pytest.raises(UsageError, match="no cluster 'prd'; did you mean prod"):
-        loaded.cluster("prd", env={})
+        cluster(loaded, "prd", env={})
     with pytest.raises(UsageError, match="no cluster 'x'; it has local, prod"):
-        loaded.cluster("x", env={})
+        cluster(loaded, "x", env={})
 
 
 @pytest.mark.parametrize(
@@ -209,7 +220,7 @@ def test_a_url_of_no_known_kind_is_found(tmp_path: Path) -> None:
     with pytest.raises(
         FindingsError, match=r"5:23: .* write embedded:FILE, kafka://HOST:PORT, sandbox: or"
     ):
-        load_project(tmp_path, env={}).cluster("x", env={})
+        cluster(load_project(tmp_path, env={}), "x", env={})
 
 
 def test_a_folder_without_project_file_is_a_finding(tmp_path: Path) -> None:

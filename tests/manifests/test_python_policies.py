@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from manifests.loading import write
 
-from kgitops.manifests.project.python_policies import module_file
-from kgitops.manifests.project.values import load_project
+from kgitops.manifests.project_file import load_project, module_file
 from kgitops.policy.evaluate.bundle import PythonPolicy, kebab_case
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"

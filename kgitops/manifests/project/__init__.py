@@ -1,1 +1,0 @@
-"""The project file ``kgitops.yaml``."""
