@@ -33,8 +33,8 @@ def export(
     from kgitops.workflow.export.export import export_manifests, write_and_plan
     from kgitops.workflow.export.files import check_folder
     from kgitops.workflow.export.reported_types import read_reported_types
-    from kgitops.workflow.object_stages import with_all_objects
     from kgitops.workflow.project.selection import open_workspace
+    from kgitops.workflow.reading import with_all_objects
 
     check_folder(out)
     workspace = open_workspace(make_selection(project))
@@ -91,8 +91,8 @@ def snapshot(
     from kgitops.cli.running.streams import check_place, print_json, print_sentence, write_file
     from kgitops.cluster.snapshot import write_snapshot
     from kgitops.model.wording import counted
-    from kgitops.workflow.plan_stages import with_users_to_plan
     from kgitops.workflow.project.selection import open_workspace
+    from kgitops.workflow.reading import with_users_to_plan
 
     check_place(out)
     parquet = out is not None and out.suffix == ".parquet"

@@ -32,10 +32,10 @@ from kgitops.model import clock
 from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.json.codec import Moment, decode, encode
 from kgitops.plan.document.plan import Plan
-from kgitops.workflow.loading import Loaded
 from kgitops.workflow.pipeline import plan_state
 from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import read_cluster
+from kgitops.workflow.stages import Planning
 
 
 class PlanTask(Struct, frozen=True, kw_only=True):
@@ -142,8 +142,10 @@ def _plan_whole(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
     (file,) = unit.state.files
     cluster = read_cluster(file)
     current = cluster.read_state()
-    declared = Loaded(inputs.side.whole(), inputs.policies)
-    plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=astuple(inputs.git))
+    at = Planning(
+        cluster=cluster, desired=inputs.side.whole(), current=current, policies=inputs.policies
+    )
+    plan = plan_state(at, target_name=unit.cluster, git=astuple(inputs.git))
     return UnitPlan(
         plan=plan, captured_at=current.captured_at, objects=inputs.side.objects, kept={}
     )
@@ -155,15 +157,19 @@ def _plan_differences(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
     narrowed = narrow_sides(inputs.side, rows)
     cluster = SnapshotCluster(narrowed.current)
     current = cluster.read_state()
+    at = Planning(
+        cluster=cluster,
+        desired=narrowed.desired,
+        current=current,
+        policies=inputs.policies,
+        whole=lazy_cluster_state(current, narrowed.desired, files, unit.cluster),
+    )
     plan = plan_state(
-        cluster,
-        current,
-        Loaded(narrowed.desired, inputs.policies),
+        at,
         target_name=unit.cluster,
         git=astuple(inputs.git),
         unchanged_counts=narrowed.unchanged,
         base_digest=str(rows.header["base_digest"]),
-        judged_on=lazy_cluster_state(current, narrowed.desired, files, unit.cluster),
     )
     return UnitPlan(
         plan=plan,

@@ -29,8 +29,8 @@ from kgitops.model.json.codec import decode, encode
 from kgitops.model.source import Finding
 from kgitops.model.verdict import Reason
 from kgitops.model.wording import nearest
-from kgitops.workflow.plan_stages import with_users_to_plan
 from kgitops.workflow.project.selection import Selection, open_workspace
+from kgitops.workflow.reading import with_users_to_plan
 
 AT_ONCE = 8
 """Reading is waiting for the network, so that there are more tasks at a time than cores."""

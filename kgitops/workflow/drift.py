@@ -2,19 +2,30 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from kgitops.cluster.port import Authors, Cluster, RecordsAuthors, author_of
+from kgitops.apply.observe.objects import with_objects
+from kgitops.apply.secrets.core_dumps import forbid_core_dumps
+from kgitops.apply.secrets.reading import read_secret, source_problem
+from kgitops.cluster.port import Authors, ChecksLogins, Cluster, RecordsAuthors, author_of
 from kgitops.cluster.refusals import read_all
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.value_origin import ValueOrigin, origins_of
 from kgitops.model import clock
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import FindingsError
-from kgitops.model.json.declared import DesiredObject, DesiredTopic, last_applied
+from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.json.declared import (
+    DesiredObject,
+    DesiredTopic,
+    DesiredUser,
+    credentials_of,
+    last_applied,
+)
 from kgitops.model.registry import Json
+from kgitops.model.resources.users import FoundUser, PasswordSource, ScramMechanism
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import Verdict, decide
 from kgitops.plan.document.file import SealedPlan
@@ -22,11 +33,13 @@ from kgitops.plan.document.plan import Change, Drift, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.plan.shown.lookalikes import warn_of_shown_names
 from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
-from kgitops.workflow.login_checks import LOGIN_RULE, with_login_drift
-from kgitops.workflow.object_stages import with_declared_objects
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.plan_stages import find_run_to_resume, mark_drift_from_unfinished_run
 from kgitops.workflow.project.selection import Workspace
+from kgitops.workflow.reading import find_run_to_resume, with_declared_objects
+from kgitops.workflow.stages import Planning, with_unfinished_drift
+
+LOGIN_RULE = "login"
+"""The rule of drift that only a login shows."""
 
 
 def plan_drift(
@@ -66,7 +79,7 @@ def plan_drift(
         advise=False,
     )
     plan = replace(plan, drift=tuple(_rows(plan)))
-    plan = mark_drift_from_unfinished_run(cluster, plan, workspace.project)
+    plan = with_unfinished_drift(plan, Planning(cluster=cluster, desired=desired, current=current))
     if plan.changes:
         on_stage("loading the manifests")
         plan = with_declared_origins(plan, workspace)
@@ -77,7 +90,7 @@ def plan_drift(
     if verify_users:
         with loaded(workspace, on_stage) as declared:
             on_stage("logging in as each user")
-            plan = with_login_drift(cluster, plan, declared.desired, workspace.base)
+            plan = _with_login_drift(cluster, plan, declared.desired, workspace.base)
     rows = sorted(_with_authors(plan.drift, authors), key=lambda row: (row.address, row.path))
     return seal_now(replace(plan, drift=tuple(rows)), current, unfinished_run=unfinished_run)
 
@@ -198,3 +211,85 @@ def _value(form: Mapping[str, Json], path: str) -> Json:
     group, _, key = path.partition(".")
     value = form.get(group)
     return value.get(key) if key and isinstance(value, Mapping) else value
+
+
+def _with_login_drift(cluster: Cluster, plan: Plan, desired: DesiredState, base: Path) -> Plan:
+    """Add the declared passwords that no longer log in, and warn of those that can't be tried.
+
+    Raises:
+        UnreachableError: the cluster can't be reached.
+        KgitopsError: a password is missing.
+    """
+    users = [user.address for user in desired.of(DesiredUser)]
+    current = with_objects(cluster, cluster.read_state(frozenset()), users)
+    due = [(user, key) for user in desired.of(DesiredUser) for key in user.credentials]
+    reasons = [_untried(cluster, current, *item) for item in due]
+    tried = [item for item, reason in zip(due, reasons, strict=True) if reason is None]
+    if tried:
+        forbid_core_dumps()
+    missing = list(_missing(tried, base))
+    if missing:
+        raise KgitopsError(f"{'; '.join(missing)}; set them and verify again")
+    rows = [
+        Drift(
+            address=user.address,
+            path=f"scram.{mechanism}.password",
+            last_applied="as declared",
+            found="another one",
+            rule=LOGIN_RULE,
+        )
+        for user, mechanism in tried
+        if not _holds(cluster, user, mechanism, base)
+    ]
+    warnings = [
+        Finding(
+            source=user.located.at("spec", "scram"),
+            problem=f"{user.address}: the password of {mechanism} was not verified: {reason}",
+            advice="see docs/guides/users.md",
+            severity=Severity.WARNING,
+        )
+        for (user, mechanism), reason in zip(due, reasons, strict=True)
+        if reason is not None
+    ]
+    drift = sorted((*plan.drift, *rows), key=lambda row: (row.address, row.path))
+    return replace(plan, drift=tuple(drift), warnings=(*plan.warnings, *warnings))
+
+
+def _untried(
+    cluster: Cluster, current: ClusterState, user: DesiredUser, mechanism: ScramMechanism
+) -> str | None:
+    """Explain why no login is tried; None if one is."""
+    if not isinstance(cluster, ChecksLogins) or not cluster.offers_login(mechanism):
+        return f"the listener that kgitops connects to offers no {mechanism}"
+    owner = current.registry.owners.get(user.address) if current.registry else None
+    applied = {} if owner is None or owner.spent else credentials_of(owner.last_applied["scram"])
+    was = applied.get(mechanism)
+    if was is None or was.version != user.credentials[mechanism].version:
+        return "what is declared was not applied yet"
+    found = current.find(FoundUser, user.address)
+    if found is None or mechanism not in found.held:
+        return "the user has no such mechanism any more"
+    return None if _readable(user.credentials[mechanism].password) else "its password has no source"
+
+
+def _readable(source: PasswordSource) -> PasswordSource | None:
+    """Return where the password can be read; a generated one is in its file."""
+    if source.generate is not None:
+        file = source.generate.file
+        return None if file is None else PasswordSource(file=file)
+    return source if source.known else None
+
+
+def _missing(tried: list[tuple[DesiredUser, ScramMechanism]], base: Path) -> Iterator[str]:
+    for user, mechanism in tried:
+        source = _readable(user.credentials[mechanism].password)
+        problem = source and source_problem(source, base)
+        if problem:
+            yield f"{user.address} has no password for {mechanism}: {problem}"
+
+
+def _holds(cluster: Cluster, user: DesiredUser, mechanism: ScramMechanism, base: Path) -> bool:
+    source = _readable(user.credentials[mechanism].password)
+    if source is None or not isinstance(cluster, ChecksLogins):
+        raise AssertionError("it was found out before that a login can be tried")
+    return cluster.logs_in(user.name, mechanism, read_secret(source, base))

@@ -1,7 +1,8 @@
-"""The whole pipeline on one page: read, plan, let policies and brokers judge, seal.
+"""The whole pipeline on one page: read, plan, pass the stages, seal.
 
-What is declared (``workflow.loading``) and what is there (``read_state``) meet in ``make_plan``; a
-sealed plan is what ``workflow.execution`` approves and applies, exactly it or nothing.
+What is declared (``workflow.loading``) and what is there (``read_state``, ``workflow.reading``)
+meet in ``make_plan``; the stages are in ``workflow.stages``, in this order. A sealed plan is what
+``workflow.execution`` approves and applies, exactly it or nothing.
 """
 
 import secrets
@@ -10,40 +11,58 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.refusals import read_all
 from kgitops.desired.state import DesiredState
-from kgitops.kinds.user_rights import with_foreign_users_refused
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
-from kgitops.model.lowered import Grade
 from kgitops.model.wording import nearest
 from kgitops.plan.document.documents import RunToResume
 from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
-from kgitops.workflow.login_checks import with_doubtful_passwords
-from kgitops.workflow.object_stages import with_declared_objects
-from kgitops.workflow.plan_stages import (
-    find_pending_undo_requests,
-    find_run_to_resume,
-    mark_drift_from_unfinished_run,
-    validate_on_brokers,
-    with_brokers_configs,
-    with_grades_refused,
-    with_group_collisions,
-    with_host_ranges,
-    with_impact,
-    with_missing_names,
-    with_offsets,
-)
 from kgitops.workflow.project.project_root import read_git
 from kgitops.workflow.project.selection import Workspace
+from kgitops.workflow.reading import (
+    find_pending_undo_requests,
+    find_run_to_resume,
+    with_brokers_configs,
+    with_declared_objects,
+    with_host_ranges,
+    with_offsets,
+)
+from kgitops.workflow.stages import (
+    Planning,
+    Stage,
+    with_doubtful_passwords,
+    with_foreign_users,
+    with_grades_refused,
+    with_group_collisions,
+    with_impact,
+    with_missing_names,
+    with_physical_requests,
+    with_unfinished_drift,
+    with_validation,
+    with_verdicts,
+)
 
+STAGES: tuple[Stage, ...] = (
+    with_missing_names,
+    with_unfinished_drift,
+    with_doubtful_passwords,
+    with_physical_requests,
+    with_foreign_users,
+    with_group_collisions,
+    with_grades_refused,
+    with_verdicts,
+    with_impact,
+    with_validation,
+)
+"""The stages of a plan that was just made: whatever needs no policies comes before them."""
+OF_COMMANDS: tuple[Stage, ...] = (with_physical_requests, with_verdicts, with_validation)
+"""The stages of a plan that a command asks for: no document declares it."""
 PLAN_HOLDS = timedelta(days=1)
 
 
@@ -78,13 +97,16 @@ def plan_current(
         UnreachableError: the cluster can't be read.
     """
     plan = plan_state(
-        cluster,
-        current,
-        declared,
+        Planning(
+            cluster=cluster,
+            desired=declared.desired,
+            current=current,
+            policies=declared.policies,
+            fail_on=workspace.selection.fail_on,
+            on_stage=on_stage,
+        ),
         target_name=workspace.target_name,
         git=read_git(workspace.base, workspace.sources),
-        fail_on=workspace.selection.fail_on,
-        on_stage=on_stage,
     )
     if workspace.selection.offline:
         return plan
@@ -92,36 +114,31 @@ def plan_current(
 
 
 def plan_state(
-    cluster: Cluster,
-    current: ClusterState,
-    declared: Loaded,
+    at: Planning,
     *,
     target_name: str,
     git: tuple[str | None, bool],
-    fail_on: Grade | None = None,
     unchanged_counts: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
-    judged_on: ClusterState | None = None,
-    on_stage: OnStage = ignore_stage,
 ) -> Plan:
-    """The plan that makes ``current`` what is declared, judged by policies and brokers.
+    """The plan that makes ``at.current`` what is declared, judged by policies and brokers.
 
-    ``cluster`` is asked for what ``current`` does not hold. A fleet leaves unchanged objects out of
-    both sides and gives ``unchanged_counts`` (see ``make_plan``); ``judged_on`` is then the whole
-    cluster, for policies, and ``base_digest`` its digest.
+    The cluster is asked for what ``current`` does not hold. A fleet leaves unchanged objects out of
+    both sides and gives ``unchanged_counts`` (see ``make_plan``); ``base_digest`` is then that of
+    the whole cluster.
 
     Raises:
         UnreachableError: the cluster can't be read.
         FindingsError: neither kgitops nor the brokers know a declared config.
         OtherClusterError: ``current`` is not the state of the pinned cluster.
     """
-    desired = declared.desired
+    cluster, desired, current = at.cluster, at.desired, at.current
     if desired.pin is not None:
         desired.pin.check(current.cluster_id, snapshot=True)
     current = with_offsets(cluster, desired, current)
     current = with_declared_objects(cluster, desired, current)
     desired = with_brokers_configs(cluster, desired, current)
-    on_stage("comparing")
+    at.on_stage("comparing")
     sha, dirty = git
     plan = make_plan(
         desired,
@@ -134,19 +151,10 @@ def plan_state(
         unchanged_counts=unchanged_counts,
         base_digest=base_digest,
     )
-    plan = with_missing_names(plan, desired, current, (judged_on or current).topics)
-    plan = mark_drift_from_unfinished_run(cluster, plan, desired.project)
-    plan = with_doubtful_passwords(cluster, plan, desired)
-    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters, desired.gateway)
-    plan = with_foreign_users_refused(plan, judged_on or current)
-    plan = with_group_collisions(cluster, current, plan)
-    plan = with_grades_refused(plan, fail_on)
-    on_stage("asking the policies")
-    evaluator, seen = declared.policies.evaluator, judged_on or current
-    plan = judge_plan(plan, evaluator, seen, desired, declared.policies.bundle)
-    plan = with_impact(cluster, plan)
-    is_denied = denial_check(evaluator, seen, principal=plan.principal)
-    return validate_on_brokers(plan, cluster, on_stage, is_denied=is_denied)
+    at = replace(at, desired=desired, current=current)
+    for stage in STAGES:
+        plan = stage(plan, at)
+    return plan
 
 
 def _check_addresses(desired: DesiredState, current: ClusterState) -> None:

@@ -12,8 +12,8 @@ from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.workflow.audited_requests import requests_of
 from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
-from kgitops.workflow.object_stages import with_all_objects
 from kgitops.workflow.project.selection import Workspace
+from kgitops.workflow.reading import with_all_objects
 
 
 class AuditedObject(Struct, frozen=True, kw_only=True):

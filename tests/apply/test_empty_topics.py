@@ -14,6 +14,7 @@ from plan.worked_scenario import a_local_topic, a_virtual_cluster
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import TopicUsage, Usage
 from kgitops.model.errors import StaleError
 from kgitops.model.resources.kinds import Kind
@@ -23,7 +24,7 @@ from kgitops.plan.document.plan import Change, Plan, Precondition
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.shown.derive import add_usage, shown_problem
 from kgitops.plan.usage import WITHOUT_RECORDS
-from kgitops.workflow.plan_stages import with_impact
+from kgitops.workflow.stages import Planning, with_impact
 
 GONE, KEPT = a_topic("gone", partitions=2, deletion_policy=DELETE), a_topic("kept")
 EMPTY = TopicUsage(log_start_offsets=(0, 0), high_watermarks=(0, 0), size_bytes=(0, 0))
@@ -42,7 +43,14 @@ def clusters(
 
 
 def deletion(cluster: Cluster) -> Plan:
-    return with_impact(cluster, plan_of(a_desired(KEPT), cluster.read_state()))
+    return measured(cluster, a_desired(KEPT))
+
+
+def measured(cluster: Cluster, desired: DesiredState) -> Plan:
+    """The plan, with the usage of the topics that it deletes."""
+    current = cluster.read_state()
+    at = Planning(cluster=cluster, desired=desired, current=current)
+    return with_impact(plan_of(desired, current), at)
 
 
 def with_usage(usage: TopicUsage) -> Plan:
@@ -145,15 +153,15 @@ def test_a_topic_of_a_virtual_cluster_is_looked_at_by_its_own_name(
     inner = a_local_topic("inner", at="sales", deletion_policy=DELETE)
     both = a_desired(GONE, KEPT, sales, inner)
     Apply(cluster=cluster).plan(sealed_now(plan_of(both, cluster.read_state()), FakeClock(), "n2"))
-    without = plan_of(a_desired(GONE, KEPT, sales), cluster.read_state())
-    plan = with_impact(cluster, without)
+    without = a_desired(GONE, KEPT, sales)
+    plan = measured(cluster, without)
     (deleted,) = (change for change in plan.changes if change.kind is Kind.TOPIC)
     assert deleted.risks == (risks.EMPTY_TOPIC_DELETE,)
     (name,) = set(cluster.read_state().topics) - {"gone", "kept"}
     embedded.produce(name, 0, records=1, bytes_each=10)
     with pytest.raises(StaleError, match="records was '0' and is '1'"):
         apply_it(cluster, plan)
-    assert apply_it(cluster, with_impact(cluster, without)) is ExitCode.SUCCESS
+    assert apply_it(cluster, measured(cluster, without)) is ExitCode.SUCCESS
     assert set(cluster.read_state().topics) == {"gone", "kept"}
 
 

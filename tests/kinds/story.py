@@ -42,8 +42,8 @@ from kgitops.policy import evaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.workflow import policies
 from kgitops.workflow.loading import declared_objects, loaded
-from kgitops.workflow.object_stages import with_all_objects
 from kgitops.workflow.project.selection import Selection, open_workspace
+from kgitops.workflow.reading import with_all_objects
 
 Changes = Mapping[str, Mapping[str, Json]]
 """The changes of a plan as JSON, by address."""

@@ -31,9 +31,8 @@ from kgitops.model.resources.addresses import config_resource_address
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.object_stages import with_declared_objects
-from kgitops.workflow.pipeline import validate_on_brokers
-from kgitops.workflow.plan_stages import with_offsets
+from kgitops.workflow.reading import with_declared_objects, with_offsets
+from kgitops.workflow.stages import Planning, with_validation
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -131,17 +130,10 @@ def embedded_turns(
 
 def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
     """As the product plans: made from the cluster, then judged by its brokers."""
-    plan = make_plan(
-        desired,
-        with_declared_objects(
-            cluster,
-            desired,
-            with_offsets(cluster, desired, cluster.read_state()),
-        ),
-        target_name="local",
-        capabilities=cluster.capabilities,
-    )
-    return validate_on_brokers(plan, cluster)
+    current = with_offsets(cluster, desired, cluster.read_state())
+    current = with_declared_objects(cluster, desired, current)
+    plan = make_plan(desired, current, target_name="local", capabilities=cluster.capabilities)
+    return with_validation(plan, Planning(cluster=cluster, desired=desired, current=current))
 
 
 def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:

@@ -10,7 +10,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model import requests as req
 from kgitops.model.errors import StaleError
 from kgitops.model.verdict import ExitCode
-from kgitops.workflow.plan_stages import validate_on_brokers
+from kgitops.workflow.stages import Planning, with_validation
 
 
 def alter(cluster: Cluster, partitions: int) -> None:
@@ -53,10 +53,11 @@ def test_a_race_is_a_stale_plan(
     if before:
         alter(cluster, before)
     desired = a_desired(a_topic("orders", partitions=wanted))
-    plan = plan_of(desired, cluster.read_state())
+    current = cluster.read_state()
+    plan = plan_of(desired, current)
     happens(cluster, after)
     with pytest.raises(StaleError) as stopped:
-        validate_on_brokers(plan, cluster)
+        with_validation(plan, Planning(cluster=cluster, desired=desired, current=current))
     sentence = str(stopped.value)
     assert sentence.startswith(
         f"topic/orders has changed on the cluster since it was read: the broker answered {api}"

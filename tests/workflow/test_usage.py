@@ -16,7 +16,8 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 from kgitops.plan.shown.derive import add_usage, topics_at_stake
-from kgitops.workflow.plan_stages import with_impact, with_offsets
+from kgitops.workflow.reading import with_offsets
+from kgitops.workflow.stages import Planning, with_impact
 
 ORDERS = a_topic(
     partitions=2,
@@ -54,7 +55,7 @@ def cluster() -> Counting:
 def planned(cluster: Counting, desired: DesiredState) -> Plan:
     current = with_offsets(cluster, desired, cluster.read_state())
     plan = make_plan(desired, current, target_name="t", capabilities=ALL_CAPABILITIES)
-    return with_impact(cluster, plan)
+    return with_impact(plan, Planning(cluster=cluster, desired=desired, current=current))
 
 
 def test_nothing_is_asked_where_nothing_is_at_stake(cluster: Counting):

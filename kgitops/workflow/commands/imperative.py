@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.model import requests as req
@@ -25,16 +24,15 @@ from kgitops.model.verdict import Reason
 from kgitops.plan.document import risks
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import make_plan
 from kgitops.plan.shown.lookalikes import warn_of_shown_names
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
-from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.plan_stages import validate_on_brokers
+from kgitops.workflow.pipeline import OF_COMMANDS, seal_now
 from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import Workspace
+from kgitops.workflow.stages import Planning
 
 _LINE = Source("the command line", 1, 1)
 _REASON = "it was asked for by a command"
@@ -99,11 +97,10 @@ def plan_command(
     plan = replace(plan, warnings=(*plan.warnings, *warnings))
     refuse_managed((change.address for change in plan.changes), current.registry)
     _check_decidable(plan, current)
-    support = cluster.capabilities.virtual_clusters
-    plan = with_lowering(plan, current, support, desired.gateway)
-    plan = judge_plan(plan, policies.evaluator, current, desired, policies.bundle)
-    is_denied = denial_check(policies.evaluator, current, principal=plan.principal)
-    return seal_now(validate_on_brokers(plan, cluster, is_denied=is_denied), current)
+    at = Planning(cluster=cluster, desired=desired, current=current, policies=policies)
+    for stage in OF_COMMANDS:
+        plan = stage(plan, at)
+    return seal_now(plan, current)
 
 
 def as_command(workspace: Workspace) -> Workspace:

@@ -20,7 +20,7 @@ from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.groups import FoundGroup, TopicOffsets
 from kgitops.model.verdict import ExitCode, Verdict
 from kgitops.plan.document.plan import Change, FieldChange, Plan
-from kgitops.workflow.object_stages import with_declared_objects
+from kgitops.workflow.reading import with_declared_objects
 
 SESSION = "consumer.session.timeout.ms"
 TOPICS = (a_topic("orders", partitions=2), a_topic("other", partitions=1))

@@ -27,7 +27,7 @@ from kgitops.model.resources.topics import (
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.plan_stages import find_pending_undo_requests
+from kgitops.workflow.reading import find_pending_undo_requests
 
 RATE = 1000
 SIGINT = 2

@@ -9,7 +9,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.json.declared import DesiredObject
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.plan.document.plan import Plan
-from kgitops.workflow.object_stages import with_declared_objects
+from kgitops.workflow.reading import with_declared_objects
 
 
 def plan_users_on(cluster: Cluster, *objects: DesiredObject, principal: str = "User:a") -> Plan:

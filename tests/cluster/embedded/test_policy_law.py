@@ -53,7 +53,7 @@ from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
-from kgitops.workflow.plan_stages import with_offsets
+from kgitops.workflow.reading import with_offsets
 
 PRINCIPAL = "User:payments"
 PLACEHOLDER = Bundle(policies=(PythonPolicy(name="x", level=Level.HARD, digest="", class_="a:B"),))

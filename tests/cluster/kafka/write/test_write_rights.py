@@ -11,13 +11,14 @@ from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import DesiredState
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Validator
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.plan.document.plan import Plan
 from kgitops.report.text.plan import render_text
 from kgitops.sandbox.sandbox import Sandbox
-from kgitops.workflow.plan_stages import validate_on_brokers
+from kgitops.workflow.stages import Planning, with_validation
 
 ONE = ((1,), (1,))
 
@@ -62,7 +63,14 @@ def planned(cluster: Cluster) -> Plan:
         a_topic("orders", partitions=3, replication_factor=1),
         a_quota(),
     )
-    return validate_on_brokers(plan_of(desired, cluster.read_state()), cluster)
+    return validated(cluster, desired)
+
+
+def validated(cluster: Cluster, desired: DesiredState) -> Plan:
+    current = cluster.read_state()
+    plan = plan_of(desired, current)
+    assert not plan.findings
+    return with_validation(plan, Planning(cluster=cluster, desired=desired, current=current))
 
 
 def labels(plan: Plan) -> dict[str, Validator]:
@@ -105,9 +113,7 @@ def test_a_refusal_of_the_brokers_stands_at_its_document_in_their_words(admin: C
     """P108-21: what only brokers know, their policy and whether they have tiered storage."""
     tiered = a_topic("tiered", assignment=ONE, configs={"remote.storage.enable": "true"})
     topics = tiered, a_topic("plain", assignment=ONE), a_topic("disorderly", assignment=ONE)
-    plan = plan_of(a_desired(*topics), admin.read_state())
-    assert not plan.findings
-    checked = validate_on_brokers(plan, admin)
+    checked = validated(admin, a_desired(*topics))
     (storage,) = map(str, checked.findings)
     (policy,) = [row for change in checked.changes for row in change.policies]
     assert (policy.policy, str(policy.source)) == ("broker", "disorderly.yaml:1:1")

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from kgitops.desired.state import Project
 from kgitops.model.requests import AlterConfigResourceRequest
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.workflow.object_stages import with_all_objects
+from kgitops.workflow.reading import with_all_objects
 
 
 def test_a_broker_that_joined_after_the_state_was_read_is_left_out() -> None:
