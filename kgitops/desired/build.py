@@ -9,7 +9,13 @@ from msgspec.structs import replace
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.expansion import Expansion
 from kgitops.desired.expansion.overlaps import merge_overlaps
-from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
+from kgitops.desired.findings import (
+    DeclaredObject,
+    Findings,
+    check_name,
+    scope_of,
+    without_env_values,
+)
 from kgitops.desired.matching.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, digest
@@ -150,6 +156,10 @@ def _build_one(manifest: Manifest, expansion: Expansion, built: _Built) -> None:
         case "TopicProfile" | "Folder":
             pass  # expanded already
         case kind:
-            for item in kind_class(kind).build(declared, document, findings):
+            of = kind_class(kind)
+            scope = getattr(written.metadata, "virtual_cluster", None)
+            if scope is not None and (of.always_scoped or scope_of(scope) is not None):
+                check_name(scope, document, of.scope_path, findings)
+            for item in of.build(declared, document, findings):
                 at = item.located if isinstance(item.located, DocumentPart) else document
                 built.objects.append((item, at))

@@ -8,12 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
-from kgitops.desired.findings import Findings
+from kgitops.desired.findings import Findings, Path
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import DesiredObject, Record, last_applied, sorts_of
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
+from kgitops.model.source import Source
 from kgitops.model.values import overlaid
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.losses import OBJECTS_LOST
@@ -53,6 +54,10 @@ class ObjectKind(ABC, Generic[D]):
     """The name of exported files."""
     phases: ClassVar[tuple[Phase, Phase]]
     """Those of an object that comes or changes, and of one that goes."""
+    scope_path: ClassVar[Path] = ("metadata", "virtualCluster")
+    """The place in a document of the virtual cluster that its object is in."""
+    always_scoped: ClassVar[bool] = False
+    """True if each object is in a virtual cluster."""
     hooks: ClassVar[tuple[str, ...]] = ("declares", "files", "phases")
 
     def __init__(self, context: PlanContext) -> None:
@@ -65,8 +70,20 @@ class ObjectKind(ABC, Generic[D]):
     def existing(self) -> Iterable[str]:
         """Return the addresses of all objects on the cluster."""
 
+    def scope(self, item: D) -> str | None:
+        """Return the virtual cluster that the object is in; None for none."""
+        scope: str | None = getattr(item, "virtual_cluster", None)
+        return scope
+
+    def scope_place(self, item: D) -> Source:
+        """Return the place that names the virtual cluster."""
+        return item.located.at(*self.scope_path)
+
     def fits(self, item: D) -> bool:
-        """Return whether the declared object can be planned; else add a finding."""
+        """Return whether the declared object can be planned; else add a finding.
+
+        The virtual cluster that it is in exists, or is created by the plan.
+        """
         del item
         return True
 
@@ -80,15 +97,26 @@ class ObjectKind(ABC, Generic[D]):
 
     def plan(self) -> PlanDraft:
         """Plan every difference between the declared objects and the cluster's."""
-        context, declared = self.context, self.context.desired.of(self.declares)
-        for item in declared:
-            if context.may_plan(item) and self.fits(item):
-                self.plan_one(item)
+        context, declared = self.context, self.plan_declared()
         addresses = frozenset(item.address for item in declared)
         for removal in find_removals(sorts_of(self.declares), addresses, context):
             self.remove_one(removal)
         context.keep_others(dict.fromkeys(self.existing()), addresses | self.moved)
         return context.draft
+
+    def plan_declared(self) -> Sequence[D]:
+        """Plan each declared object that may be planned; return all that are declared."""
+        declared: Sequence[D] = self.context.desired.of(self.declares)
+        for item in declared:
+            if self.context.may_plan(item) and self._has_scope(item) and self.fits(item):
+                self.plan_one(item)
+        return declared
+
+    def _has_scope(self, item: D) -> bool:
+        scope = self.scope(item)
+        return scope is None or self.context.has_virtual_cluster(
+            scope, self.scope_place(item), item.address
+        )
 
     @classmethod
     def missing_hooks(cls) -> Sequence[str]:

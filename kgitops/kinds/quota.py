@@ -111,6 +111,7 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
 
     declares, field = DesiredQuota, "quotas"
     files, phases = "quotas", (Phase.QUOTA, Phase.QUOTA_REMOVE)
+    scope_path = ("spec", "entity", "virtualCluster")
     adopted, removed, forgotten = risks.QUOTA_ADOPT, risks.QUOTA_REMOVE, risks.QUOTA_FORGET
 
     @classmethod
@@ -147,13 +148,9 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
         """Return the addresses of all entities that have quotas."""
         return map(quota_address, self.current.quotas)
 
-    def fits(self, item: DesiredQuota) -> bool:
-        """Return whether the virtual cluster of the quota exists, or is created by this plan."""
-        name = dict(item.entity).get(VIRTUAL_CLUSTER)
-        if name is None:
-            return True
-        source = item.located.at("spec", "entity", "virtualCluster")
-        return self.context.has_virtual_cluster(name, source, item.address)
+    def scope(self, item: DesiredQuota) -> str | None:
+        """Return the virtual cluster that the quota's entity names."""
+        return dict(item.entity).get(VIRTUAL_CLUSTER)
 
     def held(self, record: Record) -> Values:
         """Return the quotas of the entity."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic import GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from kgitops.desired.findings import Findings, Path, check_name, scope_of
+from kgitops.desired.findings import Findings, Path, scope_of
 from kgitops.kinds.base import Requested, Values, ValuesKind
 from kgitops.kinds.credentials import (
     Credentials,
@@ -230,8 +230,6 @@ class UserKind(ValuesKind[DesiredUser]):
         """Return the user in normal form."""
         name, spec = declared.metadata.name, declared.spec
         scope = scope_of(declared.metadata.virtual_cluster)
-        if scope is not None:
-            check_name(scope, document, ("metadata", "virtualCluster"), findings)
         _check_user_name(name, document, findings)
         credentials: dict[ScramMechanism, DesiredCredential] = {}
         for index, item in enumerate(spec.scram):
@@ -282,9 +280,6 @@ class UserKind(ValuesKind[DesiredUser]):
         context, name = self.context, item.virtual_cluster
         if name is None:
             return True
-        source = item.located.at("metadata", "virtualCluster")
-        if not context.has_virtual_cluster(name, source, item.address):
-            return False
         principal = user_principal(item.name)
         known = self.current.virtual_clusters.get(name)
         declared = any(
@@ -296,7 +291,7 @@ class UserKind(ValuesKind[DesiredUser]):
             return True
         context.draft.findings.append(
             Finding(
-                source=source,
+                source=self.scope_place(item),
                 problem=f"{item.address} is declared in the virtual cluster {name}, of which "
                 f"{principal} is not a member",
                 advice=f"add {principal} to the virtual cluster's users, or remove virtualCluster",

@@ -147,6 +147,7 @@ class AclKind(ObjectKind[DesiredAcl]):
     """The bindings, as a set: those declared, and copies of others for members (VC-197)."""
 
     declares, files, phases = DesiredAcl, "acls", (Phase.ALLOW, Phase.REVOKE)
+    scope_path = ("spec", "virtualCluster")
 
     @classmethod
     def build(cls, declared: Acl, document: Document, findings: Findings) -> Sequence[DesiredAcl]:
@@ -166,16 +167,22 @@ class AclKind(ObjectKind[DesiredAcl]):
         """Return the addresses of all bindings."""
         return self._existing
 
+    def scope(self, item: DesiredAcl) -> str | None:
+        """Return the one virtual cluster that the ACL is about, if it names one."""
+        binding = item.binding
+        exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+        one = binding.scoped and exact and binding.virtual_cluster != "*"
+        of_cluster = binding.resource_type is ResourceType.CLUSTER
+        return binding.virtual_cluster if one and not of_cluster else None
+
     def fits(self, item: DesiredAcl) -> bool:
-        """Return whether the virtual cluster that the ACL names exists, or is created."""
-        return _has_scope(self.context, item)
+        """Return whether the cluster that the ACL is about exists, or is created."""
+        of_cluster = item.binding.resource_type is ResourceType.CLUSTER
+        return not of_cluster or _has_cluster(self.context, item)
 
     def plan(self) -> PlanDraft:
         """Plan every difference between the declared bindings and the cluster's."""
-        context, acls = self.context, self.context.desired.of(DesiredAcl)
-        for acl in acls:
-            if context.may_plan(acl) and self.fits(acl):
-                self.plan_one(acl)
+        context, acls = self.context, self.plan_declared()
         for copy in self._copies:
             if copy.planned and _may_copy(context, copy):
                 self._plan(copy.acl, copy)
@@ -304,18 +311,6 @@ def _unkept(change: Change) -> Finding:
         advice="set authorizer.class.name on the brokers, or leave the ACL out for this cluster "
         "with metadata.clusters",
     )
-
-
-def _has_scope(context: PlanContext, acl: DesiredAcl) -> bool:
-    """Return whether the virtual cluster that the ACL names exists, or is created by this plan."""
-    binding = acl.binding
-    if binding.resource_type is ResourceType.CLUSTER:
-        return _has_cluster(context, acl)
-    exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
-    if not binding.scoped or not exact or binding.virtual_cluster == "*":
-        return True
-    source = acl.located.at("spec", "virtualCluster")
-    return context.has_virtual_cluster(binding.virtual_cluster, source, acl.address)
 
 
 def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:

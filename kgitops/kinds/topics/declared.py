@@ -52,8 +52,6 @@ def build_topic(topic: ExpandedTopic, document: Document, findings: Findings) ->
 
 
 def _check_name(name: str, scope: str | None, document: Document, findings: Findings) -> None:
-    if scope is not None:
-        check_name(scope, document, ("metadata", "virtualCluster"), findings)
     if problem := topic_name_problem(name):
         advice = "use up to 249 letters, digits, '.', '_' and '-'"
         findings.error(document, ("metadata", "name"), problem, advice)

@@ -140,7 +140,7 @@ class TopicKind(ObjectKind[DesiredTopic]):
     def plan_one(self, item: DesiredTopic) -> None:
         """Create the topic, or alter it."""
         if item.virtual_cluster is not None:
-            _plan_local(self._local, item, item.virtual_cluster)
+            _plan_local(self._local, item)
             return
         context, state = self.context, self.current.topics.get(item.name)
         if _is_being_deleted(context, item.address, state):
@@ -190,13 +190,9 @@ class TopicKind(ObjectKind[DesiredTopic]):
         return export_topics(of)
 
 
-def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -> None:
+def _plan_local(local: LocalTopics, topic: DesiredTopic) -> None:
     """Plan a topic of a virtual cluster, which is found by its link."""
-    context = local.context
-    source = topic.located.at("metadata", "virtualCluster")
-    if not context.has_virtual_cluster(virtual_cluster, source, topic.address):
-        return
-    current = local.find(topic)
+    context, current = local.context, local.find(topic)
     if current is None or _is_being_deleted(context, topic.address, current.state):
         return
     if current.state is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
-from kgitops.desired.findings import Findings, check_name
+from kgitops.desired.findings import Findings
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.member_removal import remove_member
@@ -34,7 +34,7 @@ from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.model.source import Finding
+from kgitops.model.source import Finding, Source
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, Drift, FieldChange
@@ -111,6 +111,7 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
     """The users, client ids, groups and transactional ids of all virtual clusters."""
 
     declares, files, phases = DesiredMember, "bindings", (Phase.BIND, Phase.UNBIND)
+    always_scoped = True
 
     @classmethod
     def build(
@@ -118,7 +119,6 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
     ) -> Sequence[DesiredMember]:
         """Return the user, client id or transactional id; none unless there is exactly one."""
         spec, scope = declared.spec, declared.metadata.virtual_cluster
-        check_name(scope, document, ("metadata", "virtualCluster"), findings)
         fields = DocumentPart(document, "spec")
         member = MemberDeclaration(
             scope, declared.metadata.labels, document, fields, spec.deletion_policy
@@ -155,11 +155,9 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
         """Return the addresses of all members."""
         return self._membership.addresses()
 
-    def fits(self, item: DesiredMember) -> bool:
-        """Return whether its virtual cluster exists, or is created by this plan."""
-        return self.context.has_virtual_cluster(
-            item.virtual_cluster, item.located.source, item.address
-        )
+    def scope_place(self, item: DesiredMember) -> Source:
+        """Return the place of the member: it may be an item of a virtual cluster's list."""
+        return item.located.source
 
     def plan_one(self, item: DesiredMember) -> None:
         """Add the member, keep or change it, or move it from another virtual cluster."""

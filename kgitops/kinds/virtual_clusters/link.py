@@ -100,6 +100,7 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
     """The topic that each local name leads to."""
 
     declares, files, phases = DesiredLink, "links", (Phase.LINK, Phase.LINK_REMOVE)
+    always_scoped = True
 
     @classmethod
     def build(
@@ -108,7 +109,6 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
         """Return the link; none if its target is unclear."""
         metadata, spec = declared.metadata, declared.spec
         scope = metadata.virtual_cluster
-        check_name(scope, document, ("metadata", "virtualCluster"), findings)
         target = _target(spec.target, document, findings)
         if target is None:
             return []
@@ -143,11 +143,6 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
                 local = LocalName(virtual_cluster.name, name)
                 if not belongs_to_topic(self.context, local, topics):
                     yield member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
-
-    def fits(self, item: DesiredLink) -> bool:
-        """Return whether its virtual cluster exists, or is created by this plan."""
-        at = item.located.at("metadata", "virtualCluster")
-        return self.context.has_virtual_cluster(item.virtual_cluster, at, item.address)
 
     def plan_one(self, item: DesiredLink) -> None:
         """Add the link, keep it or let it lead to another topic."""

@@ -37,7 +37,6 @@ def build_local_group(
     group: "ConsumerGroup", virtual_cluster: str, document: Document, findings: Findings
 ) -> DesiredMember:
     """Build the group that a document declares in a virtual cluster."""
-    check_name(virtual_cluster, document, ("metadata", "virtualCluster"), findings)
     for name, written in (
         ("configs", bool(group.spec.configs)),
         ("resetOffsets", group.spec.reset_offsets is not None),
