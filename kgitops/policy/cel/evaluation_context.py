@@ -1,42 +1,68 @@
 """The fields and functions that expressions read, and the contexts that hold them."""
 
-from collections.abc import Mapping
+from typing import TypeGuard
 
 from msgspec import Struct, field
 
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.engine import new_context
 from kgitops.policy.cel.functions import PROVIDED, implementations
-from kgitops.policy.cel.nodes import Call, Chain, Literal, Name, Select, SyntaxNode, children, walk
-from kgitops.policy.cel.records.variables import ROOTS, FieldSelection, read_variables
+from kgitops.policy.cel.nodes import (
+    Call,
+    Chain,
+    Index,
+    Literal,
+    Name,
+    Select,
+    SyntaxNode,
+    children,
+    walk,
+)
+from kgitops.policy.cel.records.variables import ROOTS, Selection, read_variables
 from kgitops.policy.evaluate.policy_input import PolicyInput
 
 
 class References(Struct, frozen=True):
-    """The fields of variables that expressions read, and our functions that they call.
+    """The parts of variables that expressions read, and our functions that they call.
 
-    Only these are converted for the library, which is the costly part.
+    Only these are converted for the library, which is the costly part: a topic has 37
+    ``effectiveConfigs``, and a policy names one.
     """
 
-    fields: FieldSelection = field(default_factory=dict)
+    parts: Selection = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
 
     def merged(self, other: "References") -> "References":
         """The references of either."""
-        fields = dict(self.fields)
-        for name, more in other.fields.items():
-            held = fields.get(name, frozenset())
-            fields[name] = None if held is None or more is None else held | more
-        return References(fields, self.functions | other.functions)
+        return References(_merged(self.parts, other.parts), self.functions | other.functions)
+
+
+def _merged(one: Selection, other: Selection) -> Selection:
+    if one is None or other is None:
+        return None
+    both = {name: _merged(one[name], other[name]) for name in one.keys() & other.keys()}
+    return {**one, **other, **both}
 
 
 def references_of(node: SyntaxNode) -> References:
     """Find everything that the expression refers to."""
+    path = _path(node)
+    if path is not None:
+        return _part(path)
+    if _is_search(node):
+        sought, place = node.operands
+        path, key = _path(place), _key(sought)
+        if path is not None and key is not None:
+            return _part((*path, key))
     references = References()
     for child in children(node):
-        if not _is_root_of(node, child):
+        if _tests_for_null(node) and isinstance(child, Name) and child.name in ROOTS:
+            references = references.merged(References({child.name: {}}))
+        else:
             references = references.merged(references_of(child))
-    return references.merged(References(_own_fields(node), _own_functions(node)))
+    if isinstance(node, Call) and node.function in PROVIDED:
+        references = references.merged(References(functions=frozenset({node.function})))
+    return references
 
 
 def reads_object(root: SyntaxNode) -> bool:
@@ -48,11 +74,43 @@ def reads_object(root: SyntaxNode) -> bool:
     )
 
 
-def _is_root_of(node: SyntaxNode, child: SyntaxNode) -> bool:
-    """True if ``child`` is a variable of which only a field is read, or that is tested for null."""
-    if not isinstance(child, Name) or child.name not in ROOTS:
-        return False
-    return isinstance(node, Select) or _tests_for_null(node)
+_DEPTH = 3
+"""A variable, its field, and a key of that: nothing below is left out."""
+
+
+def _part(path: tuple[str, ...]) -> References:
+    selection: Selection = None
+    for name in reversed(path[:_DEPTH]):
+        selection = {name: selection}
+    return References(selection)
+
+
+def _path(node: SyntaxNode) -> tuple[str, ...] | None:
+    """The way from a variable to the part of it that the expression is; None if it is another."""
+    key: str | None
+    match node:
+        case Name(name=name) if name in ROOTS:
+            return (name,)
+        case Select(operand=operand, field=name):
+            path, key = _path(operand), name
+        case Index(operand=operand, index=index):
+            path, key = _path(operand), _key(index)
+        case _:
+            return None
+    return None if path is None or key is None else (*path, key)
+
+
+def _key(node: SyntaxNode) -> str | None:
+    """The text of a literal that is written without escapes; None for anything else."""
+    if not isinstance(node, Literal) or node.kind != "string":
+        return None
+    quote, text = node.text[:1], node.text[1:-1]
+    plain = quote in "\"'" and not {quote, "\\"} & {*text}
+    return text if plain else None
+
+
+def _is_search(node: SyntaxNode) -> TypeGuard[Chain]:
+    return isinstance(node, Chain) and node.operators == ("in",)
 
 
 def _tests_for_null(node: SyntaxNode) -> bool:
@@ -61,24 +119,6 @@ def _tests_for_null(node: SyntaxNode) -> bool:
         and node.operators in (("==",), ("!=",))
         and any(isinstance(side, Literal) and side.kind == "null" for side in node.operands)
     )
-
-
-def _own_fields(node: SyntaxNode) -> Mapping[str, frozenset[str] | None]:
-    match node:
-        case Name(name=name) if name in ROOTS:
-            return {name: None}
-        case Select(operand=Name(name=name), field=field_) if name in ROOTS:
-            return {name: frozenset({field_})}
-        case Chain(operands=operands) if _tests_for_null(node):
-            names = [side.name for side in operands if isinstance(side, Name)]
-            return {name: frozenset() for name in names if name in ROOTS}
-        case _:
-            return {}
-
-
-def _own_functions(node: SyntaxNode) -> frozenset[str]:
-    called = isinstance(node, Call) and node.function in PROVIDED
-    return frozenset({node.function}) if isinstance(node, Call) and called else frozenset()
 
 
 class EvaluationContexts:
@@ -105,7 +145,7 @@ class EvaluationContexts:
         if policy_input is not self._policy_input or cluster is not self._cluster:
             self._policy_input, self._cluster = policy_input, cluster
             self._context = new_context(
-                read_variables(policy_input, cluster, self._references.fields), self._functions
+                read_variables(policy_input, cluster, self._references.parts), self._functions
             )
         return self._context
 

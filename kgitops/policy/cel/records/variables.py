@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -121,14 +121,15 @@ def types_of(api: str) -> Mapping[str, Type]:
     return REQUEST_VARIABLES[api].types()
 
 
-FieldSelection = Mapping[str, frozenset[str] | None]
-"""By variable the fields that expressions read; None for all fields."""
+Selection: TypeAlias = "Mapping[str, Selection] | None"
+"""The parts that expressions read, by name, and of each its own; None for all."""
 
 
 def read_variables(
-    policy_input: PolicyInput, cluster: ClusterState, selection: FieldSelection
+    policy_input: PolicyInput, cluster: ClusterState, selection: Selection
 ) -> dict[str, object]:
-    """Read the values of the variables, with the selected fields and no others."""
+    """Read the values of the variables, with the selected fields and their keys, and no others."""
+    selection = dict.fromkeys(ROOTS) if selection is None else selection
     shape = REQUEST_VARIABLES[policy_input.api]
     before, after = _sides(policy_input, cluster)
     alters = isinstance(policy_input.request, policy_requests.AlterVirtualClusterRequest)
@@ -142,18 +143,24 @@ def read_variables(
         "principal": (PRINCIPAL, policy_input.request.principal),
     }
     values = {name: _fields(*sources[name], cluster, fields) for name, fields in selection.items()}
-    requested, fields = values.get("requested"), selection.get("requested", frozenset())
+    requested, fields = values.get("requested"), selection.get("requested", {})
     if requested is not None and (fields is None or "labels" in fields):
         requested["labels"] = dict(policy_input.request.labels)
     return dict(values)
 
 
 def _fields(
-    record: Record | None, value: object, cluster: ClusterState, names: frozenset[str] | None
+    record: Record | None, value: object, cluster: ClusterState, selection: Selection
 ) -> dict[str, object] | None:
     if record is None or value is None:
         return None
-    return {name: read_field(value, cluster) for name, read_field in _readers(record, names)}
+    names = None if selection is None else frozenset(selection)
+    found = {name: read_field(value, cluster) for name, read_field in _readers(record, names)}
+    for name, keys in (selection or {}).items():
+        whole = found.get(name)
+        if keys is not None and isinstance(whole, Mapping):
+            found[name] = {key: whole[key] for key in keys if key in whole}
+    return found
 
 
 @cache
