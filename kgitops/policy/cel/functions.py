@@ -57,7 +57,8 @@ _FUNCTIONS = (
     _method("contains", "Whether the text holds the other."),
     _method(
         "matches",
-        "Whether the regular expression (RE2's) is found anywhere in the text; ^ and $ bind it.",
+        "Whether the regular expression (RE2's) is found anywhere in the text; ^ and $ bind it. "
+        "\\w and \\d match letters and digits of every alphabet; write [a-z] and [0-9] for ASCII.",
     ),
     Function(
         name="durationMs",
