@@ -443,7 +443,8 @@ def test_a_crash_at_any_boundary_leaves_no_throttle_in_the_end(*, held: bool, go
         crash_at(stage, boundary)
         events = Listening(on_wait(stage, stage.arrive))
         try:
-            stage.apply(events=events).desired(wanted(THREE))
+            whole = stage.apply(events=events).desired(wanted(THREE))
+            assert whole.verdict.exit == 0, (boundary, whole.verdict)
             finished = True
         except Crash:
             pass
