@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -82,21 +81,6 @@ def _logging_is_as_before() -> Iterator[None]:
     for logger, level, handlers in before:
         logger.setLevel(level)
         logger.handlers[:] = handlers
-
-
-@pytest.fixture(autouse=True)
-def _import_path_is_as_before() -> Iterator[None]:
-    """A command that loads policies leaves their project's folder on the path, for itself and for
-    the processes that it starts: the next test's would find modules of this one's.
-    """
-    before = [*sys.path]
-    yield
-    left = tuple(f"{folder}{os.sep}" for folder in sys.path if folder not in before)
-    if left:
-        sys.path[:] = before
-        for name, module in [*sys.modules.items()]:
-            if (getattr(module, "__file__", None) or "").startswith(left):
-                del sys.modules[name]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -85,11 +85,14 @@ class InThisProcess(InProcessEvaluator):
 def in_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Starting a process for each command of a long table takes long.
 
-    The modules of the test's own policies are forgotten, as they are with a process.
+    The modules of the test's own policies are forgotten, and its folder is on the import path no
+    longer, as with a process: processes that later tests start inherit the path.
     """
+    path = [*sys.path]
     monkeypatch.setattr(evaluator, "open_evaluator", InThisProcess)
     monkeypatch.setattr(policies, "open_evaluator", InThisProcess)
     yield
+    sys.path[:] = path
     for name, module in list(sys.modules.items()):
         if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
             del sys.modules[name]
