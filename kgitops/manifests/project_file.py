@@ -32,6 +32,7 @@ from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup, substitute
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.canonical import canonical_json
+from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.resources.names import SANDBOX_NAMES, URL_FORMS, is_sandbox_name, sandbox_name
 from kgitops.model.source import Finding, Source
 from kgitops.model.wording import nearest
@@ -295,6 +296,15 @@ def _reference_findings(
                 advice=f"did you mean {near}?" if near else "add it to spec.clusters",
             )
         )
+    findings += [
+        Finding(
+            source=document.at("metadata", key),
+            problem=f"{COMMAND_PROJECT} stands for single commands, which own nothing",
+            advice="choose another name",
+        )
+        for key, name in (("name", project.metadata.name), ("uid", project.metadata.uid))
+        if name == COMMAND_PROJECT
+    ]
     return findings
 
 

@@ -254,3 +254,14 @@ def test_a_python_file_among_the_policies_is_named_by_its_class(
     text = HEAD.removesuffix("\n") + f" {{policies: [{path}]}}\n"
     (said,) = problems(tmp_path, text, monkeypatch)
     assert said == f"kgitops.yaml:4:19: {path} is a Python file, not a manifest; write {advice}"
+
+
+@pytest.mark.parametrize("metadata", ["{name: <command>}", "{name: p, uid: <command>}"])
+def test_no_project_is_taken_for_single_commands(
+    tmp_path: Path, metadata: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits hold for projects, and not for commands."""
+    (problem,) = problems(tmp_path, project("manifests: [a]", metadata), monkeypatch)
+    assert problem.endswith(
+        "<command> stands for single commands, which own nothing; choose another name"
+    )

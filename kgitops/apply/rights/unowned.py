@@ -1,5 +1,6 @@
 """Changes of objects that no project owns: ACLs copied or deleted for a member, and throttles."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
@@ -90,6 +91,9 @@ def undoing_problem(change: Change) -> str | None:
     return None
 
 
+_RATE = re.compile("[1-9][0-9]{0,18}")
+
+
 def broker_problem(change: Change, found: object, plan: Plan) -> str | None:
     """Return the problem of a change of a broker's throttle, or None."""
     if change.actions != (Action.UPDATE,) or change.owner_before or change.owner_after:
@@ -103,7 +107,7 @@ def broker_problem(change: Change, found: object, plan: Plan) -> str | None:
     held = found.throttles or {}
     moves = any(_moves(planned) for planned in plan.requests)
     for key, value in limited.items():
-        if value is None or not value.isdecimal() or int(value) < 1:
+        if value is None or not _RATE.fullmatch(value):
             return f"would have {key} set to something that is not a rate"
         if held.get(key, value if moves else None) != value:
             return f"has a {key} that another process set, or no replicas move"
