@@ -53,9 +53,10 @@ class WrittenDefaults(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFile:
-    """A project file: what it declares, but for its clusters, of which each is read by itself.
+    """A project file and its document.
 
-    ``declared`` has no clusters, because their placeholders may have no values here.
+    ``declared`` leaves out the clusters: their placeholders may have no values here. ``cluster``
+    reads one.
     """
 
     path: Path
@@ -123,8 +124,9 @@ class ProjectFile:
     ) -> tuple[ClusterSettings, Mapping[str, str]]:
         """The settings of the cluster called ``name``, its placeholders replaced from ``env``.
 
-        Also what was taken from the environment, to its variables' names: no message may show it.
-        ``offline`` leaves out url and configs: planning from a snapshot needs no password.
+        The second value maps what came from the environment to the names of its variables: messages
+        must not show it. ``offline`` leaves out url and configs: planning from a snapshot needs no
+        password.
 
         Raises:
             UsageError: the project has no such cluster.
@@ -196,9 +198,7 @@ def load_project(
     return ProjectFile(path=file, declared=project, python_policies=python, written=written)
 
 
-def _parse(
-    file: Path, findings: list[Finding], cache: ManifestCache = NO_CACHE
-) -> ParsedDocument | None:
+def _parse(file: Path, findings: list[Finding], cache: ManifestCache) -> ParsedDocument | None:
     """The one document of a project file; None, and findings, if it does not hold one."""
     name = display_name(file)
     if not file.is_file():

@@ -170,10 +170,10 @@ class AclKind(ObjectKind[DesiredAcl]):
     def scope(self, item: DesiredAcl) -> str | None:
         """Return the one virtual cluster that the ACL is about, if it names one."""
         binding = item.binding
+        if not binding.scoped or binding.resource_type is ResourceType.CLUSTER:
+            return None
         exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
-        one = binding.scoped and exact and binding.virtual_cluster != "*"
-        of_cluster = binding.resource_type is ResourceType.CLUSTER
-        return binding.virtual_cluster if one and not of_cluster else None
+        return binding.virtual_cluster if exact and binding.virtual_cluster != "*" else None
 
     def fits(self, item: DesiredAcl) -> bool:
         """Return whether the cluster that the ACL is about exists, or is created."""
