@@ -50,7 +50,7 @@ def memory_by_round(folder: Path, size: Size) -> list[int]:
         good = {name: count for name, count in many.ended.items() if name.startswith("good")}
     many.loop.join()
     assert set(good.values()) == {rounds}, "each had each of its turns, and none more"
-    assert many.failed == []
+    assert not many.failed, many.failed
     assert many.outcomes["good", "applied"] == healthy
     assert many.outcomes["good", "in-sync"] == healthy * (rounds - 1), many.outcomes
     assert {feed.most for feed in many.feeds.values()} == {1}, "none is taken twice at once"

@@ -103,13 +103,14 @@ class FolderSource:
 def _content(path: Path) -> bytes:
     """The content of a file that may declare something; else nothing.
 
-    An embedded cluster is no manifest, and changes with each apply. A file that vanished since it
-    was found is as one that never was: another reading has to find the same.
+    An embedded cluster is no manifest, and changes with each apply; while it is made, its file is
+    empty. A file that vanished since it was found is as one that never was: another reading has to
+    find the same.
     """
     try:
         with path.open("rb") as file:
-            content = file.read(len(_STORE))
-            return b"" if content == _STORE else content + file.read()
+            start = file.read(len(_STORE))
+            return b"" if start in (b"", _STORE) else start + file.read()
     except FileNotFoundError:
         return b""
 

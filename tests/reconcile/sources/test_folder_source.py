@@ -1,5 +1,6 @@
 """A folder as a source: its digest, and the links of a mounted ConfigMap."""
 
+import io
 import os
 import sqlite3
 from contextlib import closing
@@ -9,7 +10,7 @@ import pytest
 
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.reconcile.sources import folder
-from kgitops.reconcile.sources.folder import FolderSource
+from kgitops.reconcile.sources.folder import _STORE, FolderSource
 
 
 def mounted(folder: Path, version: str, text: str) -> None:
@@ -88,6 +89,38 @@ def test_stores_that_are_being_made_and_files_that_vanish_are_no_change(tmp_path
     gone = [tmp_path / ".other.db.1.new"]
     monkeypatch.setattr(folder, "_files", lambda *words: found(*words) + gone)
     assert source.refresh().name == name
+
+
+def test_a_store_that_is_written_while_it_is_read_is_no_change(tmp_path, monkeypatch):
+    """Its file is empty at first; only the second of three readings finds it written meanwhile."""
+    (tmp_path / "a.yaml").write_text("1")
+    source = FolderSource(tmp_path)
+    name = source.refresh().name
+    store = tmp_path / "local.db.1.new"
+    writer = os.open(store, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+
+    class Written(io.FileIO):
+        """Gets its content between two reads, as another process writes it."""
+
+        def read(self, size: int = -1) -> bytes:
+            found = super().read(size)
+            if not found:
+                os.truncate(store, 0)
+                os.write(writer, _STORE + bytes(4096))
+            return found
+
+    opened = iter((None, Written, None))
+
+    def open_store(path: Path, mode: str) -> object:
+        if path != store:
+            return open(path, mode)  # noqa: PTH123 (what is replaced)
+        os.truncate(store, 0)
+        kind = next(opened, None) or io.FileIO
+        return kind(path, mode)
+
+    monkeypatch.setattr(Path, "open", open_store)
+    assert source.refresh().name == name
+    os.close(writer)
 
 
 def test_a_folder_that_holds_itself_is_read_once(tmp_path):
