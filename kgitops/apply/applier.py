@@ -21,7 +21,7 @@ from kgitops.apply.lock import acquire
 from kgitops.apply.lock_claims import claimant
 from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run.reading import read_objects
+from kgitops.apply.run.reading import read_to_check
 from kgitops.apply.run.resume import superseding_records
 from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps.progress import Progress
@@ -100,7 +100,7 @@ def _check(
     require_sound(entries)
     latest = latest_values(entries)
     check_envelope(sealed, latest, now=context.clock.now())
-    state = read_objects(context.cluster, steps.values())
+    state = read_to_check(context.cluster, steps.values())
     check_cluster(sealed.plan, state.cluster_id, context.cluster_name)
     check_steps(sealed.plan, steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)

@@ -174,8 +174,13 @@ def _topic(address: str, link: TopicLink | None, state: ClusterState) -> TopicSt
     """Find a topic by its link; once the link is gone, by the topic id in its owner record."""
     if link is not None:
         return state.topics.get(link.topic)
-    owner = state.registry.owners.get(address) if state.registry else None
-    if owner is None or owner.spent or owner.topic_id is None:
+    recorded = recorded_topic_id(address, state)
+    if recorded is None:
         return None
-    topics = state.topics.values()
-    return next((topic for topic in topics if topic.topic_id == owner.topic_id), None)
+    return next((topic for topic in state.topics.values() if topic.topic_id == recorded), None)
+
+
+def recorded_topic_id(address: str, state: ClusterState) -> str | None:
+    """Return the id that the registry has of a virtual cluster's topic; None for other objects."""
+    owner = state.registry.owners.get(address) if state.registry else None
+    return owner.topic_id if owner and not owner.spent and local_name(address) else None

@@ -9,6 +9,7 @@ from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock_waits import LeaseKeeper, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
 from kgitops.apply.observe.objects import with_objects
+from kgitops.apply.observe.virtual_clusters import recorded_topic_id
 from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
 from kgitops.apply.steps.steps import Step, emptied_topics, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster
@@ -44,6 +45,27 @@ def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
         state = state.with_usage(cluster.read_usage(truncated, offsets_only=True))
     emptied = emptied_topics(steps) & frozenset(state.topics)
     return state.with_usage(cluster.read_usage(emptied, groups=False)) if emptied else state
+
+
+def read_to_check(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
+    """Read the objects of these steps, and find topics by the id that the registry has of them.
+
+    Another client may have removed the link of a virtual cluster's topic: only its id leads to it
+    then, and a plan that says that it is gone is not believed.
+
+    Raises:
+        UnreachableError: the cluster can't be read.
+        SafetyError: its registry can't be trusted.
+    """
+    steps = tuple(steps)
+    state = read_objects(cluster, steps)
+    ids = {recorded_topic_id(step.address, state) for step in steps}
+    ids -= {None, *(topic.topic_id for topic in state.topics.values())}
+    if not ids:
+        return state
+    everything = cluster.read_state().topics.values()
+    found = {topic.name: topic for topic in everything if topic.topic_id in ids}
+    return replace(state, topics={**state.topics, **found})
 
 
 def read_objects_with_retry(

@@ -18,7 +18,7 @@ from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.lock_claims import claimant
 from kgitops.apply.lock_waits import LeaseKeeper
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run.reading import read_objects
+from kgitops.apply.run.reading import read_objects, read_to_check
 from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps.outcome import owners_of_begun, owners_of_completed, resolve_open_step
 from kgitops.apply.steps.progress import Progress, steps_to_undo
@@ -187,7 +187,7 @@ def _continue(
     )
     with run_state.finishing():
         runner.resolve()
-        state = read_objects(context.cluster, steps.values())
+        state = read_to_check(context.cluster, steps.values())
         progress = run_state.progress
         pending = progress.not_attempted
 
