@@ -70,12 +70,12 @@ def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
     """Return the record of a removed object: its executed Tombstones; None if there are none.
 
     Earlier Tombstones are kept as well, for any kind of removal: their documents may still exist,
-    and must not act again.
+    and must not act again. One that acts again, for it names the id of a new topic, is kept with
+    that id.
     """
-    executed = [
-        *owner.last_applied.get(EXECUTED_TOMBSTONES, ()),
-        *([tombstone] if tombstone else []),
-    ]
+    executed = list(owner.last_applied.get(EXECUTED_TOMBSTONES, ()))
+    if tombstone:
+        executed.append(f"{tombstone}@{owner.topic_id}" if tombstone in executed else tombstone)
     if not executed:
         return None
     return replace(
