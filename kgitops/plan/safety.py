@@ -1,15 +1,26 @@
 """Limits on deletions by one plan (contract §2), checked at plan and again at apply."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import DesiredState, Safety
-from kgitops.model.resources.addresses import kind_of
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.declared import binding_of
+from kgitops.model.registry import Owner
+from kgitops.model.requests import AlterBrokerRequest, DeleteAclRequest
+from kgitops.model.resources.acls import ResourceType
+from kgitops.model.resources.addresses import (
+    broker_address,
+    kind_of,
+    local_topic_address,
+    member_address,
+)
 from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.plan import Action, Change, Kept
+from kgitops.plan.document.plan import Action, Change, Kept, PlannedRequest
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.removal import PROTECTED
 
@@ -39,9 +50,10 @@ def deletion_limits(
 ) -> tuple[Reason, ...]:
     """Return a reason for each exceeded limit; only ``--allow-deletes KIND=N`` overrides it."""
     deletions: dict[Kind, int] = {}
+    changes = tuple(changes)
+    changed = frozenset(change.address for change in changes)
     for change in changes:
-        derived = change.kind is Kind.LINK or bool(change.derived_from)
-        if Action.DELETE in change.actions and not derived:
+        if Action.DELETE in change.actions and not _goes_along(change, changed):
             deletions[change.kind] = deletions.get(change.kind, 0) + 1
     reasons = []
     for kind, count in sorted(deletions.items()):
@@ -62,6 +74,62 @@ def deletion_limits(
                 )
             )
     return tuple(reasons)
+
+
+def _goes_along(change: Change, changed: Set[str]) -> bool:
+    """Return whether the object goes because another one changes, which a review sees and counts.
+
+    A copied ACL goes with its member, or with the link that it names: while neither changes,
+    nothing of the plan explains why it should go.
+    """
+    copied = change.owner_before is not None and ORIGIN in change.owner_before.last_applied
+    if not copied or any(map(_is_migrated, change.requests)):
+        return change.kind is Kind.LINK or bool(change.derived_from)
+    return not changed.isdisjoint({*change.derived_from, *_names_of(change.owner_before)})
+
+
+def _is_migrated(planned: PlannedRequest) -> bool:
+    request = planned.request
+    return isinstance(request, DeleteAclRequest) and request.migrated_to is not None
+
+
+def _names_of(owner: Owner | None) -> Sequence[str]:
+    """Return the addresses of the local topic that a copied ACL names, and of its link."""
+    binding = binding_of(owner.last_applied) if owner else None
+    if binding is None or binding.resource_type is not ResourceType.TOPIC:
+        return ()
+    local = LocalName(binding.virtual_cluster, binding.resource_name)
+    return (
+        local_topic_address(local),
+        member_address(local.virtual_cluster, EntityType.TOPIC, local.name),
+    )
+
+
+def throttle_reasons(
+    changes: Iterable[Change], current: ClusterState, safety: Safety
+) -> tuple[Reason, ...]:
+    """Return a reason for each broker whose replicas would move at another rate than declared.
+
+    A broker that is throttled already keeps its throttle.
+    """
+    declared = str(safety.replication_throttle)
+    brokers = {broker_address(broker.id): broker for broker in current.brokers}
+    return tuple(
+        Reason(
+            exit=ExitCode.STALE,
+            sentence=f"the plan sets {key} of {change.address} to {value}, but "
+            f"spec.safety.replicationThrottle is {declared} now; make a new plan",
+        )
+        for change in changes
+        for key, value in _limits_set(change)
+        if value not in (declared, (brokers[change.address].throttles or {}).get(key))
+    )
+
+
+def _limits_set(change: Change) -> Iterable[tuple[str, str | None]]:
+    for planned in change.requests:
+        if isinstance(planned.request, AlterBrokerRequest) and planned.undoes is None:
+            yield from planned.request.configs.items()
 
 
 def empty_folder_refusals(

@@ -30,7 +30,7 @@ from kgitops.model.verdict import Reason, Verdict, decide
 from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import build_ownership
-from kgitops.plan.safety import deletion_limits, managed_counts
+from kgitops.plan.safety import deletion_limits, managed_counts, throttle_reasons
 from kgitops.workflow.policies import OpenPolicies, utc_day
 from kgitops.workflow.project.locking import lock_holder
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace_of
@@ -125,9 +125,9 @@ def build_recheck(
 ) -> Recheck:
     """Build the check that repeats the objections to a plan when it is applied.
 
-    It applies the deletion limits to the cluster and the project file as they are now; objects that
-    a resumed run deleted still count as managed. And it asks the policies, as they are now, on the
-    whole cluster as it is now.
+    It applies the deletion limits, and the rate at which replicas move, to the cluster and the
+    project file of today; objects that a resumed run deleted still count as managed. And it asks
+    the policies of today, on the whole cluster of today.
     """
 
     def recheck(plan: Plan, pending: Collection[str], current: ClusterState) -> tuple[Reason, ...]:
@@ -139,6 +139,8 @@ def build_recheck(
         # A command names every object that goes.
         command = workspace.project.identity == COMMAND_PROJECT
         reasons = () if command else deletion_limits(plan.changes, managed, safety)
+        if not resumed:  # a run ends with the throttles that it began with
+            reasons += throttle_reasons(plan.changes, current, workspace.safety)
         if not pending:
             return reasons
         missing = tuple(missing_policies(plan, policies.bundle))

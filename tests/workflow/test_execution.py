@@ -4,11 +4,22 @@ from pathlib import Path
 
 import pytest
 from apply.plans import Apply, open_cluster
-from builders import a_binding, a_desired, a_topic, an_acl, applied, plan_of, with_changes
+from builders import (
+    a_binding,
+    a_desired,
+    a_topic,
+    a_topic_state,
+    an_acl,
+    applied,
+    plan_of,
+    with_changes,
+)
 from cli.projects import Project, topic
 from msgspec.structs import replace
 
-from kgitops.model.cluster_state import ClusterState
+from kgitops.desired.state import Safety
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.resources.topics import RATES
 from kgitops.model.verdict import Reason
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle
@@ -72,3 +83,32 @@ def test_what_the_plan_was_allowed_counts(workspace: Workspace) -> None:
     allowed: Plan = replace(PLAN, allow_deletes={"Acl": 5})
     strict = replace(workspace, safety=replace(workspace.safety, max_deletes=4))
     assert objected(strict, allowed, FULL, resumed=False) == ()
+
+
+@pytest.mark.parametrize("rate", [1000, 2000])
+def test_replicas_move_at_the_rate_of_the_project_file(workspace: Workspace, rate: int) -> None:
+    """The plan's own word for it is a stale one, unless its run has begun."""
+    moving = a_topic(assignment=((1, 2), (2, 3)))
+    state = with_changes(
+        applied(moving, brokers=[Broker(id=number) for number in (1, 2, 3)]),
+        a_topic_state(assignment=moving.assignment),
+    )
+    moved = a_topic(assignment=((1, 3), (2, 3)))
+    plan = plan_of(a_desired(moved, safety=Safety(replication_throttle=rate)), state)
+    declared = replace(workspace, safety=replace(workspace.safety, replication_throttle=1000))
+    reasons = objected(declared, plan, state, resumed=False)
+    assert bool(reasons) is (rate != 1000)
+    assert all("spec.safety.replicationThrottle is 1000 now" in it.sentence for it in reasons)
+    assert objected(declared, plan, state, resumed=True) == ()
+
+
+def test_a_throttle_that_is_there_keeps_its_rate(workspace: Workspace) -> None:
+    """Contract §2: what an unfinished run left is only undone."""
+    moving = a_topic(assignment=((1, 2), (2, 3)))
+    left = dict.fromkeys(RATES, "77")
+    brokers = [Broker(id=number, throttles=left) for number in (1, 2, 3)]
+    state = with_changes(
+        applied(moving, brokers=brokers), a_topic_state(assignment=moving.assignment)
+    )
+    plan = plan_of(a_desired(a_topic(assignment=((1, 3), (2, 3)))), state)
+    assert objected(workspace, plan, state, resumed=False) == ()

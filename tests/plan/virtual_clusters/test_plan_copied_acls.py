@@ -18,13 +18,16 @@ from plan.worked_scenario import (
     scoped,
 )
 
+from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding
 from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.kinds import Kind
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Change, Plan
+from kgitops.plan.safety import deletion_limits
 
 X, XY, Z = (a_topic(name, deletion_policy=DeletionPolicy.ORPHAN) for name in ("x", "x.y", "z"))
 HOME = a_virtual_cluster(SALES)
@@ -202,6 +205,23 @@ class TestStickiness:
         gone = [change for change in found.changes if Action.DELETE in change.actions]
         assert {change.derived_from for change in gone if change.kind == "Acl"} == {(USER.address,)}
 
+    @pytest.mark.parametrize(
+        "then",
+        [[*BASE, a_member()], BASE, [*BASE[:-3], *LINKS[1:], USER]],
+        ids=["no longer asked for", "no member", "no link"],
+    )
+    def test_they_count_where_nothing_of_the_plan_explains_their_removal(
+        self, then: list[DesiredObject]
+    ) -> None:
+        """Contract §2: a plan that removes the copies alone hides nothing from the limits."""
+        found = plan(*then, state=self.state())
+        alone = [change for change in found.changes if change.kind is Kind.ACL]
+        assert alone
+        strict = Safety(max_deletes=0)
+        assert not [it for it in deletion_limits(found.changes, {}, strict) if "Acl" in it.sentence]
+        (reason,) = deletion_limits(alone, {}, strict)
+        assert "of kind Acl, but safety.maxDeletes is 0" in reason.sentence
+
 
 class TestRemovingOldOnes:
     """VC-191 … VC-193."""
@@ -220,6 +240,7 @@ class TestRemovingOldOnes:
         assert planned.request == DeleteAclRequest(binding=READ_X, migrated_to=USER.address)
         assert change.risk.name == "acl-migrated"
         assert found.access_losses == ()
+        assert deletion_limits(found.changes, {}, Safety(max_deletes=0)) == ()
 
     def test_what_has_none_stays_and_is_told(self) -> None:
         """VC-191."""
