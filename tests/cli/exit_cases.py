@@ -670,6 +670,19 @@ def a_plan_whose_project_is_gone(project: Project, kgitops: Kgitops) -> Words:
     return apply_saved(project)
 
 
+@case(9, "was made without a project file, and the project here is 'payments'")
+def a_plan_without_a_project_beside_one(project: Project, kgitops: Kgitops) -> Words:
+    planned(project, kgitops)
+    beside = project.folder / "kgitops.yaml"
+    written = beside.read_text()
+    beside.unlink()
+    manifests, target = project.folder / "manifests", f"embedded:{project.folder}/cluster.db"
+    ran = kgitops("plan", manifests, "-c", target, "-o", project.plan_file)
+    assert ran.code == 0, ran.said
+    beside.write_text(written)
+    return apply_saved(project)
+
+
 @case(9, "format version '2.0'")
 def a_plan_of_a_newer_format(project: Project, kgitops: Kgitops) -> Words:
     planned(project, kgitops)

@@ -96,8 +96,11 @@ def find_plan_root(plan: Plan, file: Path, environ: Mapping[str, str]) -> Path |
     """
     search = _Search(plan.desired.identity, environ)
     root = next(filter(search.finds, _roots_near(plan, file)), None)
-    if root is not None or search.wanted == DEFAULT_PROJECT:
+    if root is not None:
         return root
+    if search.wanted == DEFAULT_PROJECT:
+        search.refuse_others()
+        return None
     below = {os.path.realpath(root): root for root in _roots_below(file) if search.finds(root)}
     if len(below) == 1:
         return next(iter(below.values()))
@@ -129,6 +132,17 @@ class _Search(Struct):
         identity = project.uid or project.name
         self.others.append(f"{project.name!r} ({identity})")
         return identity == self.wanted
+
+    def refuse_others(self) -> None:
+        """Refuse a plan that was made without a project file beside one, which was not asked."""
+        if self.unreadable:
+            raise self.unreadable[0]
+        if self.others:
+            raise UntrustedPlanError(
+                f"the plan was made without a project file, and {self.other_project}, whose "
+                "policies and limits it never met; make a new plan in this project, or apply "
+                f"this one in a folder without {PROJECT_FILE}"
+            )
 
     @property
     def other_project(self) -> str:
