@@ -32,7 +32,9 @@ from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.plan.order.phases import Phase
 
 _LEAVE = "remove it, and set it in the broker's properties file"
-_INSTEAD = dict.fromkeys(RATES, "remove it: --replication-throttle sets how fast replicas move")
+_INSTEAD = dict.fromkeys(
+    RATES, "remove it: spec.safety.replicationThrottle says how fast replicas move"
+)
 
 
 @manifest

@@ -182,7 +182,7 @@ def test_a_reset_says_where_to(tmp_path: Path, text: str, expected: OffsetReset)
         (
             brokers("{configs: {leader.replication.throttled.rate: 1}}"),
             "4:",
-            "--replication-throttle sets how fast",
+            "spec.safety.replicationThrottle says how fast",
         ),
     ],
 )
