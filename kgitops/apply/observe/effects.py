@@ -1,8 +1,9 @@
 """Recognizing the result of a request in the cluster's state."""
 
+from functools import partial
 from typing import assert_never
 
-from kgitops.apply.observe.groups import has_group_offsets, has_resource_configs, is_group_deleted
+from kgitops.apply.observe.objects import find_object
 from kgitops.apply.observe.preconditions import is_as_requested
 from kgitops.apply.observe.virtual_clusters import (
     has_copied_offsets,
@@ -13,6 +14,10 @@ from kgitops.apply.observe.virtual_clusters import (
 )
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import request_address
+from kgitops.model.resources.addresses import group_address
+from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_value
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.topic_configs import normal_value
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import RequestResult
@@ -159,3 +164,38 @@ def _records_are_gone(
         elif start < offset:
             return False
     return True
+
+
+def has_resource_configs(request: req.AlterConfigResourceRequest, state: ClusterState) -> bool:
+    """Return whether the resource has the configs that the request sets, and lacks the others."""
+    kind = request.resource_type
+    held = find_object(request_address(request), state)
+    configs = held.configs if isinstance(held, FoundGroup | FoundConfigs) else {}
+    return has_configs(configs, request.configs, partial(normal_resource_value, kind))
+
+
+def has_group_offsets(
+    request: req.AlterConsumerGroupOffsetsRequest, state: ClusterState, *, confirmed: bool
+) -> bool:
+    """Return whether the group has committed these offsets.
+
+    Once the coordinator has ``confirmed`` it, consumers may have gone on from there.
+    """
+    group = state.find(FoundGroup, group_address(request.group))
+    offsets = group.offsets if group else {}
+    return confirmed or all(
+        offsets.get((item.topic, partition)) == offset
+        for item in request.topics
+        for partition, offset in item.offsets.items()
+    )
+
+
+def is_group_deleted(
+    request: req.DeleteConsumerGroupRequest, state: ClusterState, *, confirmed: bool
+) -> bool:
+    """Return whether there is no such group; only configs of that name may be left.
+
+    Once the coordinator has ``confirmed`` it, consumers may have made another one.
+    """
+    group = state.find(FoundGroup, group_address(request.group))
+    return confirmed or group is None or not (group.known or group.offsets)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kgitops.apply.observe.virtual_clusters import MemberState
-from kgitops.apply.rights.group_fit import config_resource_problems, group_problems
 from kgitops.apply.rights.owner_records import recorded_declaration
-from kgitops.apply.rights.users import user_problems
+from kgitops.kinds.credentials import changed_fields, credentials_after
+from kgitops.kinds.resets import offset_path, reset_topics
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
@@ -26,6 +26,9 @@ from kgitops.model.json.declared import (
     DesiredTopic,
     DesiredUser,
     DesiredVirtualCluster,
+    OffsetReset,
+    credentials_of,
+    part_json,
 )
 from kgitops.model.registry import Json
 from kgitops.model.resources.acls import CLUSTER_NAME
@@ -34,8 +37,11 @@ from kgitops.model.resources.addresses import (
     member_address,
     virtual_cluster_address,
 )
+from kgitops.model.resources.config_resources import FoundConfigs, normal_resource_configs
+from kgitops.model.resources.groups import CommittedOffsets, FoundGroup
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.users import FoundUser, ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
@@ -50,6 +56,7 @@ Applied = Mapping[str, Json]
 """The fields last applied to the object, by this project or by its previous owner."""
 
 _NOT_REACHED = "has requests that do not result in its declaration"
+_ELSE = "has a request for something else"
 
 
 def request_problem(
@@ -91,7 +98,7 @@ def request_problem(
 def _only(requests: Sequence[req.Request], kind: type, there: bool) -> Iterator[str]:
     """Check that there is one request of this kind, or none where the object exists."""
     if len(requests) > 1 or not all(isinstance(it, kind) for it in requests):
-        yield "has a request for something else"
+        yield _ELSE
     if not requests and not there:
         yield _NOT_REACHED
 
@@ -125,7 +132,7 @@ def _topic(
                 if request.topic != actual.name or plain != _ADDS_LINK:
                     yield "has a link that would lead elsewhere"
             case _:
-                yield "has a request for something else"
+                yield _ELSE
     sizes = {len(replicas) for replicas in assignment}
     if (len(assignment), sizes) != (declared.partitions, {declared.replication_factor}):
         yield _NOT_REACHED
@@ -206,7 +213,7 @@ def _virtual_cluster(
         if isinstance(request, req.CreateVirtualClusterRequest | req.AlterVirtualClusterRequest):
             options = request.options
         else:
-            yield "has a request for something else"
+            yield _ELSE
     if len(requests) > 1 or options != declared.options:
         yield _NOT_REACHED
 
@@ -221,7 +228,7 @@ def _link(
     leads: str | LocalName | None = actual.topic if isinstance(actual, TopicLink) else None
     for request in requests:
         if not isinstance(request, req.AlterVirtualClusterRequest) or request.moved_from:
-            yield "has a request for something else"
+            yield _ELSE
             return
         if request.change is not ChangeType.ADD or request.replaces not in (None, leads):
             yield "replaces another object"
@@ -283,7 +290,7 @@ def _member(
                 if source != declared.adopt or not declared.copy_offsets:
                     yield "copies offsets without a declaration"
             case _:
-                yield "has a request for something else"
+                yield _ELSE
     if not there or adopts != declared.adopt:
         yield _NOT_REACHED
     user = declared.entity_type is EntityType.USER
@@ -293,3 +300,138 @@ def _member(
         is_known = source == CLUSTER_NAME or source in state.virtual_clusters
         if not user or not (is_known or is_made):
             yield f"can't copy or remove ACLs of {source}"
+
+
+_OFFSETS = "offsets."
+
+
+def config_resource_problems(
+    declared: DesiredConfigs, change: Change, state: ClusterState, applied: Mapping[str, Json]
+) -> Iterator[str]:
+    """Yield the problems of requests about a resource that only has configs."""
+    requests = [planned.request for planned in change.requests]
+    if any(not isinstance(it, req.AlterConfigResourceRequest) for it in requests):
+        yield _ELSE
+    found = state.find(FoundConfigs, declared.address)
+    held = found.configs if found else {}
+    yield from _resource_configs(declared, requests, held, applied)
+
+
+def group_problems(
+    declared: DesiredGroup, change: Change, state: ClusterState, applied: Mapping[str, Json]
+) -> Iterator[str]:
+    """Yield the problems of requests about a consumer group.
+
+    What is committed must be what a reviewer sees in the change's fields.
+    """
+    requests = [planned.request for planned in change.requests]
+    alterations = (req.AlterConfigResourceRequest, req.AlterConsumerGroupOffsetsRequest)
+    if any(not isinstance(it, alterations) for it in requests):
+        yield _ELSE
+    found = state.find(FoundGroup, declared.address) or FoundGroup(name=declared.name)
+    yield from _resource_configs(declared, requests, found.configs, applied)
+    resets = [it for it in requests if isinstance(it, req.AlterConsumerGroupOffsetsRequest)]
+    asked = {
+        (item.topic, partition): offset
+        for request in resets
+        for item in request.topics
+        for partition, offset in item.offsets.items()
+    }
+    shown = {it.path: it.after for it in change.fields if it.path.startswith(_OFFSETS)}
+    if shown != {offset_path(*key): str(offset) for key, offset in asked.items()}:
+        yield "commits other offsets than it shows"
+    if len(resets) > 1:
+        yield _ELSE
+    reset = declared.reset
+    due = reset is not None and part_json(reset) != applied.get("resetOffsets")
+    if resets and (reset is None or not due):
+        yield "resets offsets without a new resetOffsets"
+    if reset is not None and due:
+        yield from _reset_fits(reset, asked, found.offsets)
+
+
+def _reset_fits(
+    reset: OffsetReset, asked: CommittedOffsets, held: CommittedOffsets
+) -> Iterator[str]:
+    if not {topic for topic, _ in asked} <= reset_topics(reset):
+        yield "resets offsets of topics that resetOffsets does not name"
+    if reset.offsets:
+        wanted = {
+            (topic, partition): offset
+            for topic, partitions in reset.offsets.items()
+            for partition, offset in partitions.items()
+        }
+        if not asked.items() <= wanted.items():
+            yield "commits other offsets than resetOffsets says"
+        if any({**held, **asked}.get(key) != offset for key, offset in wanted.items()):
+            yield _NOT_REACHED
+
+
+def _resource_configs(
+    item: DesiredConfigs,
+    requests: Sequence[req.Request],
+    held: Mapping[str, str],
+    applied: Mapping[str, Json],
+) -> Iterator[str]:
+    """Check that only keys are set that are or were declared, and that all are as declared."""
+    declared = item.configs
+    alterations = [it for it in requests if isinstance(it, req.AlterConfigResourceRequest)]
+    if len(alterations) > 1:
+        yield _ELSE
+    after = dict(normal_resource_configs(item.resource, held))
+    last = applied.get("configs", {})
+    for key, value in (pair for it in alterations for pair in it.configs.items()):
+        removed = value is None and key not in declared and key in last
+        if not removed and (value is None or declared.get(key) != value):
+            yield f"sets {key}, which is not declared so"
+        if value is None:
+            after.pop(key, None)
+        else:
+            after[key] = value
+    if any(after.get(key) != declared.get(key) for key in {*declared, *last}):
+        yield _NOT_REACHED
+
+
+def user_problems(
+    declared: DesiredUser,
+    requests: Sequence[req.Request],
+    state: ClusterState,
+    applied: Mapping[str, Json],
+) -> Iterator[str]:
+    """Yield what is wrong with the requests of a user that stays, or is created."""
+    user = state.find(FoundUser, declared.address)
+    held = user.held if user else {}
+    last = credentials_of(applied.get("scram", {}))
+    due = {
+        mechanism
+        for mechanism, credential in declared.credentials.items()
+        if changed_fields(mechanism, credential, held, last)
+    }
+    gone = {key for key in last if key in held and key not in declared.credentials}
+    asked: set[ScramMechanism] = set()
+    for request in requests:
+        if not isinstance(request, req.AlterUserScramCredentialsRequest):
+            yield _ELSE
+            return
+        if request.mechanism in asked:
+            yield f"sets {request.mechanism} twice"
+        asked.add(request.mechanism)
+        if request.virtual_cluster != declared.virtual_cluster:
+            yield "is in another virtual cluster than its declaration"
+        if request.removes:
+            if request.mechanism not in gone or request.password is not None:
+                yield f"removes {request.mechanism}, which nobody took out of its declaration"
+            continue
+        wanted = declared.credentials.get(request.mechanism)
+        if wanted is None or (wanted.iterations, wanted.password) != (
+            request.iterations,
+            request.password,
+        ):
+            yield f"sets {request.mechanism}, which is not declared so"
+        elif request.mechanism not in due or not wanted.password.known:
+            yield f"sets the password of {request.mechanism}, which is not to be set again"
+    after = credentials_after(held, {key: declared.credentials[key] for key in due}, tuple(gone))
+    if asked != due | gone or any(
+        after.get(key) != declared.credentials[key].iterations for key in declared.credentials
+    ):
+        yield _NOT_REACHED

@@ -1,21 +1,29 @@
 """The passwords of one run: checked before anything is sent, read and salted when they are due."""
 
 import hashlib
+import os
 import secrets
+import string
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeGuard
 
 from msgspec import Struct, field
 
+from kgitops.apply.secrets.commands import give_to
 from kgitops.apply.secrets.core_dumps import forbid_core_dumps
-from kgitops.apply.secrets.generating import generate
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Capabilities
 from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.resources.secrets import SaltedPassword, Secret
-from kgitops.model.resources.users import MIN_ITERATIONS, UNKNOWN_PASSWORD, ScramMechanism
+from kgitops.model.resources.users import (
+    MIN_ITERATIONS,
+    UNKNOWN_PASSWORD,
+    GeneratedPassword,
+    ScramMechanism,
+)
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import PlannedRequest
 
@@ -129,4 +137,47 @@ def salt(secret: Secret, mechanism: ScramMechanism, iterations: int) -> SaltedPa
     fresh = secrets.token_bytes(_SALT_BYTES)
     return SaltedPassword(
         fresh, hashlib.pbkdf2_hmac(mechanism.hash_name, secret.reveal(), fresh, iterations)
+    )
+
+
+_CHARACTERS = string.ascii_letters + string.digits
+
+
+def generate(generated: GeneratedPassword, base: Path) -> Secret:
+    """Make up a password and hand it to its sink; it is printed nowhere.
+
+    Raises:
+        KgitopsError: the sink did not take it.
+    """
+    secret = Secret("".join(secrets.choice(_CHARACTERS) for _ in range(generated.length)).encode())
+    if generated.command is not None:
+        give_to(generated.command, base, secret)
+    else:
+        _write(base / (generated.file or ""), secret)
+    return secret
+
+
+def _write(path: Path, secret: Secret) -> None:
+    """Replace the file as a whole; nobody but its owner may read it.
+
+    The draft's name is always the same, so that one which a killed process left behind goes.
+    """
+    draft = path.with_name(f".{path.name}.kgitops-draft")
+    try:
+        draft.unlink(missing_ok=True)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(secret.reveal())
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise _unwritten(path, error) from None
+
+
+def _unwritten(path: Path, error: OSError) -> KgitopsError:
+    return KgitopsError(
+        f"the generated password can't be written to {path}: {error.strerror}; correct the path"
     )

@@ -165,7 +165,7 @@ def test_no_variable_in_a_traceback_shows_a_password(
     source: PasswordSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letters = cycle(WORD)
-    monkeypatch.setattr("kgitops.apply.secrets.generating.secrets.choice", lambda _: next(letters))
+    monkeypatch.setattr("kgitops.apply.secrets.passwords.secrets.choice", lambda _: next(letters))
     word = f"{WORD}\nand another"
     monkeypatch.setenv("APP_PASSWORD", word)
     (tmp_path / "pw").write_text(word)

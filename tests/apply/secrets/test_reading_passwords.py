@@ -11,7 +11,7 @@ import pytest
 
 from kgitops.apply.secrets import reading
 from kgitops.apply.secrets.commands import output_of
-from kgitops.apply.secrets.generating import generate
+from kgitops.apply.secrets.passwords import generate
 from kgitops.apply.secrets.reading import read_secret, source_problem
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.users import GeneratedPassword, PasswordSource
