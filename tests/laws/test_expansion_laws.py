@@ -25,7 +25,7 @@ from tiers import examples
 from used import with_users
 
 from kgitops.cluster.connect import connect
-from kgitops.desired.expansion import expansion, folders, layers, overlaps, roles
+from kgitops.desired.expansion import expansion, layers, overlaps, roles
 from kgitops.desired.state import DesiredState
 from kgitops.kinds.acls.acl import AclSpec
 from kgitops.manifests.load import Manifest
@@ -136,18 +136,18 @@ def test_defaults_of_the_project_that_win_are_caught(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_a_folder_that_hides_those_above_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = folders.Folders._overlaid
+    real = expansion.Folders._overlaid
 
-    def alone(self: folders.Folders, folder: str) -> folders.FolderValues:
+    def alone(self: expansion.Folders, folder: str) -> expansion.FolderValues:
         written = self._written.get(folder)
         if written is None:
             return real(self, folder)
         labels = written[0].metadata.labels
         whole = real(self, folder)
         own = {path: given for path, given in whole.given.items() if path[2] in labels}
-        return folders.FolderValues(labels, own, whole.profile)
+        return expansion.FolderValues(labels, own, whole.profile)
 
-    monkeypatch.setattr(folders.Folders, "_overlaid", alone)
+    monkeypatch.setattr(expansion.Folders, "_overlaid", alone)
     assert_caught(expanding_is_writing_out)
     assert_caught(a_plan_names_every_origin)
 

@@ -8,13 +8,12 @@ from kgitops.desired.expansion.expansion import ExpandedTopic
 from kgitops.desired.findings import Findings
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
-from kgitops.kinds.topics.alter import plan_alteration
+from kgitops.kinds.topics.alter import plan_alteration, refuse_records
 from kgitops.kinds.topics.configs import config_conflicts
 from kgitops.kinds.topics.declared import build_topic
 from kgitops.kinds.topics.exported import export_topics
 from kgitops.kinds.topics.local_topic_removal import remove_local
 from kgitops.kinds.topics.local_topics import LocalTopics
-from kgitops.kinds.topics.records import refuse_records
 from kgitops.kinds.topics.replicas import plan_replicas
 from kgitops.kinds.topics.shown import defaults_shown, shown_topic
 from kgitops.kinds.topics.steps import delete_request
@@ -30,7 +29,7 @@ from kgitops.manifests.kinds.fields import (
     Text,
     manifest,
 )
-from kgitops.manifests.kinds.metadata import TopicMetadata
+from kgitops.manifests.kinds.parts import TopicMetadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import DesiredTopic

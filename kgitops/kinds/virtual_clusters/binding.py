@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from kgitops.desired.findings import Findings
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
-from kgitops.kinds.virtual_clusters.member_removal import remove_member
 from kgitops.kinds.virtual_clusters.members import (
     MemberDeclaration,
     make_client_id,
@@ -15,7 +14,7 @@ from kgitops.kinds.virtual_clusters.members import (
 )
 from kgitops.kinds.virtual_clusters.membership import Membership
 from kgitops.manifests.kinds.fields import Flag, NotNull, Text, manifest
-from kgitops.manifests.kinds.metadata import MemberMetadata
+from kgitops.manifests.kinds.parts import MemberMetadata
 from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.json.declared import (
     DeletionPolicy,
@@ -31,19 +30,19 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.acls import CLUSTER_NAME
-from kgitops.model.resources.addresses import kind_of, member_address
+from kgitops.model.resources.addresses import acl_address, kind_of, member_address
 from kgitops.model.resources.kinds import Kind
-from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.model.source import Finding, Source
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, Drift, FieldChange
+from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import member_view
 from kgitops.plan.order.phases import Phase, either
 from kgitops.plan.ownership import OwnershipStatus, removal_policy
-from kgitops.plan.removal import ALREADY_GONE, Removal, absence_reason
+from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, absence_reason, remove
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,
@@ -436,3 +435,61 @@ def _removal_risks(entity_type: EntityType, *, drops: bool, exposed: bool) -> tu
         case EntityType.USER | EntityType.CLIENT_ID | EntityType.TOPIC:
             more = {risks.MEMBER_EXPOSED} if exposed else set()
             return worst_first({risks.MEMBER_UNBIND, *more})
+
+
+_SHOWN = 5
+
+
+def remove_member(
+    context: PlanContext, removal: Removal, membership: Membership, *, moved: bool
+) -> None:
+    """Plan the removal of a member; one that ``moved`` is only forgotten at its old address."""
+    last = removal.owner.last_applied
+    at, entity_type, name = last["virtualCluster"], EntityType(last["type"]), last["name"]
+    there = membership.belongs(at, entity_type, name)
+    # For a group, Orphan refers to its offsets; an adopted group is only forgotten (VC-119).
+    leaves = removal.kind is RemovalKind.DELETE or (
+        entity_type is EntityType.GROUP and not removal.owner.adopted
+    )
+    delete = there and not moved and leaves
+    # ACLs outside of virtual clusters apply to the user from then on (VC-089).
+    allows = membership.global_allows(name) if delete and entity_type is EntityType.USER else ()
+    exposed = sorted(map(acl_address, allows))
+    requests = _removal_requests(removal, at, entity_type, name) if delete else ()
+    remove(
+        context,
+        removal,
+        Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING,
+        requests,
+        before=member_view(at, entity_type, name) if there else None,
+        basis=Basis(still_allowed=tuple(exposed)),
+    )
+    if exposed:
+        context.draft.warnings.append(_warning(removal, name, exposed))
+
+
+def _removal_requests(
+    removal: Removal, at: str, entity_type: EntityType, name: str
+) -> Sequence[Request]:
+    remove = AlterVirtualClusterRequest(
+        virtual_cluster=at,
+        change=ChangeType.REMOVE,
+        entity_type=entity_type,
+        entity_name=name,
+    )
+    written = removal.owner.last_applied["deletionPolicyWritten"] or removal.tombstone
+    if entity_type is EntityType.GROUP and removal.kind is RemovalKind.DELETE and written:
+        # While a consumer is in the group this fails, and the group keeps its name (VC-119).
+        return [DeleteGroupRequest(virtual_cluster=at, group=name), remove]
+    return [remove]
+
+
+def _warning(removal: Removal, name: str, exposed: Sequence[str]) -> Finding:
+    more = f" and {len(exposed) - _SHOWN} more" if len(exposed) > _SHOWN else ""
+    return Finding(
+        source=removal.source,
+        problem=f"{name} leaves {removal.owner.last_applied['virtualCluster']} and can still do "
+        f"what ACLs of the cluster itself allow: {', '.join(exposed[:_SHOWN])}{more}",
+        advice="remove those ACLs as well, where the user should reach nothing any more",
+        severity=Severity.WARNING,
+    )
