@@ -11,7 +11,7 @@ from kgitops.kinds.configs import ConfigsKind
 from kgitops.kinds.topics.configs import config_risk
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
-from kgitops.manifests.kinds.metadata import Metadata
+from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

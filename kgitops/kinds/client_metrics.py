@@ -7,7 +7,7 @@ from annotated_types import MinLen
 from kgitops.kinds.configs import ConfigsKind
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import NotNull, manifest
-from kgitops.manifests.kinds.metadata import Metadata
+from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.json.declared import DesiredClientMetrics
 from kgitops.plan.document import risks

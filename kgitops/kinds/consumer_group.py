@@ -31,7 +31,7 @@ from kgitops.manifests.kinds.fields import (
     Text,
     manifest,
 )
-from kgitops.manifests.kinds.metadata import GroupMetadata
+from kgitops.manifests.kinds.parts import GroupMetadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

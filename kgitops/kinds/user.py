@@ -35,7 +35,7 @@ from kgitops.manifests.kinds.fields import (
     Text,
     manifest,
 )
-from kgitops.manifests.kinds.metadata import Metadata
+from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.placeholders import takes_from_env
 from kgitops.manifests.yaml.text import shown

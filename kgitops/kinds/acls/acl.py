@@ -16,9 +16,8 @@ from kgitops.kinds.acls.exported import export_acls, without_operation
 from kgitops.kinds.acls.migrated import plan_migrated
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
-from kgitops.manifests.kinds.access import AclResource
 from kgitops.manifests.kinds.fields import EnumName, NotNull, Text, manifest
-from kgitops.manifests.kinds.metadata import Metadata
+from kgitops.manifests.kinds.parts import AclResource, Metadata
 from kgitops.manifests.value_origin import OriginKind, origins_of
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import DesiredAcl, acl_view, binding_of

@@ -10,7 +10,7 @@ from kgitops.kinds.topics.exported import local_topics
 from kgitops.kinds.topics.local_topics import belongs_to_topic, describe_lost_topic
 from kgitops.kinds.virtual_clusters.link_targets import LinkDestination, LinkTargets
 from kgitops.manifests.kinds.fields import NotNull, Text, manifest
-from kgitops.manifests.kinds.metadata import LinkMetadata
+from kgitops.manifests.kinds.parts import LinkMetadata
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import DeletionPolicy, DesiredLink, DesiredTopic

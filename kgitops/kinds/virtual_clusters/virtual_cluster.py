@@ -17,7 +17,7 @@ from kgitops.kinds.virtual_clusters.members import (
 )
 from kgitops.manifests.expanded import part_of
 from kgitops.manifests.kinds.fields import Flag, NotNull, Shorthand, Text, manifest
-from kgitops.manifests.kinds.metadata import Metadata
+from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import (
     DeletionPolicy,

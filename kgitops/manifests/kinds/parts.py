@@ -1,11 +1,12 @@
-"""``metadata`` of all kinds of document."""
+"""Parts that documents of several kinds share, ``metadata`` first."""
 
 from dataclasses import field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import EnumName, ErrorText, FreeText, NotNull, Text, manifest
+from kgitops.model.resources.acls import PatternType, ResourceType
 
 
 @manifest
@@ -67,3 +68,28 @@ class LinkMetadata:
     """The clusters that the document is for; all clusters if left out."""
     virtual_cluster: Text
     """The virtual cluster that the link is in."""
+
+
+@manifest
+class AclResource:
+    """The resource that the bindings are for."""
+
+    type: Annotated[ResourceType, EnumName(ResourceType)]
+    """The type of the resource."""
+    name: Text
+    """The name of the resource, its prefix, or "*" for all; for the type cluster: kafka-cluster,
+    or the virtual cluster to administer."""
+    pattern_type: Annotated[PatternType, EnumName(PatternType)] = PatternType.LITERAL
+    """The pattern type: literal for exactly this name, prefixed for names that begin with it."""
+
+
+@manifest
+class DefaultEntity:
+    """The default entity: its quotas hold for entities that have none of their own."""
+
+    default: Literal[True]
+    """Always true."""
+
+
+_ENTITY = ErrorText("a name or {default: true}", "write the name, in quotes if it is a number")
+EntityName = Annotated[Text | DefaultEntity | None, _ENTITY]

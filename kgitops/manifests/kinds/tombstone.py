@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
-from kgitops.manifests.kinds.metadata import Metadata
+from kgitops.manifests.kinds.parts import Metadata
 
 
 @manifest

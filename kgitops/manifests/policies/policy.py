@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 
 from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
-from kgitops.manifests.kinds.metadata import RuleMetadata
+from kgitops.manifests.kinds.parts import RuleMetadata
 from kgitops.manifests.policies.fields import (
     Address,
     ApiName,

@@ -7,7 +7,7 @@ from annotated_types import MinLen
 from pydantic import Field
 
 from kgitops.manifests.kinds.fields import ConfigScalar, NotNull, Text, manifest
-from kgitops.manifests.kinds.metadata import RuleMetadata
+from kgitops.manifests.kinds.parts import RuleMetadata
 from kgitops.manifests.policies.policy_test_cluster import GivenCluster
 from kgitops.manifests.policies.policy_test_requests import RequestStep
 

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.access import AclResource, EntityName
 from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     BrokerId,
@@ -19,6 +18,7 @@ from kgitops.manifests.kinds.fields import (
     Text,
     manifest,
 )
+from kgitops.manifests.kinds.parts import AclResource, EntityName
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType
 from kgitops.model.resources.users import DEFAULT_ITERATIONS, ScramMechanism
