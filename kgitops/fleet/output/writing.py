@@ -28,8 +28,8 @@ from kgitops.model.json.canonical import canonical_json
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import Reason, decide
-from kgitops.plan.document.digests import RunningDigests
 from kgitops.plan.document.documents import EnvelopeDocument, change_document, plan_document
+from kgitops.plan.document.file import RunningDigests
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import PolicyResult

@@ -16,9 +16,23 @@ from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.model.resources.kinds import KIND_OF_SORT
 from kgitops.plan.acls.access import with_rights_lost
-from kgitops.plan.document.plan import Basis, Change, Plan, Precondition, Takeover
-from kgitops.plan.shown.takeovers import shown_takeover
-from kgitops.plan.shown.values import Shown, Surroundings, requests_of
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import (
+    Action,
+    Basis,
+    Change,
+    FieldChange,
+    Plan,
+    Precondition,
+    Takeover,
+)
+from kgitops.plan.shown.values import (
+    ContradictionError,
+    Shown,
+    Surroundings,
+    owner_after,
+    requests_of,
+)
 from kgitops.plan.usage import WITHOUT_RECORDS, deletes_empty, measured, not_checked, topic_at_stake
 
 _UNCHECKED = ("lastApplied.", "deleteRecordsBefore.")
@@ -152,3 +166,30 @@ def _difference(given: Change, derived: Change) -> str | None:
         if expected.get(field.path, "") != field.before:
             return f"{field.path} of {given.address} is not what its precondition expects"
     return None
+
+
+def shown_takeover(change: Change, takeovers: Sequence[Takeover]) -> Shown:
+    """Show that the object's record gets another owner, and nothing else.
+
+    Raises:
+        ContradictionError: the change does something else.
+    """
+    before, after = change.owner_before, owner_after(change)
+    takeover = next((it for it in takeovers if before and before.project in it.identities), None)
+    if before is None or takeover is None or change.requests or change.before is not None:
+        raise ContradictionError("does something else than changing its owner")
+    return Shown(
+        actions=(Action.ADOPT,),
+        after=None,
+        fields=(
+            FieldChange(
+                path="owner",
+                before=before.project,
+                after=after.project,
+                risk=risks.PROJECT_TAKEN_OVER,
+                note="registry only",
+            ),
+        ),
+        risks=(risks.PROJECT_TAKEN_OVER,),
+        because=f"metadata.{takeover.kind} takes it over from {takeover.label}",
+    )

@@ -30,14 +30,13 @@ from kgitops.model.errors import FindingsError, SafetyError, UnreachableError
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.document.digests import RunningDigests
 from kgitops.plan.document.documents import (
     EnvelopeDocument,
     change_document,
     plan_document,
     plan_to_json,
 )
-from kgitops.plan.document.file import read_sealed_plan, to_text
+from kgitops.plan.document.file import RunningDigests, read_sealed_plan, to_text
 from kgitops.plan.document.plan import Plan
 
 Row = dict[str, object]
