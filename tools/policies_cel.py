@@ -5,12 +5,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgitops.policy.cel.functions import FUNCTIONS
-from kgitops.policy.cel.records.objects import BROKER_CHANGE, QUOTA_CHANGE, RECORDS, TOPIC_CHANGE
+from kgitops.policy.cel.records.objects import (
+    BROKER_CHANGE,
+    QUOTA_CHANGE,
+    RECORDS,
+    TOPIC_CHANGE,
+    USER_CHANGE,
+    VIRTUAL_CLUSTER_CHANGE,
+)
 from kgitops.policy.cel.records.record import Record, RecordField
-from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
-from kgitops.policy.cel.records.users import USER_CHANGE
-from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, ROOTS
-from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
+from kgitops.policy.cel.records.variables import (
+    CLUSTER,
+    LABELS,
+    PRINCIPAL,
+    REQUEST,
+    REQUEST_VARIABLES,
+    ROOTS,
+)
 
 _CHANGES = (TOPIC_CHANGE, QUOTA_CHANGE, USER_CHANGE, BROKER_CHANGE, VIRTUAL_CLUSTER_CHANGE)
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "policies-cel.md"

@@ -9,7 +9,6 @@ from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
 from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.api.requests import Principal
 from kgitops.policy.evaluate.bundle import Waiver
-from kgitops.policy.evaluate.exceptions import describe_exception, is_interrupt, truncate
 from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
 from kgitops.policy.evaluate.ruling import (
@@ -19,6 +18,7 @@ from kgitops.policy.evaluate.ruling import (
     apply_waivers,
     fingerprint,
 )
+from kgitops.policy.importing import describe_exception, is_interrupt, truncate
 from kgitops.policy.state.lazy_state import lazy_parts
 from kgitops.policy.state.simulated import SimulatedState
 

@@ -12,9 +12,8 @@ from kgitops.model.source import Finding
 from kgitops.model.wording import nearest
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.evaluate.bundle import CelPolicy, Level, Policy, PythonPolicy
-from kgitops.policy.evaluate.exceptions import describe_exception, is_interrupt
 from kgitops.policy.evaluate.protocol import Rule
-from kgitops.policy.importing import import_from, line_of
+from kgitops.policy.importing import describe_exception, import_from, is_interrupt, line_of
 from kgitops.policy.load.python_rule import METHODS, PythonRule
 
 INTERFACES = tuple(dict.fromkeys(interface for interface, _ in METHODS.values()))

@@ -12,36 +12,30 @@ its true configs afterwards, and a key that is set to None is removed (P201-25â€
 """
 
 from kgitops.policy.building import acl, virtual_cluster
-from kgitops.policy.testing.acls import (
+from kgitops.policy.testing.requests import Assignments as Assignments
+from kgitops.policy.testing.requests import (
     alter_broker,
-    alter_client_quota,
-    alter_user_scram_credentials,
-    create_acl,
-    delete_acl,
-    entity,
-)
-from kgitops.policy.testing.groups import (
     alter_client_metrics,
+    alter_client_quota,
     alter_consumer_group_offsets,
     alter_group_configs,
-    delete_consumer_group,
-)
-from kgitops.policy.testing.topics import Assignments as Assignments
-from kgitops.policy.testing.topics import (
     alter_topic,
+    alter_user_scram_credentials,
+    alter_virtual_cluster,
+    create_acl,
     create_topic,
+    create_topic_link,
+    create_virtual_cluster,
+    delete_acl,
+    delete_consumer_group,
     delete_records,
     delete_topic,
+    delete_topic_link,
+    delete_virtual_cluster,
+    entity,
     topic,
 )
 from kgitops.policy.testing.verdicts import cluster, labelled, violation
-from kgitops.policy.testing.virtual_clusters import (
-    alter_virtual_cluster,
-    create_topic_link,
-    create_virtual_cluster,
-    delete_topic_link,
-    delete_virtual_cluster,
-)
 
 __all__ = [
     "acl",

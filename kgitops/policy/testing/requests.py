@@ -1,24 +1,51 @@
-"""Builders of topics, and of the requests for them and for their records."""
+"""Builders of topics, and of requests of each kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import place, reassign
 from kgitops.model.requests import NEW_UUID
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.groups import TopicOffsets
+from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity
 from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
     LocalName,
+    VirtualCluster,
     default_link_name,
     generated_topic_name,
 )
 from kgitops.policy.api.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterConfigResourceRequest,
+    AlterConsumerGroupOffsetsRequest,
     AlterTopicRequest,
+    AlterUserScramCredentialsRequest,
+    AlterVirtualClusterRequest,
+    CreateAclRequest,
+    CreateTopicLinkRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteConsumerGroupRequest,
     DeleteRecordsRequest,
+    DeleteTopicLinkRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
 )
-from kgitops.policy.building import grown, numbered, requested_topic
+from kgitops.policy.building import (
+    grown,
+    link_request,
+    numbered,
+    only_member,
+    requested_topic,
+    state_of,
+)
 from kgitops.policy.testing.verdicts import NOBODY, asked
 
 Assignments = Mapping[int, Sequence[int]]
@@ -156,3 +183,176 @@ def _local(virtual_cluster: str | None, topic: str) -> LocalName | None:
         return None
     new = topic.removeprefix(f"{NEW_UUID}.")
     return LocalName(virtual_cluster, default_link_name(new))
+
+
+def create_acl(binding: AclBinding, *, principal: str = NOBODY) -> CreateAclRequest:
+    """A binding is to be added; ``principal`` asks."""
+    return asked(CreateAclRequest, req.CreateAclRequest(binding=binding), principal)
+
+
+def delete_acl(binding: AclBinding, *, principal: str = NOBODY) -> DeleteAclRequest:
+    """A binding is to be removed; ``principal`` asks."""
+    return asked(DeleteAclRequest, req.DeleteAclRequest(binding=binding), principal)
+
+
+def entity(**names: str | None) -> ClientQuotaEntity:
+    """``entity(user="app", client_id=None)``: None is the default of that type."""
+    return make_entity({kind.replace("_", "-"): name for kind, name in names.items()})
+
+
+def alter_client_quota(
+    of: ClientQuotaEntity,
+    quotas: Mapping[str, float | None],
+    *,
+    before: Mapping[str, float] | None = None,
+    principal: str = NOBODY,
+) -> AlterClientQuotaRequest:
+    """Quotas of an entity that had ``before``; None as a value removes the key."""
+    request = req.AlterClientQuotaRequest(entity=of, quotas=quotas)
+    state = state_of(quotas={of: before} if before else {})
+    return asked(AlterClientQuotaRequest, request, principal, state)
+
+
+def alter_broker(
+    broker_id: int,
+    configs: Mapping[str, str | None],
+    *,
+    before: Mapping[str, str] | None = None,
+    principal: str = NOBODY,
+) -> AlterBrokerRequest:
+    """Configs of a broker that had ``before``; None as a value removes the key."""
+    request = req.AlterBrokerRequest(broker=broker_id, configs=configs)
+    return asked(AlterBrokerRequest, request, principal, broker_configs=before)
+
+
+def alter_user_scram_credentials(
+    user: str,
+    mechanism: str,
+    iterations: int | None,
+    *,
+    before: Mapping[str, int] | None = None,
+    principal: str = NOBODY,
+) -> AlterUserScramCredentialsRequest:
+    """A mechanism of a user that had ``before`` is set; None as iterations removes it."""
+    request = req.AlterUserScramCredentialsRequest(
+        user=user, mechanism=ScramMechanism(mechanism), iterations=iterations
+    )
+    held = {ScramMechanism(name): known for name, known in (before or {}).items()}
+    state = state_of(users={user: held} if held else {})
+    return asked(AlterUserScramCredentialsRequest, request, principal, state)
+
+
+_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+def alter_group_configs(
+    group: str, configs: Mapping[str, str | None], *, principal: str = NOBODY
+) -> AlterConfigResourceRequest:
+    """Configs of a group; None as a value removes the key."""
+    return _configs(ConfigResourceType.GROUP, group, configs, principal)
+
+
+def alter_client_metrics(
+    name: str, configs: Mapping[str, str | None], *, principal: str = NOBODY
+) -> AlterConfigResourceRequest:
+    """Configs of a subscription to clients' metrics; None as a value removes the key."""
+    return _configs(ConfigResourceType.CLIENT_METRICS, name, configs, principal)
+
+
+def alter_consumer_group_offsets(
+    group: str, offsets: Mapping[str, Mapping[int, int]], *, principal: str = NOBODY
+) -> AlterConsumerGroupOffsetsRequest:
+    """Offsets of a group are to be set, by topic and partition."""
+    topics = tuple(
+        TopicOffsets(topic=topic, topic_id=_TOPIC_ID, offsets=partitions)
+        for topic, partitions in offsets.items()
+    )
+    request = req.AlterConsumerGroupOffsetsRequest(group=group, topics=topics)
+    return asked(AlterConsumerGroupOffsetsRequest, request, principal)
+
+
+def delete_consumer_group(group: str, *, principal: str = NOBODY) -> DeleteConsumerGroupRequest:
+    """A group is to be deleted."""
+    request = req.DeleteConsumerGroupRequest(group=group)
+    return asked(DeleteConsumerGroupRequest, request, principal)
+
+
+def _configs(
+    kind: ConfigResourceType, name: str, configs: Mapping[str, str | None], principal: str
+) -> AlterConfigResourceRequest:
+    request = req.AlterConfigResourceRequest(
+        resource_type=kind, resource_name=name, configs=configs
+    )
+    return asked(AlterConfigResourceRequest, request, principal)
+
+
+def create_virtual_cluster(name: str, *, principal: str = NOBODY) -> CreateVirtualClusterRequest:
+    """A virtual cluster is asked for."""
+    request = req.CreateVirtualClusterRequest(virtual_cluster=name)
+    return asked(CreateVirtualClusterRequest, request, principal)
+
+
+def alter_virtual_cluster(
+    before: VirtualCluster,
+    *,
+    user: str | None = None,
+    client_id: str | None = None,
+    group: str | None = None,
+    transactional_id: str | None = None,
+    remove: bool = False,
+    moved_from: str | None = None,
+    adopts: str | None = None,
+    principal: str = NOBODY,
+) -> AlterVirtualClusterRequest:
+    """One member of ``before`` is added, or removed.
+
+    Raises:
+        ValueError: not exactly one member is given.
+    """
+    member = only_member(user, client_id, group, transactional_id)
+    if member is None:
+        raise ValueError("give exactly one of user, client_id, group and transactional_id")
+    request = req.AlterVirtualClusterRequest(
+        virtual_cluster=before.name,
+        change=ChangeType.REMOVE if remove else ChangeType.ADD,
+        entity_type=member[0],
+        entity_name=member[1],
+        moved_from=moved_from,
+        adopts=adopts,
+    )
+    state = state_of(virtual_clusters=[before])
+    return asked(AlterVirtualClusterRequest, request, principal, state)
+
+
+def delete_virtual_cluster(name: str, *, principal: str = NOBODY) -> DeleteVirtualClusterRequest:
+    """A virtual cluster is to be deleted."""
+    request = req.DeleteVirtualClusterRequest(virtual_cluster=name)
+    return asked(DeleteVirtualClusterRequest, request, principal)
+
+
+def create_topic_link(
+    virtual_cluster: str,
+    link: str,
+    topic: str,
+    *,
+    among: Iterable[VirtualCluster] = (),
+    principal: str = NOBODY,
+) -> CreateTopicLinkRequest:
+    """A link to a physical topic is asked for; ``among`` are the virtual clusters that exist."""
+    request = link_request(virtual_cluster, link, topic)
+    state = state_of(virtual_clusters=among)
+    return asked(CreateTopicLinkRequest, request, principal, state)
+
+
+def delete_topic_link(
+    virtual_cluster: str,
+    link: str,
+    topic: str,
+    *,
+    among: Iterable[VirtualCluster] = (),
+    principal: str = NOBODY,
+) -> DeleteTopicLinkRequest:
+    """A link to a physical topic is to be removed."""
+    request = link_request(virtual_cluster, link, topic, change=ChangeType.REMOVE)
+    state = state_of(virtual_clusters=among)
+    return asked(DeleteTopicLinkRequest, request, principal, state)

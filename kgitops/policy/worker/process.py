@@ -17,8 +17,16 @@ from typing import Any
 
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.worker.limits import Limits, LimitViolation
-from kgitops.policy.worker.messages import BROKEN, HEADER, OUT_OF_MEMORY, Message, to_bytes
-from kgitops.policy.worker.progress_marker import BYTES, NO_POLICY, ProgressMarker
+from kgitops.policy.worker.messages import (
+    BROKEN,
+    BYTES,
+    HEADER,
+    NO_POLICY,
+    OUT_OF_MEMORY,
+    Message,
+    ProgressMarker,
+    to_bytes,
+)
 from kgitops.policy.worker.supervisor import TOKEN, end_supervisor
 
 _STDERR = 2

@@ -30,6 +30,7 @@ from kgitops.policy.worker.messages import (
     Begin,
     Load,
     Message,
+    ProgressMarker,
     UseBrokerConfigs,
     VerdictCodec,
     Work,
@@ -44,7 +45,6 @@ from kgitops.policy.worker.process_setup import (
     limit_memory,
     take_pipes,
 )
-from kgitops.policy.worker.progress_marker import ProgressMarker
 
 _NONE: dict[int, str] = {}
 _LARGE = 1 << 20

@@ -1,10 +1,11 @@
-"""Topics, brokers, ACLs, quotas, groups and config resources as expressions see them."""
+"""Kafka's objects, virtual clusters included, as expressions see them."""
 
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources import quotas
+from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.records.record import (
@@ -169,10 +170,10 @@ class Quota(Struct, frozen=True):
 def _entity(quota: Quota, _: ClusterState) -> object:
     parts = {kind: DEFAULT_ENTITY if name is None else name for kind, name in quota.entity}
     return {
-        "user": parts.get(USER),
-        "clientId": parts.get(CLIENT_ID),
-        "ip": parts.get(IP),
-        "virtualCluster": parts.get(VIRTUAL_CLUSTER),
+        "user": parts.get(quotas.USER),
+        "clientId": parts.get(quotas.CLIENT_ID),
+        "ip": parts.get(quotas.IP),
+        "virtualCluster": parts.get(quotas.VIRTUAL_CLUSTER),
     }
 
 
@@ -238,3 +239,104 @@ GROUP_OFFSETS = Record(
     },
 )
 GROUP = Record("a group", {"group": _GROUP})
+
+
+class JudgedUser(Struct, frozen=True):
+    """A user and its mechanisms; ``mechanism`` and ``iterations`` are those of the request."""
+
+    name: str
+    scram: Mapping[str, int]
+    mechanism: str = ""
+    iterations: int | None = None
+
+
+_USER = {
+    "name": RecordField(STRING, "The user's name, without User:."),
+    "scram": RecordField(
+        map_of(INT), "The user's mechanisms, such as SCRAM-SHA-512, with their iterations."
+    ),
+}
+CURRENT_USER = Record("a user", _USER)
+REQUESTED_USER = Record(
+    "a user",
+    {
+        **_USER,
+        "mechanism": RecordField(STRING, "The mechanism that the request is about."),
+        "iterations": RecordField(
+            INT.or_null, "Its iterations; null where the mechanism is removed."
+        ),
+    },
+)
+
+
+USER_CHANGE = Record(
+    "a change of a user", {"scram": RecordField(changes(INT), CHANGED, changed("scram"))}
+)
+
+
+VIRTUAL_CLUSTER = Record(
+    "a virtual cluster",
+    {
+        "name": RecordField(STRING, "Its name."),
+        "users": RecordField(list_of(STRING), "The principals of its users, such as User:jane."),
+        "clientIds": RecordField(list_of(STRING), "Its client ids."),
+        "groups": RecordField(list_of(STRING), "Its consumer groups, by the names that it knows."),
+        "transactionalIds": RecordField(
+            list_of(STRING), "Its transactional ids, by the names that it knows."
+        ),
+        "links": RecordField(
+            map_of(STRING),
+            "Its links: the name of each to the physical topic.",
+            lambda cluster, _: {name: link.topic for name, link in cluster.links.items()},
+        ),
+    },
+)
+VIRTUAL_CLUSTER_CHANGE = Record(
+    "a change of a virtual cluster",
+    {
+        "action": RecordField(
+            STRING,
+            "add, remove, copyOffsets, deleteGroup, or options where no member is changed.",
+            lambda request, _: request.change.value,
+        ),
+        "type": RecordField(
+            STRING.or_null,
+            "What the member is: user, clientId, group or transactionalId.",
+            lambda request, _: request.entity_type and request.entity_type.value,
+        ),
+        "member": RecordField(
+            STRING.or_null,
+            "The member; of a user its principal.",
+            lambda request, _: request.entity_name,
+        ),
+        "movedFrom": RecordField(
+            STRING.or_null, "The virtual cluster that gives the member up at the same moment."
+        ),
+        "adopts": RecordField(
+            STRING.or_null, "The global group that a group takes over, or whose offsets it gets."
+        ),
+    },
+)
+LINK = Record(
+    "a link",
+    {
+        "name": RecordField(
+            STRING, "Its name in the virtual cluster.", lambda request, _: request.link
+        ),
+        "topic": RecordField(STRING, "The physical topic."),
+        "sharedWith": RecordField(
+            list_of(STRING),
+            "The other virtual clusters that see the topic.",
+            lambda request, _: sorted(request.affected),
+        ),
+    },
+)
+REQUESTED_LINK = Record(
+    LINK.name,
+    {
+        **LINK.fields,
+        "replaces": RecordField(
+            STRING.or_null, "The physical topic that the link leads to so far."
+        ),
+    },
+)
