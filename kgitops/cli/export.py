@@ -30,9 +30,8 @@ def export(
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.model.wording import counted
-    from kgitops.workflow.export.export import export_manifests, write_and_plan
+    from kgitops.workflow.export.export import export_manifests, read_reported_types, write_and_plan
     from kgitops.workflow.export.files import check_folder
-    from kgitops.workflow.export.reported_types import read_reported_types
     from kgitops.workflow.project.selection import open_workspace
     from kgitops.workflow.reading import with_all_objects
 

@@ -84,7 +84,7 @@ def export_acls(
     """
     from kgitops.cli.running.imperative import read_cluster
     from kgitops.cli.running.streams import print_notice
-    from kgitops.workflow.export.acls import copied_acl_documents
+    from kgitops.workflow.export.export import copied_acl_documents
     from kgitops.workflow.export.files import check_folder
 
     if out:

@@ -3,23 +3,28 @@
 An export is proven: its files are loaded back and planned against the cluster that they came from.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from msgspec import Struct
 
 from kgitops.apply.observe.objects import find_object
+from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.expansion.layers import defaults_layer
 from kgitops.desired.findings import Findings
+from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.matching.reported_types import (
     NOTHING_REPORTED,
     ReportedTypes,
     with_reported_types,
 )
 from kgitops.desired.state import DesiredState, Project
+from kgitops.kinds.acls.exported import acl_documents
 from kgitops.kinds.exports import Document, Exporting, ExportNotes, ExportScope
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import OBJECT_KINDS, kind_class
@@ -27,13 +32,30 @@ from kgitops.manifests.load import load_manifests
 from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
+from kgitops.model.registry import COMMAND_PROJECT
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.config_resources import (
+    ConfigResourceType,
+    FoundConfigs,
+    refused_broker_config,
+    resource_configs,
+)
+from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.topic_configs import (
+    ConfigType,
+    is_throttle,
+    removed_config,
+    topic_configs,
+)
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
+from kgitops.workflow.commands.member_options import find_virtual_cluster
 from kgitops.workflow.export.files import arrange, document_yaml, write_texts
 from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
 from kgitops.workflow.project.selection import Workspace
@@ -276,3 +298,77 @@ _LEFT_OUT = (
     "managed by this project and missing in this export, for the reason above: a plan of the whole "
     "project would take its document for removed. Write the document before you use the export"
 )
+
+
+def copied_acl_documents(
+    state: ClusterState, virtual_cluster: str, *, all_: bool
+) -> list[Document]:
+    """Export the ACLs of ``virtual_cluster`` that a project copied, or all (VC-197).
+
+    Raises:
+        KgitopsError: there is no such virtual cluster.
+    """
+    find_virtual_cluster(virtual_cluster, state)
+    bindings = [
+        binding
+        for binding in sorted(state.acls, key=lambda it: (it.principal, acl_address(it)))
+        if binding.virtual_cluster == virtual_cluster and (all_ or _is_copied(binding, state))
+    ]
+    unmanaged = ExportScope(build_ownership(Project(name=COMMAND_PROJECT), None))
+    return [
+        document
+        for principal, group in groupby(bindings, key=lambda it: it.principal)
+        for document in acl_documents(principal, group, unmanaged)
+    ]
+
+
+def _is_copied(binding: AclBinding, state: ClusterState) -> bool:
+    owner = state.registry.owners.get(acl_address(binding)) if state.registry else None
+    return owner is not None and ORIGIN in owner.last_applied
+
+
+def read_reported_types(
+    cluster: Cluster, state: ClusterState, allow_configs: Sequence[str]
+) -> ReportedTypes:
+    """Ask the brokers for the types of the configs in ``state`` that kgitops does not know.
+
+    Raises:
+        UnreachableError: they can't be read.
+    """
+    set_on_topics = {name: topic.configs for name, topic in state.topics.items()}
+    set_on_others: dict[ConfigResourceType, dict[str, Mapping[str, str]]] = {}
+    found: list[FoundGroup | FoundConfigs] = [*state.of(FoundGroup), *state.of(FoundConfigs)]
+    for it in found:
+        of_broker = it.type is ConfigResourceType.BROKER
+        declarable = {
+            key: value
+            for key, value in it.configs.items()
+            if not (of_broker and refused_broker_config(key))
+        }
+        set_on_others.setdefault(it.type, {})[it.name] = declarable
+    types: dict[ConfigResourceType | None, Mapping[str, ConfigType]] = {}
+    keys = frozenset(
+        key for key in _unknown(set_on_topics, topic_configs()) if _is_asked(key, allow_configs)
+    )
+    if keys:
+        types[None] = cluster.read_config_types(None, min(set_on_topics), keys)
+    for kind, configs in set_on_others.items():
+        if keys := _unknown(configs, resource_configs(kind)):
+            name = min(configs) if kind is not ConfigResourceType.BROKER else _alive(state)
+            types[kind] = cluster.read_config_types(kind, name, keys)
+    return types
+
+
+def _alive(state: ClusterState) -> str:
+    """The id of a broker that answers."""
+    return str(min(broker.id for broker in state.brokers if not broker.fenced))
+
+
+def _unknown(configs: Mapping[str, Mapping[str, str]], known: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*configs.values()) - frozenset(known)
+
+
+def _is_asked(key: str, allow_configs: Sequence[str]) -> bool:
+    if is_throttle(key) or removed_config(key) is not None:
+        return False
+    return not any(fnmatchcase(key, pattern) for pattern in allow_configs)
