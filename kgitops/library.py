@@ -21,7 +21,7 @@ from msgspec import Struct
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.secrets.passwords import PasswordSettings
+from kgitops.apply.secrets import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.names import is_principal

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.apply.journal import reading, records
+from kgitops.apply.journal import journal, reading
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.record_json import record_from_json, record_to_json
 from kgitops.cluster.embedded.image.replay import replay
@@ -99,7 +99,7 @@ def test_the_journal_of_a_killed_apply_is_written_as_it_was_read(kind: str) -> N
     saved = json.loads((GOLDEN / f"plan-{kind}-update.json").read_text())
     assert json.loads(to_text(sealed)) == saved  # the journal has the keys in their canonical order
     assert run.batches
-    again = [records.header_record(run), *(records.batch_record(run, it) for it in run.batches)]
+    again = [journal.header_record(run), *(journal.batch_record(run, it) for it in run.batches)]
     for key, value in again:
         assert value is not None
         assert dump_json(value) == raised(before[key])

@@ -20,7 +20,7 @@ from kinds.samples import ADDRESSES, NO_OBJECTS, WORD
 from msgspec import Struct
 
 from kgitops.apply.journal.reading import known_projects, latest_values, unfinished_runs
-from kgitops.apply.steps.runs import RecordedOutcome, Run
+from kgitops.apply.steps import RecordedOutcome, Run
 from kgitops.cluster.connect import connect
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.fleet.output.slices import read_slice

@@ -17,7 +17,7 @@ from policy_pack import render_pack
 from risk_codes import render_risks
 from served_requests import render_served_requests
 
-from kgitops.apply.journal.export_file import export_schema
+from kgitops.apply.journal.importing import export_schema
 from kgitops.gateway.naming.names_document import names_schema
 from kgitops.manifests.schema import schema_files
 from kgitops.model.json.schema import schema_text

@@ -14,19 +14,17 @@ from kgitops.apply.checks import (
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal.damage import require_sound
-from kgitops.apply.journal.journal import Journal, RunState
+from kgitops.apply.journal.journal import Journal, RunState, old_nonces, open_run, read_notices
 from kgitops.apply.journal.reading import latest_values
-from kgitops.apply.journal.records import old_nonces, open_run, read_notices
-from kgitops.apply.lock import acquire
+from kgitops.apply.lock import LeaseKeeper, acquire
 from kgitops.apply.lock_claims import claimant
-from kgitops.apply.lock_waits import LeaseKeeper
+from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_to_check
 from kgitops.apply.run.resume import superseding_records
 from kgitops.apply.run.runner import Runner
-from kgitops.apply.steps.progress import Progress
-from kgitops.apply.steps.steps import Step, build_steps
-from kgitops.approval.approve import ApprovedPlan
+from kgitops.apply.steps import Step, build_steps
+from kgitops.approval import ApprovedPlan
 from kgitops.cluster.port import RegistryEntry
 from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project

@@ -6,14 +6,14 @@ from datetime import datetime
 from functools import cached_property
 
 from kgitops.apply.context import ApplyContext
+from kgitops.apply.effects import check_preconditions
 from kgitops.apply.journal.reading import Latest, dropped_until, is_spent
-from kgitops.apply.observe.preconditions import check_preconditions
-from kgitops.apply.observe.virtual_clusters import topic_behind
+from kgitops.apply.objects import topic_behind
 from kgitops.apply.rights.decision import check_rights
 from kgitops.apply.rights.unowned import check_migrated_acls
-from kgitops.apply.secrets.passwords import check_passwords
-from kgitops.apply.steps.steps import Step
-from kgitops.approval.approve import refusal
+from kgitops.apply.secrets import check_passwords
+from kgitops.apply.steps import Step
+from kgitops.approval import refusal
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.kinds.credentials import lockouts

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 
 from kgitops.apply.events import Event
-from kgitops.apply.secrets.passwords import PasswordSettings
+from kgitops.apply.secrets import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import Clock, SystemClock
 from kgitops.model.errors import UsageError

@@ -10,8 +10,13 @@ atomic, so that every older kgitops refuses the registry after that.
 
 import math
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from itertools import islice
+from typing import TypeVar
+
+from msgspec import Struct
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event, RegistryUpgraded, Waiting, WaitReason
@@ -19,17 +24,20 @@ from kgitops.apply.lock_claims import (
     LOCK_PREFIX,
     Claim,
     claim_record,
+    claimant,
     first_alive,
     is_claim,
     locked_error,
     read_claim,
 )
-from kgitops.cluster.port import RegistryEntry, RegistryLog
-from kgitops.cluster.registry import meta_record, superseded
+from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
+from kgitops.cluster.registry import Release, meta_record, release_record, superseded
+from kgitops.desired.claims import former_identities, owned_by, successor
+from kgitops.desired.state import Project
 from kgitops.model import clock as moments
-from kgitops.model.errors import KgitopsError, LockedError, SafetyError
+from kgitops.model.errors import KgitopsError, LockedError, SafetyError, UsageError
 from kgitops.model.json.records import Record, check_version
-from kgitops.model.registry import META_KEY, SCHEMA_VERSION
+from kgitops.model.registry import DEFAULT_PROJECT, META_KEY, SCHEMA_VERSION, RegistryState
 from kgitops.model.wording import resume_command
 from kgitops.policy.units import duration_text
 
@@ -399,3 +407,163 @@ class Lock:
         return LockedError(
             f"the lock that {self._holder} held since {self._since} was not renewed in time; {then}"
         )
+
+
+_LONGEST_PAUSE_S = 1.0
+_SLICE_S = 0.5
+T = TypeVar("T")
+
+
+class Now(Struct, frozen=True, kw_only=True):
+    """The current time of a run, on a monotonic clock in seconds.
+
+    ``deadline`` is the end of the timeout of anything that begins now; ``interrupted`` tells
+    whether the run was interrupted.
+    """
+
+    seconds: float
+    deadline: float
+    interrupted: bool
+
+
+class LeaseKeeper:
+    """The waits of a run that holds the lock.
+
+    Each method that waits raises LockedError where the lock was lost meanwhile.
+    """
+
+    def __init__(self, context: ApplyContext, lock: Lock) -> None:
+        self._context = context
+        self._lock = lock
+
+    def now(self) -> Now:
+        """Read the current time, its deadline, and whether the run was interrupted."""
+        seconds = self._context.clock.monotonic()
+        return Now(
+            seconds=seconds,
+            deadline=seconds + self._context.settings.timeout_ms / 1000,
+            interrupted=self._context.interrupted() is not None,
+        )
+
+    def keep_lock(self) -> int:
+        """Renew the lock when due, so that it outlasts the next request; return the lease's end.
+
+        The end is in ms of the registry's clock. It is enforced again at the socket, because the
+        process may be suspended in between.
+
+        Raises:
+            LockedError: the lock is lost, so nothing may be sent.
+        """
+        self._lock.heartbeat()
+        return self._lock.until_ms
+
+    def pause(self, seconds: float) -> None:
+        """Wait, interrupted or not."""
+        self._context.clock.sleep(seconds)
+        self.keep_lock()
+
+    def rest(self, seconds: float) -> None:
+        """Wait; ends early when interrupted."""
+        remaining = seconds
+        while remaining > 0 and self._context.interrupted() is None:
+            self._context.clock.sleep(min(remaining, _SLICE_S))
+            remaining -= _SLICE_S
+        self.keep_lock()
+
+    def wait_until(self, seconds: float) -> None:
+        """Wait until this monotonic time, for hours if need be; ends early when interrupted."""
+        clock = self._context.clock
+        while (
+            self._context.interrupted() is None and (remaining := seconds - clock.monotonic()) > 0
+        ):
+            self.pause(min(remaining, _LONGEST_PAUSE_S))
+
+    def work(self, jobs: Iterable[Callable[[], T]], *, at_once: int = 1) -> Sequence[Future[T]]:
+        """Run slow jobs in threads, renewing the lock meanwhile; return them ended, in order.
+
+        Once one has failed, or the run was interrupted, no further one begins.
+        """
+        begun: list[Future[T]] = []
+        running: set[Future[T]] = set()
+        waiting = iter(jobs)
+        failed = False
+        renewed_at = self._context.clock.monotonic()
+        with ThreadPoolExecutor(at_once) as pool:
+            while True:
+                if not failed and self._context.interrupted() is None:
+                    started = [pool.submit(job) for job in islice(waiting, at_once - len(running))]
+                    begun += started
+                    running.update(started)
+                if not running:
+                    return begun
+                ended, running = wait(running, _SLICE_S, return_when=FIRST_COMPLETED)
+                failed = failed or any(future.exception() for future in ended)
+                if running and self._context.clock.monotonic() - renewed_at >= _SLICE_S:
+                    self.keep_lock()
+                    renewed_at = self._context.clock.monotonic()
+
+    def run(self, job: Callable[[], T]) -> T:
+        """Run one slow job in a thread, renewing the lock meanwhile; return its result."""
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(job)
+            while wait([future], _SLICE_S).not_done:
+                self.keep_lock()
+        return future.result()
+
+
+def growing(first_ms: int, longest_s: float = _LONGEST_PAUSE_S) -> Iterator[float]:
+    """Yield pauses in seconds without end, each twice as long as the one before it."""
+    seconds = first_ms / 1000
+    while True:
+        yield seconds
+        seconds = min(seconds * 2, longest_s)
+
+
+def releasable(cluster: Cluster, project: Project, to: str | None) -> tuple[RegistryState, int]:
+    """Return the registry, and the number of objects that the project can release.
+
+    Raises:
+        UsageError: the project would release them to itself.
+        SafetyError: the registry does not know the project, or another one took it over.
+    """
+    if to is not None and to in (project.identity, DEFAULT_PROJECT):
+        raise UsageError(
+            f"--to {to} is not another project; give the uid of the one that takes over"
+        )
+    registry = cluster.read_state(frozenset()).registry
+    known = registry is not None and project.identity in registry.projects
+    if registry is None or not known or project.identity == DEFAULT_PROJECT:
+        raise SafetyError(
+            f"the project {project.name!r} ({project.identity}) was never applied to this cluster, "
+            "so it owns nothing to release; run the command in the project that owns the objects"
+        )
+    heir = successor(project.identity, registry)
+    if heir is not None:
+        raise SafetyError(
+            f"the project {registry.projects.get(heir, heir)!r} ({heir}) took over this project's "
+            "objects, so there is nothing to release; release them there"
+        )
+    mine = {project.identity, *former_identities(project, registry)}
+    return registry, len(owned_by(mine, registry.owners))
+
+
+def write_release(context: ApplyContext, project: Project, to: str | None, *, holder: str) -> bool:
+    """Write the release to the project ``to`` under the lock, or withdraw it where it is None.
+
+    Return False where it was interrupted before.
+
+    Raises:
+        LockedError: another process holds the lock.
+        SafetyError: the project can't release anything, or the registry can't be read.
+    """
+    lock = acquire(context, holder=claimant(holder, project))
+    if lock is None:
+        return False
+    try:
+        releasable(context.cluster, project, to)
+        at = moments.to_text(context.clock.now())
+        release = None if to is None else Release(to=to, at=at, holder=holder)
+        lock.append([release_record(project.identity, release)])
+    finally:
+        lock.release()
+    return True

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kgitops.apply.steps.progress import Progress
+from kgitops.apply.progress import Progress
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.model.wording import resume_command
 

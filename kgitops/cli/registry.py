@@ -26,7 +26,7 @@ def check(project: ProjectOptions) -> int:
 
     Example: kgitops registry check payments -c prod
     """
-    from kgitops.apply.journal.repair import check_registry
+    from kgitops.apply.journal.damage import check_registry
     from kgitops.cli.running.selection import make_selection
     from kgitops.workflow.project.selection import open_workspace
 
@@ -54,7 +54,7 @@ def repair(
 
     Example: kgitops registry repair payments -c prod --dry-run
     """
-    from kgitops.apply.journal.repair import check_registry
+    from kgitops.apply.journal.damage import check_registry
     from kgitops.cli.running.progress import print_lock_event
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful
@@ -104,7 +104,7 @@ def export(
 
     Example: kgitops registry export payments -c prod -o registry.json
     """
-    from kgitops.apply.journal.export_file import export_text
+    from kgitops.apply.journal.importing import export_text
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.streams import check_place, print_notice, print_result, write_file
     from kgitops.model.wording import counted
@@ -219,7 +219,7 @@ def release(
 
     Example: kgitops registry release payments --to 6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11 -c prod
     """
-    from kgitops.apply.releasing import releasable
+    from kgitops.apply.lock import releasable
     from kgitops.cli.running.progress import print_lock_event
     from kgitops.cli.running.selection import make_selection
     from kgitops.cli.running.signals import graceful

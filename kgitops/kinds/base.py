@@ -21,7 +21,7 @@ from kgitops.plan.document.losses import OBJECTS_LOST
 from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
 from kgitops.plan.document.risks import RISK_LEVELS, Risk
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.order.phases import Phase, either
+from kgitops.plan.phases import Phase, either
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
 from kgitops.plan.shown.values import (
     Shown,

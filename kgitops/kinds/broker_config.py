@@ -29,7 +29,7 @@ from kgitops.model.resources.topics import RATES
 from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.plan.order.phases import Phase
+from kgitops.plan.phases import Phase
 
 _LEAVE = "remove it, and set it in the broker's properties file"
 _INSTEAD = dict.fromkeys(

@@ -11,7 +11,7 @@ from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.json.declared import DesiredClientMetrics
 from kgitops.plan.document import risks
-from kgitops.plan.order.phases import Phase
+from kgitops.plan.phases import Phase
 
 
 @manifest

@@ -59,7 +59,7 @@ from kgitops.model.source import Finding, Source
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Change, FieldChange
-from kgitops.plan.order.phases import Phase
+from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
 

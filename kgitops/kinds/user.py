@@ -72,7 +72,7 @@ from kgitops.model.source import Finding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.order.phases import Phase
+from kgitops.plan.phases import Phase
 from kgitops.plan.shown.values import (
     ContradictionError,
     Shown,

@@ -18,7 +18,7 @@ from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
-from kgitops.plan.order.waves import in_groups
+from kgitops.plan.phases import in_groups
 
 _NUMBERED = re.compile(re.escape(NEW_UUID) + r"#[0-9]+")
 

@@ -29,7 +29,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
+from kgitops.plan.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -43,8 +43,7 @@ from kgitops.plan.document.plan import (
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
 from kgitops.plan.link_index import PlannedLinks, index_links
-from kgitops.plan.order.rules import order_changes
-from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
+from kgitops.plan.order import order_changes
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
 from kgitops.plan.removal import PROTECTED
 from kgitops.plan.safety import (
@@ -55,20 +54,23 @@ from kgitops.plan.safety import (
     unused_allowances,
 )
 from kgitops.plan.shown.derive import with_shown
-from kgitops.plan.shown.lookalikes import warn_of_shown_names, warn_of_twins
-from kgitops.plan.shown.upgrades import (
-    warn_of_defaults_under_profiles,
-    warn_of_producers_without_create,
-)
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
 from kgitops.plan.usage import not_checked
-from kgitops.plan.virtual_clusters.advice import (
+from kgitops.plan.virtual_clusters import (
     cut_overs,
+    guard_virtual_clusters,
     lint_virtual_clusters,
     without_virtual_clusters,
 )
-from kgitops.plan.virtual_clusters.guards import guard_virtual_clusters
+from kgitops.plan.warnings import (
+    own_quota_ranks,
+    warn_of_defaults_under_profiles,
+    warn_of_own_throttles,
+    warn_of_producers_without_create,
+    warn_of_shown_names,
+    warn_of_twins,
+)
 
 NOTHING_UNCHANGED: Mapping[str, int] = MappingProxyType({})
 _NAMING = frozenset((Kind.TOPIC, Kind.LINK))

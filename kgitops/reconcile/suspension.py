@@ -9,8 +9,12 @@ from msgspec.structs import asdict
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
-from kgitops.apply.journal.loop_records import SuspensionDocument, read_suspension, suspension_key
-from kgitops.apply.journal.reading import Latest
+from kgitops.apply.journal.reading import (
+    Latest,
+    SuspensionDocument,
+    read_suspension,
+    suspension_key,
+)
 from kgitops.apply.lock import acquire
 from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments

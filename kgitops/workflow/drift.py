@@ -6,9 +6,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.objects import with_objects
-from kgitops.apply.secrets.core_dumps import forbid_core_dumps
-from kgitops.apply.secrets.reading import read_secret, source_problem
+from kgitops.apply.objects import with_objects
+from kgitops.apply.secrets import forbid_core_dumps, read_secret, source_problem
 from kgitops.cluster.port import Authors, ChecksLogins, Cluster, RecordsAuthors, author_of
 from kgitops.cluster.refusals import read_all
 from kgitops.desired.last_applied import desired_from_registry
@@ -31,7 +30,7 @@ from kgitops.model.verdict import Verdict, decide
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Drift, Plan
 from kgitops.plan.planner import make_plan
-from kgitops.plan.shown.lookalikes import warn_of_shown_names
+from kgitops.plan.warnings import warn_of_shown_names
 from kgitops.workflow.loading import OnStage, declared_objects, ignore_stage, loaded
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.project.selection import Workspace

@@ -11,13 +11,11 @@ from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck, check_cluster
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
-from kgitops.apply.journal.damage import Damage
-from kgitops.apply.journal.repair import repair_registry
-from kgitops.apply.releasing import write_release
+from kgitops.apply.journal.damage import Damage, repair_registry
+from kgitops.apply.lock import write_release
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
-from kgitops.approval.approve import approve, refusal
-from kgitops.approval.judging import judge_again, missing_policies
+from kgitops.approval import approve, judge_again, missing_policies, refusal
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.model.clock import SystemClock

@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.secrets.core_dumps import forbid_core_dumps
-from kgitops.approval.waivers import expiry_notice, waiver_problem
+from kgitops.apply.secrets import forbid_core_dumps
+from kgitops.approval import expiry_notice, waiver_problem
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.load import ManifestSet
 from kgitops.model.clock import SystemClock

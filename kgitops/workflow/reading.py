@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from kgitops.apply.journal.damage import require_sound
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock_claims import live_claim
-from kgitops.apply.observe.objects import READ_BY_NAME, possible_names, with_objects
+from kgitops.apply.objects import READ_BY_NAME, possible_names, with_objects
 from kgitops.apply.run.resume import newest_unfinished, pending_undo_requests
-from kgitops.apply.steps.runs import RecordedOutcome
+from kgitops.apply.steps import RecordedOutcome
 from kgitops.cluster.port import Cluster
 from kgitops.desired.matching.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project

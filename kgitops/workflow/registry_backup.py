@@ -5,8 +5,13 @@ from pathlib import Path
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
-from kgitops.apply.journal.export_file import RegistryExport, make_export, read_export
-from kgitops.apply.journal.importing import ImportPlan, import_registry
+from kgitops.apply.journal.importing import (
+    ImportPlan,
+    RegistryExport,
+    import_registry,
+    make_export,
+    read_export,
+)
 from kgitops.apply.lock_claims import Claim, live_claim
 from kgitops.cluster.port import Cluster
 from kgitops.model import clock as moments

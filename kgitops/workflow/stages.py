@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from kgitops.apply.context import ApplySettings
 from kgitops.apply.run.resume import begun_changes, unconfirmed_requests
-from kgitops.apply.secrets.passwords import sets_password
-from kgitops.apply.steps.steps import batches, build_steps
-from kgitops.approval.judging import denial_check, judge_plan
+from kgitops.apply.secrets import sets_password
+from kgitops.apply.steps import batches, build_steps
+from kgitops.approval import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
 from kgitops.kinds.user_rights import with_foreign_users_refused

@@ -16,8 +16,8 @@ from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
-from kgitops.apply.secrets.passwords import PasswordSettings
-from kgitops.approval.approve import approve
+from kgitops.apply.secrets import PasswordSettings
+from kgitops.approval import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import ClockAndIds, random_id

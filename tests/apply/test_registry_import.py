@@ -16,14 +16,16 @@ from older_registry import make_version_1, versions
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal import importing
 from kgitops.apply.journal.damage import find_damage
-from kgitops.apply.journal.export_file import (
+from kgitops.apply.journal.importing import (
+    ImportPlan,
     RegistryExport,
     export_text,
+    import_registry,
     living_values,
     make_export,
+    plan_import,
     read_export,
 )
-from kgitops.apply.journal.importing import ImportPlan, import_registry, plan_import
 from kgitops.apply.journal.reading import latest_values, unfinished_runs
 from kgitops.apply.lock import acquire
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -379,7 +381,7 @@ def resealed(change: Callable[[dict[str, Json]], object]) -> Callable[[str], str
     """A change of the file whose digest is made anew, as anybody could."""
 
     def changed(text: str) -> str:
-        from kgitops.apply.journal.export_file import _digest
+        from kgitops.apply.journal.importing import _digest
 
         document = json.loads(text)
         change(document)

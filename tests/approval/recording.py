@@ -7,7 +7,7 @@ from typing import Any
 
 from builders import ALL_CAPABILITIES
 
-from kgitops.approval.judging import judge_plan
+from kgitops.approval import judge_plan
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Change, Plan

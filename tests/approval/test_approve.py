@@ -7,7 +7,7 @@ import pytest
 from builders import a_cluster, a_desired, a_topic, plan_of
 from msgspec.structs import replace
 
-from kgitops.approval.approve import ApprovedPlan, approve
+from kgitops.approval import ApprovedPlan, approve
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason

@@ -17,7 +17,7 @@ from builders import (
 from msgspec.structs import replace
 from plan.plan_json import plan_from_json
 
-from kgitops.approval.judging import judge_again, missing_policies
+from kgitops.approval import judge_again, missing_policies
 from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.declared import DeletionPolicy

@@ -6,8 +6,7 @@ import pytest
 from approval.recording import TODAY, Rule, a_waiver, denied, judged, outcomes, warned
 from builders import a_cluster, a_desired, a_topic, applied
 
-from kgitops.approval.rulings import judge_changes
-from kgitops.approval.waivers import expiry_notice, waiver_problem
+from kgitops.approval import expiry_notice, judge_changes, waiver_problem
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Level, Waiver
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator

@@ -12,7 +12,7 @@ from cli.projects import Project, acl, document, quota, tombstone, topic
 from jsonschema import Draft202012Validator
 from older_registry import make_version_1, versions
 
-from kgitops.apply.journal.export_file import _digest, export_schema
+from kgitops.apply.journal.importing import _digest, export_schema
 from kgitops.cli.main import main
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest

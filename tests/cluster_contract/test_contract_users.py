@@ -7,7 +7,7 @@ from cluster_contract.contract import send
 from patience import eventually
 from used import users_of
 
-from kgitops.apply.secrets.passwords import salt
+from kgitops.apply.secrets import salt
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import AlterUserScramCredentialsRequest, SaltedCredentialsRequest
 from kgitops.model.resources.secrets import Secret

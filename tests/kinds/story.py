@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from plan.plan_json import plan_from_json
 from used import used
 
-from kgitops.apply.journal.export_file import _digest, kind_of_record
+from kgitops.apply.journal.importing import _digest, kind_of_record
 from kgitops.cli.main import main
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState

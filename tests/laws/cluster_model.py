@@ -11,7 +11,7 @@ from builders import some_configs, with_configs
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.effects import check_preconditions
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState, TopicUsage, address_of
 from kgitops.model.registry import Owner, RegistryState

@@ -19,7 +19,7 @@ from strategies import (
 )
 from used import used
 
-from kgitops.apply.observe.objects import with_objects
+from kgitops.apply.objects import with_objects
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot

@@ -12,7 +12,7 @@ from apply.plans import HOLDER, Apply, sealed_now
 from builders import a_desired, a_tombstone, a_topic, plan_of
 
 from kgitops.apply.context import ApplyContext
-from kgitops.apply.releasing import write_release
+from kgitops.apply.lock import write_release
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.clock import Clock

@@ -13,9 +13,9 @@ from tiers import examples
 
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding, Operation
-from kgitops.plan.acls import access
+from kgitops.plan import order
+from kgitops.plan import access
 from kgitops.plan.document.plan import AccessLoss, Plan, PlannedRequest
-from kgitops.plan.order import rules
 
 Acls = frozenset[AclBinding]
 Question = tuple[str, str, Operation, str]
@@ -167,7 +167,7 @@ def overlook_what_stays(patch: pytest.MonkeyPatch) -> None:
 
 
 def wait_for_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rules.GlobalEdges, "first", lambda *_: iter(()))
+    patch.setattr(order.GlobalEdges, "first", lambda *_: iter(()))
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from laws.test_plan_laws import everything
 from strategies import TEAMS
 from tiers import examples
 
+from kgitops.apply import progress
 from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.steps import outcome as step_outcome
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.kinds.topics import steps as topic_steps
 from kgitops.model.cluster_state import ClusterState
@@ -169,5 +169,5 @@ def test_a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject)
 
 @pytest.mark.slow
 def test_a_resume_that_does_not_look_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_outcome, "is_visible", lambda *_: False)
+    monkeypatch.setattr(progress, "is_visible", lambda *_: False)
     assert_caught(a_crash_then_a_resume_ends_like_an_undisturbed_run)

@@ -54,12 +54,11 @@ from kgitops.model.resources.kinds import CREDENTIALS, GLOBAL_GROUP, Kind
 from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.users import FoundUser, ScramMechanism
-from kgitops.plan import context, planner, removal
+from kgitops.plan import context, order, planner, removal
 from kgitops.plan import draft as planned_requests
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Plan, PlannedRequest, Precondition
-from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 
 

@@ -19,8 +19,8 @@ from strategies import BROKERS, SOURCES, TEAMS, foreign_requests, projects
 from tiers import examples, is_full
 from used import with_users
 
-from kgitops.approval import judging, rulings
-from kgitops.approval.judging import judge_plan
+from kgitops import approval
+from kgitops.approval import judge_plan
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import ClockAndIds, random_id
@@ -203,7 +203,7 @@ def test_brokers_deny_what_the_plan_denies() -> None:
 
 @pytest.mark.slow
 def test_a_plan_judged_in_another_order_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rulings, "in_waves", lambda requests: list(reversed(requests)))
+    monkeypatch.setattr(approval, "in_waves", lambda requests: list(reversed(requests)))
     assert_caught(brokers_deny_what_the_plan_denies)
 
 
@@ -218,7 +218,7 @@ def test_a_plan_that_forgets_what_it_accepted_is_caught(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_a_plan_that_takes_a_waiver_for_all_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = judging.judge_changes
+    real = approval.judge_changes
 
     def lenient(*words: object, **named: object) -> object:
         found = real(*words, **named)  # type: ignore[arg-type]
@@ -228,5 +228,5 @@ def test_a_plan_that_takes_a_waiver_for_all_is_caught(monkeypatch: pytest.Monkey
         }
         return replace(found, by_request=calm)
 
-    monkeypatch.setattr(judging, "judge_changes", lenient)
+    monkeypatch.setattr(approval, "judge_changes", lenient)
     assert_caught(what_a_plan_lets_pass_its_apply_lets_pass)

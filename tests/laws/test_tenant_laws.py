@@ -40,7 +40,7 @@ from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.virtual_clusters.edges import virtual_cluster_of
+from kgitops.plan.order import virtual_cluster_of
 
 NAMES = ("a", "a.b")
 TOPICS = ("orders", "Orders")

@@ -17,7 +17,7 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import Capabilities, Client
 from kgitops.model.json.declared import DesiredQuota
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.order.waves import in_waves
+from kgitops.plan.phases import in_waves
 
 TOPIC = a_topic()
 OTHER = a_quota(an_entity(user="billing"))

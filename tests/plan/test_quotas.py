@@ -14,7 +14,7 @@ from builders import (
     with_changes,
 )
 
-from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.effects import check_preconditions
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.plan.document import risks

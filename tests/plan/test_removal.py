@@ -23,7 +23,7 @@ from builders import (
 )
 from msgspec.structs import replace
 
-from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.effects import check_preconditions
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, Tombstone
 from kgitops.model.registry import Owner

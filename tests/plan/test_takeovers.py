@@ -19,7 +19,7 @@ from builders import (
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
-from kgitops.apply.releasing import write_release
+from kgitops.apply.lock import write_release
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.snapshot import read_snapshot, write_snapshot
 from kgitops.desired.last_applied import desired_from_registry

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.context import ApplyContext, ApplySettings
-from kgitops.approval.approve import approve
+from kgitops.approval import approve
 from kgitops.cluster.connect import connect
 from kgitops.desired.state import Project
 from kgitops.workflow.project.saved_plan import load_plan

@@ -25,8 +25,8 @@ from unittest.mock import patch
 import msgspec
 from real_kafka.user_mutants import MUTANTS
 
+from kgitops.apply import secrets
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.secrets import passwords
 from kgitops.cli.main import run
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
@@ -156,7 +156,7 @@ class _Countdown:
 @contextmanager
 def noting_secrets(file: Path) -> Iterator[None]:
     """Add what is sent of passwords, and those that are generated, to the file."""
-    execute, write, give_to = KafkaCluster.execute, passwords._write, passwords.give_to
+    execute, write, give_to = KafkaCluster.execute, secrets._write, secrets.give_to
 
     def note(secret: SentPassword | MadePassword) -> None:
         with file.open("ab") as opened:
@@ -179,8 +179,8 @@ def noting_secrets(file: Path) -> Iterator[None]:
 
     with (
         patch.object(KafkaCluster, "execute", note_sent),
-        patch.object(passwords, "_write", note_written),
-        patch.object(passwords, "give_to", note_given),
+        patch.object(secrets, "_write", note_written),
+        patch.object(secrets, "give_to", note_given),
     ):
         yield
 
@@ -218,9 +218,9 @@ def boundaries(passing: Callable[[str], None]) -> Iterator[None]:
             patch.object(KafkaRegistryLog, "append", around("append", KafkaRegistryLog.append)),
             patch.object(KafkaRegistryLog, "fence", around("fencing", KafkaRegistryLog.fence)),
             patch.object(KafkaRegistryLog, "unfence", unfence_between),
-            patch.object(passwords, "_write", around("password's file", passwords._write)),
-            patch("kgitops.apply.secrets.passwords.os.fsync", around("sync of it", os.fsync)),
-            patch.object(passwords, "give_to", around("password's program", passwords.give_to)),
+            patch.object(secrets, "_write", around("password's file", secrets._write)),
+            patch("kgitops.apply.secrets.os.fsync", around("sync of it", os.fsync)),
+            patch.object(secrets, "give_to", around("password's program", secrets.give_to)),
         ):
             stack.enter_context(patched)
         yield

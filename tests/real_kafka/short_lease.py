@@ -11,7 +11,7 @@ from functools import partial
 from unittest.mock import patch
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.lock_waits import LeaseKeeper
+from kgitops.apply.lock import LeaseKeeper
 from kgitops.cli.main import run
 
 LEASE_MS, TIMEOUT_MS = 2_000, 900

@@ -14,7 +14,7 @@ from patience import eventually
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal import importing
-from kgitops.apply.journal.export_file import living_values
+from kgitops.apply.journal.importing import living_values
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import LockedError, UnreachableError

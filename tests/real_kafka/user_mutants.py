@@ -10,9 +10,8 @@ from typing import Any
 from unittest.mock import patch
 
 from kgitops.apply.events import Noted
-from kgitops.apply.journal import records
-from kgitops.apply.run.attempts import StepAttempt
-from kgitops.apply.run.sending import Sender, SendResult
+from kgitops.apply.journal import journal
+from kgitops.apply.run.sending import Sender, SendResult, StepAttempt
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model.requests import SaltedCredentialsRequest
 from kgitops.model.results import OK
@@ -67,7 +66,7 @@ def _password_in_the_log() -> Any:  # noqa: ANN401
 def _in_the_journal(of: Callable[[SaltedCredentialsRequest], str]) -> Iterator[None]:
     """Only the brokers hold it then, in a batch that is compressed."""
     known: list[str] = []
-    real = records.batch_record
+    real = journal.batch_record
 
     def telling(*arguments: Any) -> Any:  # noqa: ANN401
         key, value = real(*arguments)

@@ -1,12 +1,17 @@
-"""Reading runs back from the journal's records in the registry."""
+"""Reads runs, and what commands wrote for loops, back from the registry's records.
+
+``suspend/<project>`` is the suspension of one project, by its identity, and ``suspend`` that of
+every one; so are ``confirm/<project>`` and ``confirm`` of the clusters that a person confirmed.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from kgitops.apply.journal.records import (
+from kgitops.apply.journal.journal import (
     DROPPED_KEY,
     NONCE_PREFIX,
     RUN_PREFIX,
@@ -15,16 +20,102 @@ from kgitops.apply.journal.records import (
     PlanPiece,
     StepDocument,
 )
-from kgitops.apply.steps.runs import Batch, Run, RunHeader, RunStatus, StepRecord
+from kgitops.apply.steps import Batch, Run, RunHeader, RunStatus, StepRecord
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state
 from kgitops.model import clock as moments
 from kgitops.model.errors import SafetyError
-from kgitops.model.json.records import check_version, read_record
+from kgitops.model.json.records import Record, check_version, read_record, record
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import META_KEY, Json, RegistryState
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.document.file import SealedPlan, read_canonical
+
+SUSPEND_ALL = "suspend"
+CONFIRM_ALL = "confirm"
+
+
+class SuspensionDocument(Struct, frozen=True, kw_only=True):
+    """A record of a suspension; times are RFC 3339, and ``until`` None has no end."""
+
+    by: str
+    since: str
+    reason: str
+    until: str | None
+
+
+class ConfirmationDocument(Struct, frozen=True, kw_only=True):
+    """A record of a confirmation; ``at`` is RFC 3339, and no two have the same ``nonce``."""
+
+    by: str
+    at: str
+    cluster_id: str
+    registry_topic_id: str
+    nonce: str
+
+
+def suspension_key(project: str | None) -> str:
+    """The key of a project's suspension, by its identity; None stands for every project."""
+    return SUSPEND_ALL if project is None else f"{SUSPEND_ALL}/{project}"
+
+
+def confirmation_key(project: str | None) -> str:
+    """The key of a project's confirmation, by its identity; None stands for every project."""
+    return CONFIRM_ALL if project is None else f"{CONFIRM_ALL}/{project}"
+
+
+def is_suspension(key: str) -> bool:
+    """Return whether the record under ``key`` is a suspension."""
+    return key.partition("/")[0] == SUSPEND_ALL
+
+
+def is_confirmation(key: str) -> bool:
+    """Return whether the record under ``key`` is a confirmation."""
+    return key.partition("/")[0] == CONFIRM_ALL
+
+
+def read_suspension(key: str, value: Mapping[str, Json]) -> SuspensionDocument:
+    """Read the record of a suspension.
+
+    Raises:
+        SafetyError: it can't be read, so it is unknown whether anything may be applied.
+    """
+    check_version(key, value)
+    try:
+        document = read_record(SuspensionDocument, key, value)
+        if document.until is not None:
+            moments.from_text(document.until)
+    except (ShapeError, ValueError):
+        raise SafetyError(
+            f"the registry record {key} is damaged, so it is unknown whether reconciliation is "
+            "suspended; write it again with kgitops reconcile suspend or resume"
+        ) from None
+    return document
+
+
+def read_confirmation(key: str, value: Mapping[str, Json]) -> ConfirmationDocument:
+    """Read the record of a confirmation.
+
+    Raises:
+        SafetyError: it can't be read, so it is unknown which cluster was confirmed.
+    """
+    check_version(key, value)
+    try:
+        return read_record(ConfirmationDocument, key, value)
+    except ShapeError:
+        raise SafetyError(
+            f"the registry record {key} is damaged, so it is unknown which cluster was "
+            "confirmed; write it again with kgitops reconcile resume"
+        ) from None
+
+
+def endless_suspension(key: str) -> Record:
+    """The record in the place of a suspension that can't be read: it lasts until it is ended."""
+    document = SuspensionDocument(
+        by="kgitops registry repair", since="", reason="its record was damaged", until=None
+    )
+    return record(key, document)
+
 
 Latest = Mapping[str, Mapping[str, Json]]
 """The latest value of every key in the registry."""

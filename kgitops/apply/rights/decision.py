@@ -13,8 +13,7 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from kgitops.apply.observe.objects import Object, find_object
-from kgitops.apply.observe.virtual_clusters import link_of, local_name, topic_behind
+from kgitops.apply.objects import Object, find_object, link_of, local_name, topic_behind
 from kgitops.apply.rights.owner_records import (
     expected_record,
     new_tombstone,

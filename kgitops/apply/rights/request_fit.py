@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kgitops.apply.observe.virtual_clusters import MemberState
+from kgitops.apply.objects import MemberState
 from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.kinds.credentials import changed_fields, credentials_after
 from kgitops.kinds.resets import offset_path, reset_topics

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext
+from kgitops.apply.effects import is_move, is_under_way, is_visible
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock_waits import LeaseKeeper, growing
-from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
-from kgitops.apply.observe.objects import with_objects
-from kgitops.apply.observe.virtual_clusters import recorded_topic_id
-from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
-from kgitops.apply.steps.steps import Step, emptied_topics, groups_of, links_of, topics_of, users_of
+from kgitops.apply.lock import LeaseKeeper, growing
+from kgitops.apply.objects import recorded_topic_id, with_objects
+from kgitops.apply.progress import StepOutcome, step_completed, step_unknown
+from kgitops.apply.steps import Step, emptied_topics, groups_of, links_of, topics_of, users_of
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError

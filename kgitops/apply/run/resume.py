@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from kgitops.apply.checks import Recheck, check_logins, check_plan, check_steps
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.journal.journal import Journal, RunState
+from kgitops.apply.journal.journal import Journal, RunState, closing_records
 from kgitops.apply.journal.reading import (
     Latest,
     known_projects,
@@ -13,17 +13,19 @@ from kgitops.apply.journal.reading import (
     read_sealed,
     unfinished_runs,
 )
-from kgitops.apply.journal.records import closing_records
-from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.lock import LeaseKeeper, Lock, acquire
 from kgitops.apply.lock_claims import claimant
-from kgitops.apply.lock_waits import LeaseKeeper
+from kgitops.apply.progress import (
+    Progress,
+    owners_of_begun,
+    owners_of_completed,
+    resolve_open_step,
+    steps_to_undo,
+)
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import read_objects, read_to_check
 from kgitops.apply.run.runner import Runner
-from kgitops.apply.steps.outcome import owners_of_begun, owners_of_completed, resolve_open_step
-from kgitops.apply.steps.progress import Progress, steps_to_undo
-from kgitops.apply.steps.runs import RecordedOutcome, Run, RunStatus
-from kgitops.apply.steps.steps import build_steps
+from kgitops.apply.steps import RecordedOutcome, Run, RunStatus, build_steps
 from kgitops.cluster.port import RegistryEntry
 from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project

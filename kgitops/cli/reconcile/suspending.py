@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kgitops.apply.journal.loop_records import suspension_key
-from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.journal.reading import latest_values, suspension_key
 from kgitops.cli.reconcile.flow import ReconcileCommand
 from kgitops.cli.reconcile.options import SuspendOptions, parse_moment
 from kgitops.cli.running.progress import print_lock_event

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.secrets.passwords import variables_of
+from kgitops.apply.secrets import variables_of
 from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.execute import ExecuteOptions, run_plan, run_resume, wait_for_lock
 from kgitops.cli.running.options import Format

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.secrets.passwords import PasswordSettings
+from kgitops.apply.secrets import PasswordSettings
 from kgitops.cli.running.errors import print_verdict, tell_refusal
 from kgitops.cli.running.options import EventFormat
 from kgitops.cli.running.plan_output import exit_code

@@ -36,15 +36,15 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.addresses import acl_address, split_scoped_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Source
-from kgitops.plan.acls.patterns import ResourcesInUse
+from kgitops.plan.access import ResourcesInUse
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Basis, Change
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks
-from kgitops.plan.order.phases import Phase
 from kgitops.plan.ownership import Ownership, OwnershipStatus
+from kgitops.plan.phases import Phase
 from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
 from kgitops.plan.shown.values import (
     ContradictionError,

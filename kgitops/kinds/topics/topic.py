@@ -45,7 +45,7 @@ from kgitops.plan.context import PlanContext, local_name
 from kgitops.plan.document.plan import Action, Basis, Change
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import topic_view
-from kgitops.plan.order.phases import Phase
+from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.shown.values import Shown, Surroundings
 from kgitops.plan.usage import measured

@@ -40,8 +40,8 @@ from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.order.phases import Phase, either
 from kgitops.plan.ownership import OwnershipStatus, removal_policy
+from kgitops.plan.phases import Phase, either
 from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, absence_reason, remove
 from kgitops.plan.shown.values import (
     ContradictionError,

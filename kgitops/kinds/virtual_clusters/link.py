@@ -30,8 +30,8 @@ from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
 from kgitops.plan.normal_form import known_after_apply, link_view
-from kgitops.plan.order.phases import Phase
 from kgitops.plan.ownership import OwnershipStatus
+from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, remove_whole
 from kgitops.plan.shown.values import (
     ContradictionError,

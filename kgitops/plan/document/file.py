@@ -2,13 +2,15 @@
 
 The digests prove that nothing changed since the plan was written, not who wrote it
 (``apply --expect-digest`` binds a plan to what was reviewed). A plan may be large, so its changes
-are written, and compared with what was read, one by one.
+are written, and compared with what was read, one by one. What is not as kgitops would have written
+it is looked at slowly, as JSON of any shape, for the first reason.
 """
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import NoReturn
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -16,22 +18,122 @@ from msgspec.structs import replace
 from kgitops.model import clock
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.garbage_collection import without_garbage_collection
-from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.codec import decode, encode
-from kgitops.model.json.layout import lay_out
+from kgitops.model.json.layout import json_text, lay_out
+from kgitops.model.json.strict import ShapeError, members, parse_whole_numbers, text
+from kgitops.model.registry import Json
+from kgitops.model.wording import format_version_text
 from kgitops.plan.document.documents import (
+    FORMAT_VERSION,
     PLAN_KEYS,
+    PLAN_KIND,
     ChangeDocument,
     EnvelopeDocument,
     PlanDocument,
     RunToResume,
     change_document,
     plan_document,
+    plan_to_json,
     read_plan_document,
     written_keys,
 )
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.refusal import refuse
+
+_NEXT = "make a new plan"
+
+
+def refuse(content: str, file: str, *, laid_out: bool = True) -> NoReturn:
+    """Say why the text is not a plan that kgitops wrote; ``laid_out`` if it is that of a file.
+
+    Raises:
+        UntrustedPlanError: always.
+    """
+    document = _parse(content, file)
+    _check_kind(document, file)
+    try:
+        written = written_keys(PlanDocument.__struct_fields__, document.__contains__)
+        given = members(document, "the file", written)
+        keys = EnvelopeDocument.__struct_fields__
+        envelope = members(given["envelope"], "envelope", keys)
+        sealed = {key: text(envelope[key], f"envelope.{key}") for key in keys}
+        digest = text(given["plan_digest"], "plan_digest")
+    except ShapeError as error:
+        _refuse(file, f"is not a whole plan: {error}")
+    body = {key: given[key] for key in PLAN_KEYS if key in given}
+    beside = {key: given[key] for key in given if key == "unfinished_run"}
+    _check_digests(body, beside, digest, sealed, file)
+    if laid_out and json_text(document) != content:
+        _refuse(file, "was reformatted since it was written", "use the file as kgitops wrote it")
+    try:
+        clock.from_text(sealed["created"])
+        clock.from_text(sealed["expires"])
+    except ValueError:
+        _refuse(file, "says when it was made or expires in a form that is not a time")
+    _check_body(given, content, file)
+    _refuse(file, "was changed since it was written")
+
+
+def _parse(content: str, file: str) -> dict[str, Json]:
+    try:
+        document = parse_whole_numbers(content)
+    except (ValueError, RecursionError) as error:
+        if type(error) is ValueError:
+            _refuse(file, f"is not JSON that kgitops wrote: {error}")
+        _refuse(file, "is not JSON, or is cut off")
+    if not isinstance(document, dict):
+        _refuse(file, "is JSON but not a plan")
+    return document
+
+
+def _check_kind(document: Mapping[str, Json], file: str) -> None:
+    if document.get("kind") != PLAN_KIND:
+        _refuse(file, f"is not a plan: its kind is not {PLAN_KIND}", "give a file of plan -o")
+    version = document.get("format_version")
+    if not isinstance(version, str) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
+        _refuse(
+            file,
+            f"{format_version_text(version)}, this kgitops reads {FORMAT_VERSION}",
+            "use the kgitops that wrote it",
+        )
+
+
+def _check_digests(
+    body: Mapping[str, Json],
+    beside: Mapping[str, Json],
+    digest: str,
+    envelope: Mapping[str, str],
+    file: str,
+) -> None:
+    try:
+        covered = {key: value for key, value in envelope.items() if key != "digest"}
+        plan_digest = sha256(canonical_json(body))
+        sealed = {**body, **beside, "plan_digest": digest, "envelope": covered}
+        whole = sha256(canonical_json(sealed))
+    except (ValueError, RecursionError):
+        _refuse(file, "holds text that can't be written as UTF-8")
+    if plan_digest != digest:
+        _refuse(file, "was changed: the plan is not the one that its plan_digest names")
+    if whole != envelope["digest"]:
+        _refuse(file, "was changed after it was sealed: its envelope has another digest")
+
+
+def _check_body(given: Mapping[str, Json], content: str, file: str) -> None:
+    try:
+        derived = plan_to_json(read_plan_document(decode(PlanDocument, content, "the plan")))
+    except (ValueError, RecursionError) as error:
+        _refuse(file, f"is not a plan that this kgitops understands: {error}")
+    for key in ("verdict", "summary"):
+        if derived[key] != given[key]:
+            _refuse(file, f"contradicts itself: its {key} does not follow from its content")
+    for key in PLAN_KEYS:
+        if key != "tool" and derived.get(key) != given.get(key):
+            _refuse(file, f"contradicts itself: {key} holds what does not follow from the rest")
+
+
+def _refuse(file: str, problem: str, advice: str = _NEXT) -> NoReturn:
+    raise UntrustedPlanError(f"{file} {problem}; {advice}")
+
 
 _CHANGES = "changes"
 
@@ -88,7 +190,6 @@ def _part(key: str, value: object) -> bytes:
 
 _IsWritten = Callable[[str, PlanDocument, Iterable[ChangeDocument]], bool]
 """True if this text is what is written for a plan and its changes."""
-_NEXT = "make a new plan"
 _CLOCKS_DIFFER = timedelta(minutes=5)
 """Tolerance for the clock of the machine that applies, if it is behind."""
 _OPENING, _SEPARATOR, _CLOSING = '\n  "changes": [', ",\n    ", "\n  "

@@ -15,7 +15,7 @@ from kgitops.model.json.canonical import plain_json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import kind_of, member_address
 from kgitops.model.resources.kinds import KIND_OF_SORT
-from kgitops.plan.acls.access import with_rights_lost
+from kgitops.plan.access import with_rights_lost
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
     Action,

@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.apply.journal.loop_records import (
+from kgitops.apply.journal.reading import (
     ConfirmationDocument,
+    Latest,
     confirmation_key,
     read_confirmation,
 )
-from kgitops.apply.journal.reading import Latest
 from kgitops.cluster.port import Cluster
 from kgitops.model.json.records import Record, record
 from kgitops.reconcile.status import ClusterChange, ClusterIdentity

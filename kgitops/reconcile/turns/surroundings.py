@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from kgitops.apply.context import ApplyContext, ApplySettings
-from kgitops.apply.secrets.passwords import PasswordSettings
+from kgitops.apply.secrets import PasswordSettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import Clock, SystemClock
 from kgitops.reconcile.revision import Revision

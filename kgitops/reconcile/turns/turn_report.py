@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.steps.runs import Run
+from kgitops.apply.steps import Run
 from kgitops.model import clock as moments
 from kgitops.model.clock import Clock
 from kgitops.model.resources.addresses import kind_of

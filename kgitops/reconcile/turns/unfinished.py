@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kgitops.apply.journal.reading import Latest, known_projects, read_sealed, unfinished_runs
 from kgitops.apply.lock_claims import Claim, live_claim, locked_error
-from kgitops.apply.steps.runs import RecordedOutcome, Run
+from kgitops.apply.steps import RecordedOutcome, Run
 from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project

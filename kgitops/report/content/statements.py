@@ -13,7 +13,7 @@ from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import object_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted, shortened_pair
-from kgitops.plan.acls.access import resource_text, restricting_acl
+from kgitops.plan.access import resource_text, restricting_acl
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.file import SealedPlan

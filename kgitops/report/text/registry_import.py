@@ -3,8 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from kgitops.apply.journal.export_file import RegistryExport, kind_of_record
-from kgitops.apply.journal.importing import ImportPlan, RecordChange
+from kgitops.apply.journal.importing import ImportPlan, RecordChange, RegistryExport, kind_of_record
 from kgitops.model.registry import SCHEMA_VERSION, Json
 from kgitops.model.wording import counted
 from kgitops.report.content.safe_text import Line, render_lines

@@ -25,7 +25,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.planner import make_plan
-from kgitops.plan.shown.lookalikes import warn_of_shown_names
+from kgitops.plan.warnings import warn_of_shown_names
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal

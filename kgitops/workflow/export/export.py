@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kgitops.apply.observe.objects import find_object
+from kgitops.apply.objects import find_object
 from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
 from kgitops.desired.configs import ConfigReader

@@ -4,10 +4,8 @@ import pytest
 from builders import a_cluster, a_quota_state, a_topic_state
 from msgspec.structs import replace
 
-from kgitops.apply.observe.effects import is_visible
-from kgitops.apply.observe.objects import find_object
-from kgitops.apply.observe.preconditions import check_preconditions
-from kgitops.apply.observe.virtual_clusters import same_object
+from kgitops.apply.effects import check_preconditions, is_visible
+from kgitops.apply.objects import find_object, same_object
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner, RegistryState

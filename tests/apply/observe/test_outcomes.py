@@ -8,7 +8,7 @@ from builders import a_cluster, a_quota_state, a_topic_state, an_entity
 from msgspec.structs import replace
 from used import used
 
-from kgitops.apply.observe.effects import is_under_way, is_visible
+from kgitops.apply.effects import is_under_way, is_visible
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage

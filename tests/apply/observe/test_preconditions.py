@@ -17,8 +17,8 @@ from builders import (
 from hypothesis import given
 from model.request_strategies import bindings, entities
 
-from kgitops.apply.observe.objects import find_object
-from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.effects import check_preconditions
+from kgitops.apply.objects import find_object
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredAcl, DesiredObject, DesiredQuota, DesiredTopic
 from kgitops.model.requests import request_address

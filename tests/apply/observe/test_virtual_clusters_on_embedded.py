@@ -3,9 +3,9 @@
 from apply.plans import open_cluster
 from msgspec.structs import replace
 
-from kgitops.apply.observe.effects import is_visible
+from kgitops.apply.effects import is_visible
 from kgitops.apply.run.reading import read_objects
-from kgitops.apply.steps.steps import Step
+from kgitops.apply.steps import Step
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model import requests as req
 from kgitops.model.resources.acls import (

@@ -25,7 +25,7 @@ from plan.plan_json import sealed_to_json
 from used import with_users
 
 from kgitops.apply.context import ApplySettings
-from kgitops.approval.approve import approve
+from kgitops.approval import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.image.image import ScramCredential
 from kgitops.desired.last_applied import desired_from_registry

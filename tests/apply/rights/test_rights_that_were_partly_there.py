@@ -2,7 +2,7 @@
 
 from builders import a_binding, a_cluster
 
-from kgitops.apply.observe.preconditions import check_expected
+from kgitops.apply.effects import check_expected
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.addresses import acl_address
 from kgitops.plan.document.plan import Precondition

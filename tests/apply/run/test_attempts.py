@@ -4,11 +4,10 @@ import pytest
 from builders import a_cluster, a_desired, a_topic, a_topic_state, plan_of
 from msgspec.structs import replace
 
-from kgitops.apply.lock_waits import Now
-from kgitops.apply.run.attempts import NextAction, StepAttempt, after_answer, after_read
-from kgitops.apply.steps.outcome import StepOutcome
-from kgitops.apply.steps.runs import RecordedOutcome
-from kgitops.apply.steps.steps import build_steps
+from kgitops.apply.lock import Now
+from kgitops.apply.progress import StepOutcome
+from kgitops.apply.run.sending import NextAction, StepAttempt, after_answer, after_read
+from kgitops.apply.steps import RecordedOutcome, build_steps
 from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 

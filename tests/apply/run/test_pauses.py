@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.events import ApplyStarted, Event
-from kgitops.apply.lock_waits import LeaseKeeper
+from kgitops.apply.lock import LeaseKeeper
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.lowered.adapter import LoweredCluster

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from used import used
 
 from kgitops.apply.events import ApplyStarted
+from kgitops.apply.journal.journal import open_run
 from kgitops.apply.journal.reading import latest_values
-from kgitops.apply.journal.records import open_run
 from kgitops.model.cluster_state import Capabilities
 from kgitops.model.errors import SafetyError, UnreachableError, UntrustedPlanError
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from kgitops.cli.main import run
 
 PR_GET_DUMPABLE = 3
-PLACES = ("kgitops.apply.secrets.passwords", "kgitops.workflow.drift")
+PLACES = ("kgitops.apply.secrets", "kgitops.workflow.drift")
 
 
 def die(*_: object) -> NoReturn:

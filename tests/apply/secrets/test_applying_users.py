@@ -14,7 +14,7 @@ from builders import UID, a_topic, a_user
 from msgspec.structs import replace
 from used import users_of
 
-from kgitops.apply.secrets.passwords import PasswordSettings
+from kgitops.apply.secrets import PasswordSettings
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.cluster_state import Capabilities, Client
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError, UntrustedPlanError

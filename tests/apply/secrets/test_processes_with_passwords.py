@@ -12,7 +12,7 @@ from traceback import TracebackException
 import pytest
 from secret_search import SecretSearch
 
-from kgitops.apply.secrets.passwords import PasswordSettings, salt, with_password
+from kgitops.apply.secrets import PasswordSettings, salt, with_password
 from kgitops.cluster.kafka.write.users import alter_users
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import AlterUserScramCredentialsRequest, SaltedCredentialsRequest
@@ -165,7 +165,7 @@ def test_no_variable_in_a_traceback_shows_a_password(
     source: PasswordSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letters = cycle(WORD)
-    monkeypatch.setattr("kgitops.apply.secrets.passwords.secrets.choice", lambda _: next(letters))
+    monkeypatch.setattr("kgitops.apply.secrets.secrets.choice", lambda _: next(letters))
     word = f"{WORD}\nand another"
     monkeypatch.setenv("APP_PASSWORD", word)
     (tmp_path / "pw").write_text(word)

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.apply.secrets import reading
-from kgitops.apply.secrets.commands import output_of
-from kgitops.apply.secrets.passwords import generate
-from kgitops.apply.secrets.reading import read_secret, source_problem
+from kgitops.apply import secrets
+from kgitops.apply.secrets import generate, output_of, read_secret, source_problem
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.users import GeneratedPassword, PasswordSource
 
@@ -159,7 +157,7 @@ def test_a_program_that_left_another_behind_is_not_waited_for_longer(tmp_path: P
 def test_a_pipe_that_nobody_writes_is_not_waited_for_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(secrets, "MOST_SECONDS", 0.2)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(KgitopsError, match=r"is a pipe that did not end within 0\.2 s"):
         read_secret(PasswordSource(file="pipe"), tmp_path)

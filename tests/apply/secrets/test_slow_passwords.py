@@ -13,7 +13,7 @@ from builders import a_topic, a_user
 from used import users_of
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.secrets.passwords import PasswordSettings, salt
+from kgitops.apply.secrets import PasswordSettings, salt
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.model.clock import SystemClock

@@ -10,7 +10,7 @@ from builders import a_binding, a_cluster, a_desired, a_topic, an_acl, applied, 
 from msgspec.structs import replace
 
 from kgitops.apply.context import ApplySettings
-from kgitops.apply.steps.steps import Step, batches, build_steps
+from kgitops.apply.steps import Step, batches, build_steps
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError, UsageError

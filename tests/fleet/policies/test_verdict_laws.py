@@ -13,7 +13,7 @@ from laws.chains import Turn, assert_caught, obey
 from strategies import TEAMS
 from tiers import examples
 
-from kgitops.approval.judging import judge_plan
+from kgitops.approval import judge_plan
 from kgitops.desired.state import DesiredState
 from kgitops.fleet.diff.inputs import side_from_manifests
 from kgitops.fleet.diff.narrow import narrow_sides

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgitops.model.resources.acls import AclBinding, PatternType
-from kgitops.plan.acls.patterns import PatternIndex, covers
+from kgitops.plan.access import PatternIndex, covers
 
 bindings = st.builds(
     lambda name, pattern: a_binding(name=name, pattern=pattern),

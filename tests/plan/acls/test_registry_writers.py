@@ -12,7 +12,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.source import Severity
-from kgitops.plan.acls.access import warn_of_registry_writers
+from kgitops.plan.access import warn_of_registry_writers
 
 ME = "User:ANONYMOUS"
 MALLORY = replace(

@@ -19,7 +19,7 @@ from builders import (
 )
 from msgspec.structs import replace
 
-from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.effects import check_preconditions
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.declared import DeletionPolicy, DesiredGroup, OffsetReset
 from kgitops.model.requests import (

@@ -19,7 +19,7 @@ from kgitops.model.cluster_state import Validator
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.order.rules import order_changes
+from kgitops.plan.order import order_changes
 
 OTHER = a_quota()
 DELETE = DeletionPolicy.DELETE

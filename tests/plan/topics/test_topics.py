@@ -19,7 +19,7 @@ from builders import (
     with_changes,
 )
 
-from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.effects import check_preconditions
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.json.declared import ConfigsPolicy, DesiredTopic

@@ -35,7 +35,7 @@ from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, Loc
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Drift, Plan
-from kgitops.plan.order.waves import in_waves
+from kgitops.plan.phases import in_waves
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 X, Y = a_topic("x", deletion_policy=DELETE), a_topic("y", deletion_policy=DELETE)

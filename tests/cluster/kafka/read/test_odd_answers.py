@@ -16,7 +16,7 @@ from cluster_contract.contract import creation
 from msgspec import Struct
 from used import configs_of, groups_of, users_of
 
-from kgitops.apply.secrets.passwords import salt
+from kgitops.apply.secrets import salt
 from kgitops.cluster.kafka import coordinators
 from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.cluster.kafka.read import configs, consumer_groups, groups, usage, virtual_clusters

@@ -2,16 +2,22 @@
 
 For virtual clusters the phases are those of KIP-1134's migration: links before the rights on them,
 members last, and all deletions in the reverse order (VC-090, VC-400, VC-403).
+
+Waves are what is judged, and sent, together.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, auto
+from typing import TypeVar
 
 from kgitops.manifests.kind_models import class_of
+from kgitops.model import requests as req
 from kgitops.model.requests import AclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.model.resources.kinds import Kind
-from kgitops.plan.document.plan import Action, Change
+from kgitops.model.resources.virtual_clusters import ChangeType
+from kgitops.plan.document.plan import Action, Change, PlannedRequest
 
 PhaseKey = tuple[int | str, ...]
 
@@ -89,3 +95,59 @@ def _acl_key(change: Change) -> tuple[str, ...] | None:
                 change.address,
             )
     return None
+
+
+T = TypeVar("T")
+WireKind = tuple[str, ...]
+
+
+def in_waves(requests: Sequence[PlannedRequest]) -> list[PlannedRequest]:
+    """Sort the requests as they are carried out: each after all that it depends on.
+
+    Dependencies that are not among the requests count as done.
+    """
+    return [planned for group in in_groups(requests) for planned in group]
+
+
+def in_groups(requests: Sequence[PlannedRequest]) -> list[list[PlannedRequest]]:
+    """Sort the requests into groups, each of which could be one wire request."""
+    ids = {planned.id for planned in requests}
+    done: set[str] = set()
+    ordered: list[list[PlannedRequest]] = []
+    waiting = list(requests)
+    while waiting:
+        ready = [
+            p for p in waiting if all(name in done or name not in ids for name in p.depends_on)
+        ]
+        ready = ready or waiting  # a cycle: an apply refuses it, but policies judge all requests
+        ordered += by_wire_kind(ready, lambda planned: wire_kind(planned.request))
+        done |= {planned.id for planned in ready}
+        waiting = [planned for planned in waiting if planned.id not in done]
+    return ordered
+
+
+def by_wire_kind(items: Iterable[T], kind_of: Callable[[T], WireKind]) -> list[list[T]]:
+    """Group the items of one wave by the wire request that can hold them.
+
+    Deletions come last, so that replacements exist before anything is deleted.
+    """
+    groups: dict[WireKind, list[T]] = {}
+    for item in items:
+        groups.setdefault(kind_of(item), []).append(item)
+    return [groups[kind] for kind in sorted(groups, key=_breaks)]
+
+
+def _breaks(kind: WireKind) -> bool:
+    return kind[0].startswith("Delete") or ChangeType.REMOVE in kind
+
+
+def wire_kind(request: req.Request) -> WireKind:
+    """Return the api, and the step of an alteration: different steps are different requests."""
+    if isinstance(request, req.AlterTopicRequest):
+        return req.api_name(request), request.step.value
+    if isinstance(request, req.AlterVirtualClusterRequest):
+        return req.api_name(request), request.change.value
+    if isinstance(request, req.AlterUserScramCredentialsRequest):
+        change = ChangeType.REMOVE if request.removes else ChangeType.ADD
+        return req.api_name(request), change.value
+    return (req.api_name(request),)

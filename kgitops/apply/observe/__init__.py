@@ -1,1 +1,0 @@
-"""Reading the objects that steps are about, and deciding whether a request took effect."""

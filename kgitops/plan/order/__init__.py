@@ -1,1 +1,0 @@
-"""The order in which the changes of a plan run."""

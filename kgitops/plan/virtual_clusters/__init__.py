@@ -1,1 +1,0 @@
-"""Planning of virtual clusters, their members, links and ACLs."""
