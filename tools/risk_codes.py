@@ -1,6 +1,6 @@
 """``docs/reference/risk-codes.md``, made from the risks."""
 
-from kgitops.kinds.topics.hazards import HAZARDS, Hazard
+from kgitops.kinds.topics.configs import HAZARDS, Hazard
 from kgitops.plan.document.risks import RISK_LEVELS, Risk, RiskLevel, all_risks
 
 _HAZARDS = (

@@ -13,8 +13,7 @@ from tiers import examples
 
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding, Operation
-from kgitops.plan import order
-from kgitops.plan import access
+from kgitops.plan import access, order
 from kgitops.plan.document.plan import AccessLoss, Plan, PlannedRequest
 
 Acls = frozenset[AclBinding]

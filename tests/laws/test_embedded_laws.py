@@ -19,7 +19,7 @@ from kgitops.apply import progress
 from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.kinds.topics import steps as topic_steps
+from kgitops.kinds.topics import alter as topic_alter
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.requests import Request
@@ -46,7 +46,7 @@ def test_planning_after_applying_is_empty(data: st.DataObject) -> None:
 @pytest.mark.slow
 def test_a_planner_that_forgets_configs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its plan does not lead to what it declares, so the apply refuses it."""
-    monkeypatch.setattr(topic_steps._Builder, "configs", lambda *_, **__: None)
+    monkeypatch.setattr(topic_alter._Builder, "configs", lambda *_, **__: None)
     assert_caught(planning_after_applying_is_empty, by=UntrustedPlanError)
 
 

@@ -22,7 +22,6 @@ from kgitops.kinds import user as users
 from kgitops.kinds.base import Requested, Values
 from kgitops.kinds.quota import ClientQuotaKind
 from kgitops.kinds.topics import alter as topic_alter
-from kgitops.kinds.topics import steps as topic_steps
 from kgitops.kinds.user import UserKind
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json
@@ -437,7 +436,7 @@ Mutate = Callable[[pytest.MonkeyPatch], None]
 
 
 def forget_replicas(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(topic_steps._Builder, "replicas", lambda *_, **__: None)
+    patch.setattr(topic_alter._Builder, "replicas", lambda *_, **__: None)
 
 
 def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:

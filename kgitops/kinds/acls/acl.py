@@ -11,9 +11,14 @@ from kgitops.desired.expansion.roles import rights_of
 from kgitops.desired.findings import Findings
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.kinds.acls.bindings import build_acls
-from kgitops.kinds.acls.copied import AclTranslation, CopiedAcl, find_copies, of_source
+from kgitops.kinds.acls.copied import (
+    AclTranslation,
+    CopiedAcl,
+    find_copies,
+    of_source,
+    plan_migrated,
+)
 from kgitops.kinds.acls.exported import export_acls, without_operation
-from kgitops.kinds.acls.migrated import plan_migrated
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.manifests.kinds.fields import EnumName, NotNull, Text, manifest

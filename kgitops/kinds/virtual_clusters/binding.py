@@ -8,11 +8,11 @@ from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.members import (
     MemberDeclaration,
+    Membership,
     make_client_id,
     make_transactional_id,
     make_user,
 )
-from kgitops.kinds.virtual_clusters.membership import Membership
 from kgitops.manifests.kinds.fields import Flag, NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import MemberMetadata
 from kgitops.manifests.yaml.document import Document, DocumentPart

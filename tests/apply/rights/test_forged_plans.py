@@ -30,7 +30,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.image.image import ScramCredential
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import Safety
-from kgitops.kinds.topics.steps import delete_request
+from kgitops.kinds.topics.alter import delete_request
 from kgitops.model.cluster_state import ClusterState, Validator
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, Json

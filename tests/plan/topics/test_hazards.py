@@ -3,7 +3,7 @@
 import pytest
 from builders import a_cluster, a_desired, a_topic, applied, plan_of
 
-from kgitops.kinds.topics.hazards import HAZARDS, Hazard
+from kgitops.kinds.topics.configs import HAZARDS, Hazard
 from kgitops.model.resources.topic_configs import topic_configs
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change
