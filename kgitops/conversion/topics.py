@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.comments import is_secret_name
 from kgitops.conversion.reading.values import Value
-from kgitops.manifests.yaml.nodes import scalar_text
+from kgitops.manifests.yaml.document import scalar_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.names import is_internal, topic_name_problem
 from kgitops.model.resources.topic_configs import (

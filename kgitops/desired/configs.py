@@ -8,11 +8,9 @@ from msgspec import Struct, field
 
 from kgitops.desired.findings import Findings, counted
 from kgitops.manifests.expanded import ExpandedDocument
-from kgitops.manifests.kinds.amounts import amount, meant
+from kgitops.manifests.kinds.fields import amount, meant
 from kgitops.manifests.kinds.topic_profile import ConfigValue
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.nodes import scalar_text
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, scalar_text, shown
 from kgitops.model.resources.topic_configs import (
     ConfigType,
     config_problem,

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
 
 from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
-from kgitops.desired.virtual_clusters.checks import check_links, check_members, cluster_source
-from kgitops.desired.virtual_clusters.ineffective import warn_of_ineffective, warn_of_other_clusters
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.desired.virtual_clusters import (
+    check_links,
+    check_members,
+    cluster_source,
+    warn_of_ineffective,
+    warn_of_other_clusters,
+)
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredConfigs,

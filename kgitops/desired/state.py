@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.desired.findings import UnknownConfig
-from kgitops.manifests.empty_folders import EmptyFolder
+from kgitops.manifests.files import EmptyFolder
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.declared import AnyDesired, DesiredObject, Tombstone, last_applied
 from kgitops.model.lowered import DeclaredGateway

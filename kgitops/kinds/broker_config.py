@@ -9,12 +9,10 @@ from kgitops.desired.findings import Findings
 from kgitops.kinds.base import Values
 from kgitops.kinds.configs import ConfigsKind
 from kgitops.kinds.topics.configs import config_risk
-from kgitops.manifests.kinds.amounts import Amounts
-from kgitops.manifests.kinds.fields import NotNull, manifest
+from kgitops.manifests.kinds.fields import Amounts, NotNull, manifest
 from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.json.declared import DesiredBrokerConfig, Record
 from kgitops.model.resources.addresses import config_resource_address
 from kgitops.model.resources.config_resources import (

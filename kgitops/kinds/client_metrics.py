@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 
 from kgitops.kinds.configs import ConfigsKind
-from kgitops.manifests.kinds.amounts import Amounts
-from kgitops.manifests.kinds.fields import NotNull, manifest
+from kgitops.manifests.kinds.fields import Amounts, NotNull, manifest
 from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.json.declared import DesiredClientMetrics

@@ -5,13 +5,12 @@ from typing import Any, ClassVar
 
 from kgitops.desired.configs import config_text
 from kgitops.desired.findings import Findings
-from kgitops.desired.matching.reported_types import reported_problem, reported_text
+from kgitops.desired.reported_types import reported_problem, reported_text
 from kgitops.kinds.base import NO_VALUES, D, Requested, Values, ValuesKind
 from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
-from kgitops.manifests.kinds.amounts import meant
+from kgitops.manifests.kinds.fields import meant
 from kgitops.manifests.kinds.topic_profile import ConfigValue
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, Record, default_policy
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request

@@ -18,9 +18,9 @@ from kgitops.kinds.configs import ConfigsKind, check_resource_name
 from kgitops.kinds.exports import Exporting, ExportScope, Inline, Item, as_document, written_policy
 from kgitops.kinds.resets import committed, offset_field, offset_path, planned_reset
 from kgitops.kinds.virtual_clusters.members import build_local_group
-from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
+    Amounts,
     ErrorText,
     Flag,
     FreeText,
@@ -33,8 +33,7 @@ from kgitops.manifests.kinds.fields import (
 )
 from kgitops.manifests.kinds.parts import GroupMetadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DesiredGroup,

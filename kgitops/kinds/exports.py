@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from kgitops.desired.expansion.layers import Layer
+from kgitops.desired.expansion import Layer
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.resources.topic_configs import ConfigType

@@ -6,15 +6,13 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
+from kgitops.desired.clients import client_id_mismatch, ip_mismatch, user_mismatch
 from kgitops.desired.findings import Findings, Path, address, check_name
-from kgitops.desired.matching.clients import client_id_mismatch, ip_mismatch, user_mismatch
 from kgitops.kinds.base import NO_VALUES, Requested, Values, ValuesKind
 from kgitops.kinds.exports import Exporting, ExportNotes, Inline, Item, as_document, written_policy
-from kgitops.manifests.kinds.amounts import Amounts
-from kgitops.manifests.kinds.fields import ErrorText, NotNull, Number, manifest
+from kgitops.manifests.kinds.fields import Amounts, ErrorText, NotNull, Number, manifest
 from kgitops.manifests.kinds.parts import EntityName, Metadata
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.json.declared import DeletionPolicy, DesiredQuota, Record
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterClientQuotaRequest, Request

@@ -36,9 +36,8 @@ from kgitops.manifests.kinds.fields import (
     manifest,
 )
 from kgitops.manifests.kinds.parts import Metadata
-from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.manifests.yaml.placeholders import takes_from_env
-from kgitops.manifests.yaml.text import shown
 from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredCredential,

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kgitops.manifests.cache import NO_CACHE, ManifestCache
-from kgitops.manifests.check import RawDocument, check
-from kgitops.manifests.empty_folders import EmptyFolder
-from kgitops.manifests.files import ManifestFile, find_files
+from kgitops.manifests.files import EmptyFolder, ManifestFile, find_files
 from kgitops.manifests.kind_models import POLICY_KINDS, SHARED_KINDS
-from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.reading import NO_CACHE, ManifestCache, RawDocument, check
 from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.parse import Content
 from kgitops.manifests.yaml.placeholders import (
     Lookup,
     has_placeholder,

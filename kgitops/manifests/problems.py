@@ -9,13 +9,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kgitops.manifests.kind_models import LISTS, adapter
-from kgitops.manifests.kinds.amounts import meant
-from kgitops.manifests.kinds.fields import REFUSED
+from kgitops.manifests.kinds.fields import REFUSED, meant
 from kgitops.manifests.schema import field_names, may_be_empty, may_be_null
-from kgitops.manifests.yaml.construct import Content, QuotedPlaceholder
-from kgitops.manifests.yaml.document import ITEMS, Document
-from kgitops.manifests.yaml.nodes import EMPTY, plain_value
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import EMPTY, ITEMS, Document, plain_value, shown
+from kgitops.manifests.yaml.parse import Content, QuotedPlaceholder
 from kgitops.model.source import Finding
 from kgitops.model.wording import nearest
 

@@ -12,8 +12,6 @@ from typing import Any
 from msgspec import Struct
 from pydantic import ValidationError
 
-from kgitops.manifests.cache import NO_CACHE, ManifestCache
-from kgitops.manifests.check import RawDocument, kind_of
 from kgitops.manifests.files import PROJECT_FILE, display_name
 from kgitops.manifests.kind_models import adapter
 from kgitops.manifests.kinds.topic_profile import TopicDefaults
@@ -25,10 +23,9 @@ from kgitops.manifests.project_document import (
     ProjectSpec,
 )
 from kgitops.manifests.project_document import PythonPolicy as PolicySettings
-from kgitops.manifests.yaml.construct import Content
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.nodes import scalar_text
-from kgitops.manifests.yaml.parse import ParsedDocument
+from kgitops.manifests.reading import NO_CACHE, ManifestCache, RawDocument, kind_of
+from kgitops.manifests.yaml.document import Document, scalar_text
+from kgitops.manifests.yaml.parse import Content, ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup, substitute
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.canonical import canonical_json

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from kgitops.desired.claims import claims_of
-from kgitops.desired.matching.clients import warn_of_ranges
+from kgitops.desired.clients import warn_of_ranges
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.kind_models import class_of, kind_class, planned_by
 from kgitops.manifests.value_origin import HasOrigins, ValueOrigin, has_origins

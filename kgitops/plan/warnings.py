@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kgitops.desired.matching.declared_lookalikes import TWIN_ADVICE
-from kgitops.desired.matching.lookalikes import appearance, bare_name, is_plain, lookalike_problem
+from kgitops.desired.declared_lookalikes import TWIN_ADVICE
+from kgitops.desired.lookalikes import appearance, bare_name, is_plain, lookalike_problem
 from kgitops.desired.state import DesiredState
-from kgitops.desired.virtual_clusters.checks import cluster_source
+from kgitops.desired.virtual_clusters import cluster_source
 from kgitops.manifests.value_origin import OriginKind, ValueOrigin, origins_of
 from kgitops.model.cluster_state import Client, ClusterState
 from kgitops.model.json.declared import (

@@ -9,14 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.desired.build import build_desired
-from kgitops.desired.matching.clients import warn_of_ranges
-from kgitops.desired.matching.declared_names import warn_of_misspelt_names
+from kgitops.desired.clients import warn_of_ranges
+from kgitops.desired.declared_names import warn_of_misspelt_names
 from kgitops.desired.selector import narrow_to_labels
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.cache import ManifestCache
-from kgitops.manifests.empty_folders import EmptyFolder
+from kgitops.manifests.files import EmptyFolder
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project_file import load_project
+from kgitops.manifests.reading import ManifestCache
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.declared import (
     ONLY_CONFIGS,

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from kgitops.apply.secrets import forbid_core_dumps
 from kgitops.approval import expiry_notice, waiver_problem
-from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.load import ManifestSet
+from kgitops.manifests.reading import NO_CACHE, ManifestCache
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError

@@ -8,12 +8,12 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kgitops.desired.declared_lookalikes import warn_of_lookalikes
 from kgitops.desired.findings import Findings, without_env_values
-from kgitops.desired.matching.declared_lookalikes import warn_of_lookalikes
-from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.kind_models import POLICY_KINDS
 from kgitops.manifests.load import Manifest, ManifestSet, load_manifests
 from kgitops.manifests.policies.values import cel_policy, waiver
+from kgitops.manifests.reading import NO_CACHE, ManifestCache
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.bundle import Policy, PythonPolicy, Waiver
 from kgitops.workflow.project.project_root import find_sparse_folders

@@ -15,7 +15,7 @@ from kgitops.apply.objects import READ_BY_NAME, possible_names, with_objects
 from kgitops.apply.run.resume import newest_unfinished, pending_undo_requests
 from kgitops.apply.steps import RecordedOutcome
 from kgitops.cluster.port import Cluster
-from kgitops.desired.matching.reported_types import with_reported_types
+from kgitops.desired.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project
 from kgitops.kinds.resets import is_due, reset_topics
 from kgitops.model.cluster_state import Capabilities, ClusterState

@@ -8,7 +8,7 @@ import pytest
 from cli.conftest import Kgitops
 from manifests.loading import acl, topic, write
 
-from kgitops.desired.matching.names import misspelt, near_spelling
+from kgitops.desired.declared_names import misspelt, near_spelling
 
 PROJECT = """\
 apiVersion: kgitops/v1

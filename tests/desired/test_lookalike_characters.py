@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
-from kgitops.desired.matching import lookalikes
-from kgitops.desired.matching.lookalikes import appearance, bare_name, is_hidden, lookalike_problem
+from kgitops.desired import lookalikes
+from kgitops.desired.lookalikes import appearance, bare_name, is_hidden, lookalike_problem
 
 _HIGHER = (*range(0x1D400, 0x1D800), *range(0xE0000, 0xE0200))
 SUSPICIOUS = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from manifests.loading import acl, build, findings, load, quota, write
 
-from kgitops.desired.matching.clients import host_mismatch, principal_mismatch, warn_of_ranges
+from kgitops.desired.clients import host_mismatch, principal_mismatch, warn_of_ranges
 from kgitops.model.json.declared import DesiredAcl
 
 RIGHT = "permission: Allow\noperations: [Read]\nresource: {type: topic, name: orders}"

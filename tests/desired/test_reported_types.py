@@ -7,7 +7,7 @@ from builders import ALL_CAPABILITIES, a_cluster, a_topic_state
 from manifests.loading import declaration, load, topic, write
 
 from kgitops.desired.build import build_desired
-from kgitops.desired.matching.reported_types import with_reported_types
+from kgitops.desired.reported_types import with_reported_types
 from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.model.errors import FindingsError
 from kgitops.model.json.declared import DesiredTopic

@@ -36,7 +36,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import digest
 from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.manifests.kind_models import KINDS
-from kgitops.manifests.policies.fields import API_NAMES
+from kgitops.manifests.policies.policy import API_NAMES
 from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json

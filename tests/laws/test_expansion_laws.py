@@ -25,7 +25,7 @@ from tiers import examples
 from used import with_users
 
 from kgitops.cluster.connect import connect
-from kgitops.desired.expansion import expansion, layers, overlaps, roles
+from kgitops.desired import expansion, roles
 from kgitops.desired.state import DesiredState
 from kgitops.kinds.acls.acl import AclSpec
 from kgitops.manifests.load import Manifest
@@ -122,14 +122,14 @@ def test_a_plan_names_every_origin() -> None:
 
 @pytest.mark.slow
 def test_defaults_of_the_project_that_win_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = layers.Layer.over
+    real = expansion.Layer.over
 
-    def under(self: layers.Layer, below: layers.Layer) -> layers.Layer:
+    def under(self: expansion.Layer, below: expansion.Layer) -> expansion.Layer:
         over = real(self, below)
         values, given = {**over.values, **below.values}, {**over.given, **below.given}
-        return layers.Layer(values, given, over.removed)
+        return expansion.Layer(values, given, over.removed)
 
-    monkeypatch.setattr(layers.Layer, "over", under)
+    monkeypatch.setattr(expansion.Layer, "over", under)
     assert_caught(expanding_is_writing_out)
     assert_caught(a_plan_names_every_origin)
 
@@ -185,7 +185,7 @@ def test_origins_that_are_not_named_are_caught(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_overlaps_that_stay_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlaps, "_may_overlap", lambda _several: False)
+    monkeypatch.setattr(roles, "_may_overlap", lambda _several: False)
     assert_caught(expanding_is_writing_out, by=Exception)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgitops.manifests.kinds.amounts import amount, meant
+from kgitops.manifests.kinds.fields import amount, meant
 
 
 @pytest.mark.parametrize(

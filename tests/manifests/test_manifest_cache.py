@@ -10,10 +10,10 @@ import pytest
 from manifests.loading import acl, build, quota, tombstone, topic, write
 
 from kgitops.desired.state import DesiredState
-from kgitops.manifests import cache as cache_module
-from kgitops.manifests.cache import ManifestCache
+from kgitops.manifests import reading as cache_module
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project_file import ProjectFile, load_project
+from kgitops.manifests.reading import ManifestCache
 from kgitops.manifests.yaml.parse import parse
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from kgitops.manifests.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from kgitops.manifests.yaml.document import MappingNode, Node, ScalarNode, SequenceNode
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
 _WORDS = (

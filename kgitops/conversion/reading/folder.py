@@ -15,9 +15,8 @@ from kgitops.conversion.reading.comments import Comments, find_comments, scalar_
 from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import TEMPLATE, SourceFile, Value
 from kgitops.manifests.files import display_name, looks_like
-from kgitops.manifests.yaml.construct import Constructor
-from kgitops.manifests.yaml.parse import compose_file
-from kgitops.manifests.yaml.text import SourceText, read_text
+from kgitops.manifests.yaml.document import SourceText, read_text
+from kgitops.manifests.yaml.parse import Constructor, compose_file
 from kgitops.model.errors import UsageError
 from kgitops.model.source import Finding, Source
 

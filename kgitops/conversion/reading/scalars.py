@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from kgitops.manifests.yaml.nodes import Scalar, plain_value
+from kgitops.manifests.yaml.document import Scalar, plain_value
 
 
 class Dialect(StrEnum):

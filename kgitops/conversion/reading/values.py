@@ -8,18 +8,19 @@ from msgspec import Struct, field
 from kgitops.conversion.reading.budget import Budget
 from kgitops.conversion.reading.comments import Comments, last_index
 from kgitops.conversion.reading.scalars import Ambiguous, Dialect, differs, scalar_value
-from kgitops.manifests.yaml.construct import Constructor, Content
-from kgitops.manifests.yaml.nodes import (
+from kgitops.manifests.yaml.document import (
     MappingNode,
     Node,
     Scalar,
     ScalarNode,
     SequenceNode,
+    SourceText,
     is_merge,
     is_plain,
     scalar_text,
+    shown,
 )
-from kgitops.manifests.yaml.text import SourceText, shown
+from kgitops.manifests.yaml.parse import Constructor, Content
 from kgitops.model.source import Source
 
 # Helm, Go and Jinja templates, Flux's and Terraform's ${…}, Kustomize's $(…).

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from kgitops.desired.matching.lookalikes import may_have_twin
+from kgitops.desired.lookalikes import may_have_twin
 from kgitops.fleet.tables.reading import HEADER_BUCKET, LAST_BUCKET, Rows
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.names import ALL_INTERNAL

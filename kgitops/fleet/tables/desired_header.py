@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.fleet.tables.format import FORMAT_VERSION
-from kgitops.manifests.empty_folders import EmptyFolder
+from kgitops.manifests.files import EmptyFolder
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.json.codec import Count
 from kgitops.model.json.declared import Tombstone

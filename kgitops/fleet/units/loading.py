@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from kgitops.fleet.policies.evaluator_pool import EVALUATOR_POOL
 from kgitops.fleet.units.unit import ManifestFiles, Unit
-from kgitops.manifests.cache import ManifestCache
+from kgitops.manifests.reading import ManifestCache
 from kgitops.model.errors import KgitopsError
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.project.selection import Selection, open_workspace

@@ -6,11 +6,9 @@ from pathlib import Path
 
 from kgitops.cluster.kafka.configs.client_configs import normalize_configs, wire_options
 from kgitops.gateway.credentials.credential import ClientCredentials, Credential, SaslUser
-from kgitops.manifests.yaml.construct import Content
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.parse import parse
+from kgitops.manifests.yaml.document import Document, read_text, shown
+from kgitops.manifests.yaml.parse import Content, parse
 from kgitops.manifests.yaml.placeholders import Lookup, PlaceholderError
-from kgitops.manifests.yaml.text import read_text, shown
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.source import Finding
 from kgitops.serve.listening.settings import PrincipalRule

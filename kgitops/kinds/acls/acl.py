@@ -7,9 +7,9 @@ from urllib.parse import unquote
 from annotated_types import MinLen
 from msgspec.structs import replace
 
-from kgitops.desired.expansion.roles import rights_of
 from kgitops.desired.findings import Findings
 from kgitops.desired.last_applied import ORIGIN
+from kgitops.desired.roles import rights_of
 from kgitops.kinds.acls.bindings import build_acls
 from kgitops.kinds.acls.copied import (
     AclTranslation,

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kgitops.desired.expansion.roles import Grant, expand_grants
+from kgitops.desired.clients import host_mismatch, principal_mismatch
 from kgitops.desired.findings import ADVICE, Findings, Path, scope_of
-from kgitops.desired.matching.clients import host_mismatch, principal_mismatch
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.desired.roles import Grant, expand_grants
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.json.declared import DeletionPolicy, DesiredAcl
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from kgitops.desired.matching.reported_types import reported_problem, reported_text
+from kgitops.desired.reported_types import reported_problem, reported_text
 from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import ConfigsPolicy

@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from kgitops.desired.configs import check_min_insync_replicas
-from kgitops.desired.expansion.expansion import ExpandedTopic, TopicValues
+from kgitops.desired.expansion import ExpandedTopic, TopicValues
 from kgitops.desired.findings import Findings, check_name, counted, scope_of
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
@@ -15,9 +15,9 @@ from kgitops.kinds.topics.exported import export_topics
 from kgitops.kinds.topics.local_topics import LocalTopics, remove_local
 from kgitops.kinds.topics.replicas import add_throttles, plan_replicas, shown_broker
 from kgitops.kinds.topics.shown import defaults_shown, shown_topic
-from kgitops.manifests.kinds.amounts import Amounts
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
+    Amounts,
     BrokerId,
     IntKeys,
     IntRange,

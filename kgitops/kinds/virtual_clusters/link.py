@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from kgitops.desired.declared_names import near_spelling
 from kgitops.desired.findings import Findings, Path, check_name, scope_of
-from kgitops.desired.matching.names import near_spelling
 from kgitops.desired.state import DesiredState
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Inline, Item, as_document, written_policy
@@ -15,8 +15,7 @@ from kgitops.kinds.topics.exported import local_topics
 from kgitops.kinds.topics.local_topics import belongs_to_topic, describe_lost_topic
 from kgitops.manifests.kinds.fields import NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import LinkMetadata
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, shown
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DeletionPolicy,

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kgitops.desired.clients import principal_mismatch
 from kgitops.desired.findings import Declaration, Findings, check_name
-from kgitops.desired.matching.clients import principal_mismatch
-from kgitops.manifests.yaml.document import Document, DocumentPart
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import Document, DocumentPart, shown
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredMember
 from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE, AclBinding, PermissionType

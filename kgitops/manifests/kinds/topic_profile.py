@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.amounts import Amounts
-from kgitops.manifests.kinds.fields import ErrorText, IntRange, NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import Amounts, ErrorText, IntRange, NotNull, Text, manifest
 
 ConfigScalar = str | int | float | bool
 ConfigValue = Annotated[

@@ -1,26 +1,221 @@
-"""One document of a manifest file, with the place of each of its scalars.
+"""A manifest file's text and nodes, and its documents with the place of each of their scalars.
 
-It keeps no node tree: its slice of the file is parsed again when a place is needed.
+The composer is libyaml's, bounded in depth; scalars are those of YAML 1.2's core schema, and not of
+YAML 1.1, as PyYAML resolves them. A document keeps no node tree: its slice of the file is parsed
+again when a place is needed.
 """
 
-from collections.abc import Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import yaml
+from yaml._yaml import CParser
 
-from kgitops.manifests.yaml.nodes import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    compose_all,
-    is_merge,
-    is_plain,
-    plain_value,
+from kgitops.model.source import Finding, Source
+
+MAX_DEPTH = 100
+Node = yaml.Node
+ScalarNode = yaml.ScalarNode
+MappingNode = yaml.MappingNode
+SequenceNode = yaml.SequenceNode
+
+
+class TooDeepError(yaml.MarkedYAMLError):
+    """Collections are nested deeper than MAX_DEPTH: libyaml would overrun the C stack."""
+
+
+class Parser(CParser):
+    """Composes nodes whose ``tag`` is None unless one was written."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = 0
+
+    def resolve(self, _kind: Any, _value: Any, _implicit: Any) -> None:  # noqa: ANN401
+        """Leave the type of a scalar to ``plain_value``."""
+
+    def descend_resolver(self, parent: Node | None, _index: Any) -> None:  # noqa: ANN401
+        """Count the nesting; libyaml calls this before each node."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            mark = parent.start_mark if parent else None
+            raise TooDeepError(problem="nested too deeply", problem_mark=mark)
+
+    def ascend_resolver(self) -> None:
+        """Count back; libyaml calls this after each node."""
+        self.depth -= 1
+
+
+def compose_all(text: str) -> Iterator[Node]:
+    """The root node of each document of ``text``.
+
+    Raises:
+        yaml.YAMLError: the text is not YAML from here on.
+    """
+    parser = Parser(text)
+    while parser.check_node():
+        node = parser.get_node()
+        if node is not None:
+            yield node
+
+
+def is_plain(node: ScalarNode) -> bool:
+    """Return whether the scalar has neither quotes nor a tag."""
+    return not node.style and not node.tag
+
+
+def is_merge(key: Node) -> bool:
+    """Return whether a key is YAML's merge, ``<<``."""
+    return isinstance(key, ScalarNode) and key.value == "<<" and is_plain(key)
+
+
+Scalar = str | int | float | bool | None
+
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_MAY_BE_NUMBER = frozenset("+-.0123456789")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL_OR_HEXADECIMAL = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+class NoValue:
+    """The content of a key or an item that has no value: no field of any kind accepts it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "EMPTY"
+
+
+EMPTY = NoValue()
+
+
+def plain_value(text: str) -> Scalar:
+    """The value of ``text`` as a scalar without quotes.
+
+    Raises:
+        ValueError: it is a number of thousands of digits.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _MAY_BE_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _OCTAL_OR_HEXADECIMAL.fullmatch(text):
+        return int(text, 0)
+    if _SPECIAL.fullmatch(text):
+        return float(text.replace(".", "", 1))
+    return text
+
+
+def scalar_text(value: str | int | float | bool) -> str:
+    """A scalar as text: ``true``, ``3``, ``0.5``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+MAX_SHOWN = 60
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+# The characters that YAML forbids, and those that YAML 1.1, and so libyaml, takes for line breaks
+# and YAML 1.2 does not: text after one in a comment would be read, though no editor shows it so.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_OTHER_ENCODINGS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
 )
-from kgitops.manifests.yaml.text import SourceText
-from kgitops.model.source import Source
+
+
+class SourceText:
+    """The text of one file, without a byte order mark, and its name in findings."""
+
+    __slots__ = ("_line_starts", "name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._line_starts: list[int] | None = None
+
+    def place(self, index: int) -> Source:
+        """The line and column of the character at ``index``."""
+        if self._line_starts is None:
+            self._line_starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+        line = bisect_right(self._line_starts, index)
+        return Source(self.name, line, index - self._line_starts[line - 1] + 1)
+
+
+def read_text(path: Path, name: str) -> SourceText | Finding:
+    """The text of the file, or the finding that it has none."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return Finding(
+            source=None,
+            problem=f"{name} can't be read: {error.strerror or error}",
+            advice="correct its permissions or remove it",
+        )
+    return decode(data, name)
+
+
+def decode(data: bytes, name: str) -> SourceText | Finding:
+    """The text of ``data``, which must be UTF-8 and printable."""
+    for mark, encoding in _OTHER_ENCODINGS:
+        if data.startswith(mark):
+            return Finding(
+                source=Source(name, 1, 1),
+                problem=f"the file is encoded as {encoding}",
+                advice="save it as UTF-8",
+            )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = SourceText(name, data[: error.start].decode("utf-8").removeprefix("\ufeff"))
+        return Finding(
+            source=before.place(len(before.text)),
+            problem=f"the file is not UTF-8: the byte 0x{data[error.start]:02x} is not allowed",
+            advice="save the file as UTF-8",
+        )
+    source = SourceText(name, text.removeprefix("\ufeff"))
+    if forbidden := _FORBIDDEN.search(source.text):
+        return Finding(
+            source=source.place(forbidden.start()),
+            problem=f"the control character U+{ord(forbidden[0]):04X} is not allowed",
+            advice="remove it, or write it as an escape in double quotes",
+        )
+    return source
+
+
+def shown(value: object) -> str:
+    """A value of a manifest as a sentence shows it: short, and on one line."""
+    match value:
+        case None:
+            return "null"
+        case NoValue():
+            return "empty"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            text = repr(value) if isinstance(value, str) else str(value)
+            return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
 
 Step = str | int
 ITEMS = "items"

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
-from kgitops.manifests.yaml.construct import Content, PlainPlaceholder, QuotedPlaceholder
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.nodes import EMPTY, plain_value
+from kgitops.manifests.yaml.document import EMPTY, Document, plain_value
+from kgitops.manifests.yaml.parse import Content, PlainPlaceholder, QuotedPlaceholder
 from kgitops.model.source import Finding
 
 _PLACEHOLDER = re.compile(r"\$\$\{|\$\{([^{}]*)(\}?)")

@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from kgitops.desired.matching.declared_names import DeclaredNames, NamedResource, named_resource
-from kgitops.desired.matching.names import near_spelling
+from kgitops.desired.declared_names import (
+    DeclaredNames,
+    NamedResource,
+    named_resource,
+    near_spelling,
+)
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredAcl

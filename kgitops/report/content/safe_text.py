@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 
-from kgitops.desired.matching.lookalikes import is_hidden
+from kgitops.desired.lookalikes import is_hidden
 from kgitops.model.wording import shortened
 
 # Commands of build services: ##[…], ##vso[…] and ##teamcity[…] act anywhere in a line.

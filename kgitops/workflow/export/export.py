@@ -15,14 +15,10 @@ from kgitops.apply.objects import find_object
 from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
 from kgitops.desired.configs import ConfigReader
-from kgitops.desired.expansion.layers import defaults_layer
+from kgitops.desired.expansion import defaults_layer
 from kgitops.desired.findings import Findings
 from kgitops.desired.last_applied import ORIGIN
-from kgitops.desired.matching.reported_types import (
-    NOTHING_REPORTED,
-    ReportedTypes,
-    with_reported_types,
-)
+from kgitops.desired.reported_types import NOTHING_REPORTED, ReportedTypes, with_reported_types
 from kgitops.desired.state import DesiredState, Project
 from kgitops.kinds.acls.exported import acl_documents
 from kgitops.kinds.exports import Document, Exporting, ExportNotes, ExportScope

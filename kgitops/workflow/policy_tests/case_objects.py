@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kgitops.manifests.policies.policy_test_cluster import GivenAcl, GivenEntity, GivenTopic
-from kgitops.manifests.yaml.nodes import scalar_text
+from kgitops.manifests.policies.policy_test import GivenAcl, GivenEntity, GivenTopic
+from kgitops.manifests.yaml.document import scalar_text
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding

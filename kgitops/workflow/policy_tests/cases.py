@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from kgitops.manifests.policies.policy_test_requests import RequestStep
+from kgitops.manifests.policies.policy_test import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.ruling import Outcome

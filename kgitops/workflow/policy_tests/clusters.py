@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Container
 
-from kgitops.manifests.policies.policy_test_cluster import GivenCluster, GivenVirtualCluster
+from kgitops.manifests.policies.policy_test import GivenCluster, GivenVirtualCluster
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import VirtualCluster, virtual_cluster_name_problem

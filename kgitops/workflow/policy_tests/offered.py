@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
+from kgitops.manifests.yaml.document import SourceText
 from kgitops.manifests.yaml.parse import parse
-from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.errors import KgitopsError
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Level, Policy

@@ -6,16 +6,18 @@ from pathlib import Path
 from msgspec import Struct
 from pydantic import ValidationError
 
-from kgitops.manifests.check import kind_of
 from kgitops.manifests.files import find_files
 from kgitops.manifests.kind_models import adapter
-from kgitops.manifests.policies.policy_test import ExpectedOutcome, PolicyTest, PolicyTestCase
-from kgitops.manifests.policies.policy_test_cluster import GivenCluster
+from kgitops.manifests.policies.policy_test import (
+    ExpectedOutcome,
+    GivenCluster,
+    PolicyTest,
+    PolicyTestCase,
+)
 from kgitops.manifests.problems import dotted, model_findings
-from kgitops.manifests.yaml.construct import Content
-from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.parse import ParsedDocument, parse
-from kgitops.manifests.yaml.text import read_text
+from kgitops.manifests.reading import kind_of
+from kgitops.manifests.yaml.document import Document, read_text
+from kgitops.manifests.yaml.parse import Content, ParsedDocument, parse
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding

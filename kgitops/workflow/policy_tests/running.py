@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from kgitops.manifests.policies.policy_test_requests import RequestStep
+from kgitops.manifests.policies.policy_test import RequestStep
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.virtual_clusters import ChangeType

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.manifests.policies.policy_test_cluster import GivenAcl
-from kgitops.manifests.policies.policy_test_requests import (
+from kgitops.manifests.policies.policy_test import (
     AlterBrokerStep,
     AlterClientQuotaStep,
     AlterConfigResourceStep,
@@ -14,6 +13,7 @@ from kgitops.manifests.policies.policy_test_requests import (
     DeleteConsumerGroupStep,
     DeleteRecordsStep,
     DeleteTopicStep,
+    GivenAcl,
     RequestStep,
 )
 from kgitops.model import requests as req

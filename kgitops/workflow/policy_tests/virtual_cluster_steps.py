@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from kgitops.manifests.policies.policy_test_requests import (
+from kgitops.manifests.policies.policy_test import (
     AlterVirtualClusterStep,
     CreateTopicLinkStep,
     DeleteTopicLinkStep,

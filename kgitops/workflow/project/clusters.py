@@ -12,7 +12,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.findings import without_env_values
 from kgitops.manifests.project_document import BrokerSettings, ReconcileDocument
 from kgitops.manifests.project_file import ProjectFile, WrittenDefaults
-from kgitops.manifests.yaml.nodes import scalar_text
+from kgitops.manifests.yaml.document import scalar_text
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, OtherClusterError, UsageError
 from kgitops.model.lowered import DeclaredGateway

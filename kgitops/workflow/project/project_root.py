@@ -7,8 +7,14 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kgitops.manifests.empty_folders import Emptiness, EmptyFolder, repository_of
-from kgitops.manifests.files import SUFFIXES, display_name, looks_like
+from kgitops.manifests.files import (
+    SUFFIXES,
+    Emptiness,
+    EmptyFolder,
+    display_name,
+    looks_like,
+    repository_of,
+)
 from kgitops.model.errors import UsageError
 from kgitops.model.wording import nearest
 

@@ -12,10 +12,10 @@ from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
 from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
-from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.files import display_name, in_copy
 from kgitops.manifests.project_document import ReconcileSettings, reconcile_settings
 from kgitops.manifests.project_file import ProjectFile, WrittenDefaults, load_project, module_file
+from kgitops.manifests.reading import NO_CACHE, ManifestCache
 from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT

@@ -29,8 +29,8 @@ from kgitops.fleet.units import loading as manifests
 from kgitops.fleet.units.discovery import find_units
 from kgitops.fleet.units.loading import loaded_unit
 from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
-from kgitops.manifests import cache as cache_module
-from kgitops.manifests.cache import ManifestCache
+from kgitops.manifests import reading as cache_module
+from kgitops.manifests.reading import ManifestCache
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.canonical import canonical_text
 from kgitops.model.json.codec import encode

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests.loading import topic
 
-from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.document import Document, SourceText, decode
 from kgitops.manifests.yaml.parse import ParsedDocument, parse
-from kgitops.manifests.yaml.text import SourceText, decode
 from kgitops.model.source import Finding, Located
 
 TEXT = """\

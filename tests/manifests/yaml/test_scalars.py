@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from kgitops.manifests.yaml.nodes import EMPTY
+from kgitops.manifests.yaml.document import EMPTY, SourceText
 from kgitops.manifests.yaml.parse import parse
-from kgitops.manifests.yaml.text import SourceText
 
 WORDS = """
 yes no on off Yes y n tRUE nULL None 12:30 190:20:30 2026-11-21 2026-11-21T09:12:07Z

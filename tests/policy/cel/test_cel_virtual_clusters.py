@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from policy.cel.writing import alteration, creation, findings, one, said, state, topic
 
-from kgitops.manifests.policies.fields import API_NAMES
+from kgitops.manifests.policies.policy import API_NAMES
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity

@@ -6,11 +6,11 @@ from functools import partial
 
 from policy import asking
 
-from kgitops.manifests.check import check
 from kgitops.manifests.policies.policy import Policy
 from kgitops.manifests.policies.values import cel_policy
+from kgitops.manifests.reading import check
+from kgitops.manifests.yaml.document import SourceText
 from kgitops.manifests.yaml.parse import parse
-from kgitops.manifests.yaml.text import SourceText
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import FindingsError

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from kgitops.manifests.kind_models import adapter
 from kgitops.manifests.policies.policy_test import PolicyTest
+from kgitops.manifests.yaml.document import SourceText
 from kgitops.manifests.yaml.parse import parse
-from kgitops.manifests.yaml.text import SourceText
 from kgitops.policy.evaluate.bundle import (
     CelPolicy,
     CelValidation,

@@ -3,7 +3,7 @@
 import pytest
 from workflow.policy_tests.suites import parsed, suite
 
-from kgitops.manifests.policies.policy_test_requests import RequestStep
+from kgitops.manifests.policies.policy_test import RequestStep
 from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.policy.state.simulated import SimulatedState

@@ -9,7 +9,7 @@ from kgitops.conversion.reading.hcl.expressions import Data, Scope, Unknown, eva
 from kgitops.conversion.reading.hcl.operators import text_of
 from kgitops.conversion.reading.hcl.parsing import HclBlock, Syntax, span, written
 from kgitops.conversion.reading.values import SourceFile, Value
-from kgitops.manifests.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from kgitops.manifests.yaml.document import MappingNode, Node, ScalarNode, SequenceNode
 
 _QUOTED = '"'
 _NO_TAG = ""

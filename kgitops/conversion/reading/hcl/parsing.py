@@ -12,7 +12,7 @@ from kgitops.conversion.reading.budget import Budget
 from kgitops.conversion.reading.comments import Comment, Comments, shown_comment
 from kgitops.conversion.reading.folder import FoundFile, broken_document, read_source
 from kgitops.conversion.reading.values import SourceFile
-from kgitops.manifests.yaml.text import SourceText
+from kgitops.manifests.yaml.document import SourceText
 from kgitops.model.garbage_collection import without_garbage_collection
 from kgitops.model.source import Finding
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from msgspec import Struct
 
 from kgitops.desired.findings import address, address_in_java
-from kgitops.manifests.yaml.text import shown
+from kgitops.manifests.yaml.document import shown
 from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.resources.acls import EVERYONE, host_range
 from kgitops.model.source import Finding, Severity

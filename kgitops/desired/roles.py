@@ -5,6 +5,8 @@ A producer creates topics only with ``create: true``, because projects declare t
 https://kafka.apache.org/documentation/#security_authz_examples for producers and consumers,
 https://kafka.apache.org/documentation/streams/developer-guide/security.html for Kafka Streams,
 https://kafka.apache.org/documentation/#connect_exactlyoncesource for workers of Connect.
+
+What roles allow may overlap with other documents; such bindings are merged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +15,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kgitops.desired.findings import Findings, scope_of
+from kgitops.desired.findings import Declaration, DeclaredObject, Findings, scope_of
 from kgitops.manifests.expanded import ExpandedDocument, Given, Path
 from kgitops.manifests.value_origin import OriginKind
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.json.declared import DesiredAcl
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     Operation,
@@ -281,3 +285,65 @@ def rights_of(role: str) -> frozenset[tuple[ResourceType, Operation]]:
     expand = _ROLES.get(role)
     rights = expand(_WITH_ALL_FIELDS) if expand else ()
     return frozenset((kind, operation) for kind, _, allowed, *_ in rights for operation in allowed)
+
+
+_Declared = tuple[DesiredAcl, Declaration]
+
+
+def merge_overlaps(objects: Sequence[DeclaredObject], findings: Findings) -> list[DeclaredObject]:
+    """The objects, with each binding once that several documents declare, all but one by a role.
+
+    It has the labels of all of them. Two that differ in a label or in deletionPolicy stay, and are
+    reported; so do bindings that are written out twice.
+    """
+    if not any(is_of_role(desired.located) for desired, _ in objects):
+        return list(objects)
+    by_address: dict[str, list[_Declared]] = {}
+    for desired, document in objects:
+        if isinstance(desired, DesiredAcl):
+            by_address.setdefault(desired.address, []).append((desired, document))
+    merged: dict[str, DesiredAcl | None] = {
+        address: _merged(several, findings)
+        for address, several in by_address.items()
+        if len(several) > 1 and _may_overlap(several)
+    }
+    kept: list[DeclaredObject] = []
+    for desired, document in objects:
+        if desired.address not in merged:
+            kept.append((desired, document))
+        elif (one := merged[desired.address]) is not None:
+            kept.append((one, document))
+            merged[desired.address] = None
+    return kept
+
+
+def _may_overlap(several: Sequence[_Declared]) -> bool:
+    documents = {id(document) for _, document in several}
+    written_out = sum(not is_of_role(desired.located) for desired, _ in several)
+    return len(documents) == len(several) and written_out <= 1
+
+
+def _merged(several: Sequence[_Declared], findings: Findings) -> DesiredAcl:
+    first, where = several[0]
+    for other, document in several[1:]:
+        differing = _differing(first, other)
+        if differing is not None:
+            findings.error(
+                document,
+                ("spec", "role"),
+                f"{other.address} is declared already at {where.source}, with another {differing}",
+                f"write the same {differing} in both documents, or declare it in one of them",
+            )
+        labels = {**other.labels, **first.labels}
+        written = first.deletion_policy_written or other.deletion_policy_written
+        first = replace(first, labels=labels, deletion_policy_written=written)
+    return first
+
+
+def _differing(one: DesiredAcl, other: DesiredAcl) -> str | None:
+    if one.deletion_policy is not other.deletion_policy:
+        return "deletionPolicy"
+    shared = one.labels.keys() & other.labels.keys()
+    return next(
+        (f"label {key}" for key in sorted(shared) if one.labels[key] != other.labels[key]), None
+    )

@@ -1,1 +1,0 @@
-"""Names and clients that declarations match: those that no client has, and that do not exist."""

@@ -1,1 +1,0 @@
-"""Declared virtual clusters, members and links, and the checks between them."""
