@@ -136,9 +136,8 @@ def main() -> int:
     explained = set(SHARED.findall(GLOSSARY.read_text("utf-8"))) if GLOSSARY.exists() else set()
     crowded = {it: n for it, n in packages.items() if n > MOST_MODULES.get(it, 0)}
     long = {file: count for file, count in lines.items() if count > MOST_LINES}
-    print(
-        f"modules                        {len(files):7,}  ({len({file.parent for file in files})} folders)"
-    )
+    folders = len({file.parent for file in files})
+    print(f"modules                        {len(files):7,}  ({folders} folders)")
     print(f"lines                          {sum(lines.values()):7,}")
     code = sum(lines_of_code(file, tree) for file, tree in trees.items())
     print(f"lines of code                  {code:7,}")
